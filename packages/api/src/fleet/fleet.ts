@@ -1,0 +1,99 @@
+import type { Progress } from '../contract/progress.js';
+import type { ErrorName } from '../errors/table.js';
+
+/** The states of an instance, from least to most advanced. REVERSING counts like RUNNING, PAUSED stands apart. */
+export const syncStates = ['INITIALIZING', 'IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'REVERSING'] as const;
+export type SyncState = (typeof syncStates)[number];
+
+export const commandNames = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
+export type CommandName = (typeof commandNames)[number];
+
+/** Who an instance is. `id` comes from its configuration (a source shard's name), or is `single` for a lone instance. */
+export interface InstanceIdentity {
+  id: string;
+  /** The contract's `syncID`: stable over restarts. */
+  syncID: string;
+  /** New for every process, so that two processes with one identity can be told apart. */
+  incarnation: string;
+  /** Release of the software, for example `1.9.0`. */
+  release: string;
+  /** Digest of the configured clusters' seed lists: instances of one fleet must agree. */
+  clustersDigest: string;
+}
+
+/** A failed command or migration, in the contract's words. */
+export interface Failure {
+  error: ErrorName;
+  errorDescription: string;
+}
+
+/** What an instance tells the others; each report replaces the one before. */
+export interface InstanceReport {
+  identity: InstanceIdentity;
+  state: SyncState;
+  failure: Failure | null;
+  /** Its own part of the fleet-wide `canCommit` and `canWrite`. */
+  ready: { canCommit: boolean; canWrite: boolean };
+  /** Ids that the source's shards ask for; empty until a migration was started. */
+  expectedIds: string[];
+  /** Name of the last durable step this instance has reached, or null before the start. */
+  step: string | null;
+  /** Events per second applied and bytes per second copied over the last seconds. */
+  rates: { copyBytesPerSecond: number; eventsPerSecond: number };
+  /** What this instance answers to `GET /api/v1/progress`. */
+  progress: Progress;
+}
+
+/** A report as another process sees it. */
+export interface SeenReport {
+  report: InstanceReport;
+  /** Milliseconds since 1970, by the clock of the reporter. */
+  reportedAt_ms: number;
+  /** False when the instance has been silent for longer than its lease: figures are the last known ones. */
+  fresh: boolean;
+}
+
+/** The elected coordinator instance. */
+export interface Leader {
+  id: string;
+  syncID: string;
+}
+
+/** A command on its way to an instance. Repeating one with the same `commandId` has no further effect. */
+export interface FleetCommand {
+  commandId: string;
+  name: CommandName;
+  body: unknown;
+}
+
+export type CommandResult = { success: true } | ({ success: false } & Failure);
+
+/**
+ * What an instance needs from its peers. Implemented over Redis by the coordinator package and in process for a lone instance.
+ *
+ * It carries liveness and messages only: everything that decides about data is durable in the metadata database,
+ * and the fleet only wakes those who wait for it. Losing and rebuilding it at any time loses nothing.
+ */
+export interface Fleet {
+  /**
+   * Takes the identity, begins heartbeats and takes part in elections.
+   * @throws ConvoyError `identityTaken` while another process with the same id lives
+   */
+  join(identity: InstanceIdentity): Promise<void>;
+  /** Publishes a report when it has changed, at most a few dozen times a second; the last one wins. */
+  report(report: InstanceReport): void;
+  /** The last known report of every instance of the fleet, by id, the own one included. */
+  reports(): ReadonlyMap<string, SeenReport>;
+  /** The elected coordinator instance as far as this process knows, or null. */
+  leader(): Leader | null;
+  /** True while this process holds the leader's lease. Never decides about data: epochs in the metadata database do. */
+  isLeader(): boolean;
+  /** Calls the listener after every change of reports or leader. Returns the function that ends it. */
+  watch(listener: () => void): () => void;
+  /** Handles the commands that are sent to this instance through the fleet. Called once, after join. */
+  serve(handler: (command: FleetCommand) => Promise<CommandResult>): void;
+  /** Tells peers to look at the metadata database anew; best effort. */
+  nudge(): void;
+  /** Gives back identity and leadership and closes connections. */
+  leave(): Promise<void>;
+}

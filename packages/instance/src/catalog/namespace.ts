@@ -1,0 +1,44 @@
+import type { Document } from 'mongodb';
+
+/** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */
+export interface Chunk {
+  min: Document;
+  max: Document;
+  shard: string;
+}
+
+/** How a collection is sharded; null for collections that are not. */
+export interface Sharding {
+  /** The shard key in order; values 1 or "hashed". */
+  key: Document;
+  unique: boolean;
+  /** All chunks in shard-key order, without gaps. */
+  chunks: Chunk[];
+}
+
+/** One collection or view as a cluster's catalog shows it. */
+export interface CatalogEntry {
+  database: string;
+  name: string;
+  type: 'collection' | 'view';
+  /** 32 hexadecimal digits; empty for views. */
+  uuid: string;
+  /** Options as `listCollections` shows them (capped, size, max, collation, validator, viewOn, pipeline, …). */
+  options: Document;
+  /** Index specifications as `listIndexes` shows them, `_id_` included; empty for views. */
+  indexes: Document[];
+  sharding: Sharding | null;
+  /** The shard that holds an unsharded collection (its database's primary). */
+  primaryShard: string;
+  /** Estimates from `collStats`; 0 when unknown. */
+  sizeBytes: number;
+  documentCount: number;
+}
+
+/** All collections and views of a cluster that can be synced, in order of namespace. */
+export type Catalog = CatalogEntry[];
+
+/** `database.collection`, the field's word for a full name. */
+export function namespaceOf(entry: { database: string; name: string }): string {
+  return `${entry.database}.${entry.name}`;
+}

@@ -1,0 +1,39 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+
+/** Tests import the sources, so that no stale build can pass them. */
+const sources = { alias: [{ find: /^@convoy\/([a-z]+)\/(.*)$/, replacement: `${root}packages/$1/src/$2.ts` }] };
+
+export default defineConfig({
+  resolve: sources,
+  test: {
+    projects: [
+      {
+        resolve: sources,
+        test: { name: 'unit', include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'], testTimeout: 30_000 },
+      },
+      {
+        resolve: sources,
+        test: {
+          name: 'integration',
+          include: ['packages/*/test/integration/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        resolve: sources,
+        test: {
+          name: 'e2e',
+          include: ['e2e/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
