@@ -1,0 +1,28 @@
+import { setUp } from './setup.mjs';
+import { runNode } from './process.mjs';
+import { runTests } from './test.mjs';
+import { runAllTests } from './test-all.mjs';
+
+/** What `npm run NAME` starts, and the TypeScript projects it needs compiled (none: all). Each answers with the exit code. */
+const tasks = {
+  demo: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/convoy.js', ['demo', ...args]) },
+  bench: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/bench/run.js', args) },
+  test: { projects: [], start: runTests },
+  'test-all': { projects: [], start: runAllTests },
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const task = tasks[name];
+if (task === undefined) {
+  console.error(`Usage: node scripts/run.mjs ${Object.keys(tasks).join('|')} [arguments]`);
+  process.exitCode = 2;
+} else {
+  try {
+    await setUp(task.projects);
+    process.exitCode = await task.start(args);
+  } catch (error) {
+    console.error(error.message);
+    if (name.startsWith('test')) console.log('0 passed, 1 failed');
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { pathToFileURL } from 'node:url';
+import { root, run, runNode } from './process.mjs';
+
+/** Oldest Node.js that all dependencies support. */
+const nodeVersionMin = [20, 19];
+
+/**
+ * Makes a fresh clone runnable: checks Node.js, installs what the lock file names, compiles.
+ * Prints each step with its time. Takes a fraction of a second when there is nothing to do.
+ * @param {string[]} projects TypeScript projects to compile; none stands for all, the tests included
+ * @returns {Promise<void>}
+ * @throws {Error} with one sentence that says what to do
+ */
+export async function setUp(projects = []) {
+  checkNode();
+  if (!isInstalled()) await timed('Installing packages (npm ci)', installPackages);
+  await timed('Compiling (tsc -b)', () => compile(projects));
+}
+
+function checkNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [majorMin, minorMin] = nodeVersionMin;
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return;
+  throw new Error(`Convoy needs Node.js ${majorMin}.${minorMin} or later; this is ${process.versions.node}. Install a newer Node.js and run the command again.`);
+}
+
+/** True when every package of the lock file lies in node_modules in the locked version, as npm's own record there says. */
+function isInstalled() {
+  const record = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(record)) return false;
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const present = JSON.parse(readFileSync(record, 'utf8')).packages;
+  return Object.entries(wanted).every(([path, entry]) => {
+    if (!path.startsWith('node_modules/') || entry.optional || entry.devOptional) return true;
+    return present[path]?.version === entry.version && existsSync(join(root, path));
+  });
+}
+
+async function installPackages() {
+  const npm = process.env.npm_execpath;
+  const exit = npm?.endsWith('.js') ? await runNode(npm, ['ci']) : await run('npm', ['ci']);
+  if (exit !== 0) throw new Error('The packages could not be installed: npm ci failed, its output is above. Check the connection to the package registry and run the command again.');
+}
+
+async function compile(projects) {
+  const exit = await runNode(join('node_modules', 'typescript', 'bin', 'tsc'), ['-b', ...projects]);
+  if (exit !== 0) throw new Error('The sources do not compile: the errors are above.');
+}
+
+/**
+ * @param {string} title
+ * @param {() => Promise<void>} step
+ */
+async function timed(title, step) {
+  const start = performance.now();
+  process.stdout.write(`${title} …\n`);
+  await step();
+  process.stdout.write(`${title}: ${((performance.now() - start) / 1000).toFixed(1)} s\n`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  try {
+    await setUp();
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

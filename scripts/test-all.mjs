@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { root, runNode } from './process.mjs';
+import { add, printClosing, runVitest } from './test.mjs';
+
+/** A part that takes longer is killed and counts as failed: parts fit into ten minutes, with room for set-up. */
+const partLimit_ms = 9.5 * 60 * 1000;
+const stateFile = join(root, '.cache', 'test-all.json');
+
+/**
+ * Runs all tests with the full counts of their random cases (CONVOY_TEST_FULL=1), and the linter, in parts.
+ * Finished parts are remembered for the present sources, so that a run that was broken off goes on where it was.
+ * @param {string[]} args `--part N` runs one part (again), `--list` names them
+ * @returns {Promise<number>} exit code: 0 when every part that was run or remembered has passed
+ */
+export async function runAllTests(args) {
+  const { values } = parseArgs({ args, options: { part: { type: 'string' }, list: { type: 'boolean' } } });
+  const parts = listParts();
+  if (values.list) {
+    parts.forEach((part, index) => console.log(`${index + 1}  ${part.name}`));
+    return 0;
+  }
+  const chosen = values.part === undefined ? parts : [parts[Number(values.part) - 1]];
+  if (chosen.includes(undefined)) throw new Error(`There is no part ${values.part}: the parts are 1 to ${parts.length} (--list names them).`);
+  return runParts(chosen, values.part !== undefined);
+}
+
+async function runParts(parts, again) {
+  const state = readState();
+  const counts = { passed: 0, failed: 0, skipped: [] };
+  for (const part of parts) {
+    const known = again ? undefined : state.parts[part.name];
+    console.log(known ? `${part.name}: passed before` : part.name);
+    const result = known ?? (await part.run());
+    if (result.failed === 0) remember(state, part.name, result);
+    add(counts, result);
+  }
+  printClosing(counts);
+  return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+}
+
+function listParts() {
+  const vitest = (name, args) => ({ name, run: () => runVitest(args, { env: { CONVOY_TEST_FULL: '1' }, limit_ms: partLimit_ms }) });
+  const packages = readdirSync(join(root, 'packages')).sort();
+  return [
+    { name: 'lint', run: lint },
+    ...packages.map((name) => vitest(`unit packages/${name}`, ['--project', 'unit', `packages/${name}/test/unit/`])),
+    vitest('unit test', ['--project', 'unit', join(root, 'test/')]),
+    ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, ['--project', 'integration', file])),
+    ...testFiles('e2e').map((file) => vitest(file, ['--project', 'e2e', file])),
+  ];
+}
+
+function testFiles(folder) {
+  if (!existsSync(join(root, folder))) return [];
+  const names = readdirSync(join(root, folder), { recursive: true });
+  return names.filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules')).sort().map((name) => `${folder}/${name}`);
+}
+
+async function lint() {
+  const exit = await runNode('node_modules/eslint/bin/eslint.js', ['.'], { limit_ms: partLimit_ms });
+  return { passed: exit === 0 ? 1 : 0, failed: exit === 0 ? 0 : 1, skipped: [] };
+}
+
+function readState() {
+  const sources = digestOfSources();
+  if (existsSync(stateFile)) {
+    const state = JSON.parse(readFileSync(stateFile, 'utf8'));
+    if (state.sources === sources) return state;
+  }
+  return { sources, parts: {} };
+}
+
+function remember(state, name, counts) {
+  state.parts[name] = counts;
+  mkdirSync(join(root, '.cache'), { recursive: true });
+  writeFileSync(stateFile, JSON.stringify(state, null, 2));
+}
+
+/** Digest of the commit and of every change that is not committed. */
+function digestOfSources() {
+  const git = (...args) => execFileSync('git', args, { cwd: root, maxBuffer: 256 * 1024 * 1024 });
+  const untracked = git('ls-files', '--others', '--exclude-standard', '-z').toString().split('\0').filter(Boolean);
+  const hash = createHash('sha256').update(git('rev-parse', 'HEAD')).update(git('diff', 'HEAD'));
+  for (const file of untracked) hash.update(file).update(readFileSync(join(root, file)));
+  return hash.digest('hex');
+}

@@ -1,0 +1,65 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runNode } from './process.mjs';
+
+/** In the order in which they run: the quickest answer first. */
+const projects = ['unit', 'integration', 'e2e'];
+
+/**
+ * Runs all tests and prints `N passed, N failed` as the last line (and the skipped ones' names before it, when there are any).
+ * @param {string[]} args for vitest, for example a file; with arguments the projects run together in one call
+ * @returns {Promise<number>} exit code: 0 when at least one test ran and none failed
+ */
+export async function runTests(args) {
+  const counts = { passed: 0, failed: 0, skipped: [] };
+  const calls = args.length > 0 ? [args] : projects.map((project) => ['--project', project]);
+  for (const call of calls) add(counts, await runVitest(call));
+  printClosing(counts);
+  return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+}
+
+/**
+ * One vitest run.
+ * @param {string[]} args
+ * @param {{ env?: Record<string, string>, limit_ms?: number }} [options]
+ * @returns {Promise<{ passed: number, failed: number, skipped: string[] }>} a run that ends without counts is one failure
+ */
+export async function runVitest(args, options = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'convoy-tests-'));
+  const countsFile = join(folder, 'counts.json');
+  try {
+    const reporters = ['--reporter=default', '--reporter=./scripts/counting-reporter.mjs'];
+    const exit = await runNode('node_modules/vitest/vitest.mjs', ['run', '--passWithNoTests', ...reporters, ...args], {
+      ...options,
+      env: { ...options.env, CONVOY_TEST_COUNTS: countsFile },
+    });
+    const counts = readCounts(countsFile);
+    if (exit !== 0 && counts.failed === 0) counts.failed = 1;
+    return counts;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function readCounts(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return { passed: 0, failed: 1, skipped: [] };
+  }
+}
+
+/** Adds the second counts to the first. */
+export function add(counts, more) {
+  counts.passed += more.passed;
+  counts.failed += more.failed;
+  counts.skipped.push(...more.skipped);
+}
+
+/** Prints the names of skipped tests and the closing line. */
+export function printClosing(counts) {
+  for (const name of counts.skipped) console.log(`skipped: ${name}`);
+  const skipped = counts.skipped.length > 0 ? `, ${counts.skipped.length} skipped` : '';
+  console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`);
+}
