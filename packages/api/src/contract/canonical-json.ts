@@ -1,0 +1,26 @@
+/** Compares by code units: the same order on every machine, whatever its locale. */
+function compareCodeUnits(left: string, right: string): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+/**
+ * JSON text that is the same for values that are the same: object keys are sorted by code units, fields that are
+ * `undefined` left out. Arrays keep their order.
+ * @param value plain JSON values
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([left], [right]) => compareCodeUnits(left, right))
+    .map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`);
+  return `{${fields.join(',')}}`;
+}
+
+/** The elements without repetitions, in the order of the texts that `textOf` makes of them. */
+export function sortedSet<Element>(elements: readonly Element[], textOf: (element: Element) => string): Element[] {
+  const byText = new Map(elements.map((element) => [textOf(element), element]));
+  return [...byText].sort(([left], [right]) => compareCodeUnits(left, right)).map(([, element]) => element);
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { idleProgress, migrationStates, progressSchema } from './progress.js';
+
+const rate = z.number().nonnegative().nullable();
+const count = z.int().nonnegative().nullable();
+
+/** One instance as a row of the fleet's progress. What an instance has not told is null. */
+export const fleetInstanceSchema = z
+  .object({
+    syncID: z.string(),
+    shard: z.string().nullable().meta({ description: 'Source shard of the instance; null for a whole cluster.' }),
+    reachable: z.boolean().meta({ description: 'Whether its heartbeat is in time.' }),
+    secondsSinceHeartbeat: count,
+    state: z.enum(migrationStates).nullable(),
+    canCommit: z.boolean(),
+    info: z.string().nullable(),
+    lagTimeSeconds: count,
+    totalEventsApplied: count,
+    eventsPerSecond: rate,
+    estimatedCopiedBytes: count,
+    copyBytesPerSecond: rate,
+    error: z.string().nullable().meta({ description: 'Name of the failure that ended its migration.' }),
+    errorDescription: z.string().nullable(),
+  })
+  .meta({ id: 'FleetInstance' });
+
+/** The `progress` document of the fleet API: the contract's fields for the whole, and what makes it up. */
+export const fleetProgressSchema = progressSchema
+  .extend({
+    instances: z.array(fleetInstanceSchema).nullable(),
+    percent: z.number().min(0).max(100).nullable().meta({ description: 'Copied bytes of all instances by the total.' }),
+    copyBytesPerSecond: rate,
+    eventsPerSecond: rate,
+    secondsRemaining: count.meta({ description: 'Estimated seconds to the end of the copy; null when unknown.' }),
+  })
+  .meta({ id: 'FleetProgress' });
+
+/** One row of `FleetProgress.instances`. */
+export type FleetInstance = z.output<typeof fleetInstanceSchema>;
+/** What the fleet API's `GET /api/v1/progress` reports. */
+export type FleetProgress = z.output<typeof fleetProgressSchema>;
+
+/** Progress of a fleet in IDLE. */
+export function idleFleetProgress(): FleetProgress {
+  return {
+    ...idleProgress(),
+    instances: null,
+    percent: null,
+    copyBytesPerSecond: null,
+    eventsPerSecond: null,
+    secondsRemaining: null,
+  };
+}

@@ -1,0 +1,59 @@
+import { ConvoyError } from '../errors/convoy-error.js';
+import { canonicalJson, sortedSet } from './canonical-json.js';
+import type { NamePattern, NamespaceSelector } from './filter.js';
+import type { Sharding } from './sharding.js';
+import type { StartRequest } from './start-request.js';
+
+/**
+ * Checks the rules between options that need no look at the clusters, and brings lists and letters whose order
+ * does not matter into one order.
+ * @throws ConvoyError `sourceEqualsDestination`, `buildIndexesNeverWithReversible` or `reversibleNeedsWriteBlocking`
+ */
+export function normaliseStartRequest(request: StartRequest): StartRequest {
+  checkOptionRules(request);
+  return {
+    source: request.source,
+    destination: request.destination,
+    buildIndexes: request.buildIndexes,
+    enableUserWriteBlocking: request.enableUserWriteBlocking,
+    includeNamespaces: normaliseFilter(request.includeNamespaces),
+    excludeNamespaces: normaliseFilter(request.excludeNamespaces),
+    reversible: request.reversible,
+    ...(request.sharding === undefined ? {} : { sharding: normaliseSharding(request.sharding) }),
+    verification: { enabled: request.verification.enabled },
+  };
+}
+
+function checkOptionRules(request: StartRequest): void {
+  if (request.source === request.destination) throw new ConvoyError('sourceEqualsDestination');
+  if (!request.reversible) return;
+  if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
+  if (!request.enableUserWriteBlocking) throw new ConvoyError('reversibleNeedsWriteBlocking');
+}
+
+function normaliseFilter(selectors: readonly NamespaceSelector[]): NamespaceSelector[] {
+  return sortedSet(selectors.map(normaliseSelector), canonicalJson);
+}
+
+function normaliseSelector(selector: NamespaceSelector): NamespaceSelector {
+  const { database, databaseRegex, collections, collectionsRegex } = selector;
+  return {
+    ...(database === undefined ? {} : { database }),
+    ...(databaseRegex === undefined ? {} : { databaseRegex: normalisePattern(databaseRegex) }),
+    ...(collections === undefined ? {} : { collections: sortedSet(collections, String) }),
+    ...(collectionsRegex === undefined ? {} : { collectionsRegex: normalisePattern(collectionsRegex) }),
+  };
+}
+
+/** The letter u is dropped: the server takes it and always matches UTF-8. */
+function normalisePattern(pattern: NamePattern): NamePattern {
+  const letters = Array.from(pattern.options).filter((letter) => letter !== 'u');
+  return { pattern: pattern.pattern, options: sortedSet(letters, String).join('') };
+}
+
+function normaliseSharding(sharding: Sharding): Sharding {
+  return {
+    createSupportingIndexes: sharding.createSupportingIndexes,
+    shardingEntries: sortedSet(sharding.shardingEntries, canonicalJson),
+  };
+}

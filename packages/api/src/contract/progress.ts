@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { verificationPhases } from './verification.js';
+
+/** The states of an instance, from the least to the most advanced; PAUSED and REVERSING stand beside RUNNING. */
+export const migrationStates = ['INITIALIZING', 'IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'REVERSING'] as const;
+
+/** State of an instance or a fleet. */
+export type MigrationState = (typeof migrationStates)[number];
+
+const count = z.int().nonnegative();
+const nullableCount = count.nullable();
+
+const verificationSideSchema = z
+  .object({
+    estimatedDocumentCount: nullableCount,
+    hashedDocumentCount: nullableCount,
+    lagTimeSeconds: nullableCount,
+    phase: z.enum(verificationPhases).nullable(),
+    scannedCollectionCount: nullableCount,
+    totalCollectionCount: nullableCount,
+  })
+  .meta({ id: 'VerificationSide', description: 'Progress of the embedded verifier on one cluster.' });
+
+const clusterLinkSchema = z.object({
+  pingLatencyMs: z.number().nonnegative().nullable().meta({ description: 'Round trip of a ping in milliseconds.' }),
+});
+
+/** A condition that an operator should know of; the migration goes on. */
+export const warningSchema = z
+  .object({
+    name: z.string().meta({ description: 'Stable name, for example waitingForInstances.' }),
+    description: z.string(),
+  })
+  .meta({ id: 'Warning' });
+
+/** The `progress` document. In IDLE every field but `state` and `canCommit` is null. */
+export const progressSchema = z
+  .object({
+    state: z.enum(migrationStates),
+    canCommit: z.boolean(),
+    canWrite: z.boolean().nullable(),
+    info: z.string().nullable().meta({ description: 'The phase in words.' }),
+    lagTimeSeconds: nullableCount.meta({ description: 'Null when paused, 0 once committed.' }),
+    totalEventsApplied: nullableCount,
+    collectionCopy: z.object({ estimatedTotalBytes: count, estimatedCopiedBytes: count }).nullable(),
+    directionMapping: z.object({ Source: z.string(), Destination: z.string() }).nullable(),
+    syncID: z.string().nullable(),
+    coordinatorID: z.string().nullable(),
+    verification: z.object({ source: verificationSideSchema, destination: verificationSideSchema }).nullable(),
+    ceaStage: z.string().nullable().meta({ description: 'Stage of the change event application.' }),
+    lag: z
+      .object({ overallLagSeconds: nullableCount, crudLagSeconds: nullableCount, ddlLagSeconds: nullableCount })
+      .nullable(),
+    indexBuilding: z
+      .object({ indexesBuilt: count, totalIndexesToBuild: count, collectionsFinished: count, collectionsTotal: count })
+      .nullable(),
+    source: clusterLinkSchema.nullable(),
+    destination: clusterLinkSchema.nullable(),
+    estimatedOplogTimeRemaining: z.string().nullable().meta({ description: 'In words, for example "12 hours".' }),
+    estimatedSecondsToCEACatchup: nullableCount,
+    warnings: z.array(warningSchema).nullable(),
+  })
+  .meta({ id: 'Progress' });
+
+/** What `GET /api/v1/progress` reports of one instance. */
+export type Progress = z.output<typeof progressSchema>;
+/** Progress of the verifier on one cluster. */
+export type VerificationSideProgress = z.output<typeof verificationSideSchema>;
+/** One warning of `progress.warnings`. */
+export type Warning = z.output<typeof warningSchema>;
+
+/** The words of `info`, as the contract has them; the first two and `paused` are Convoy's additions. */
+export const progressInfo = {
+  initializing: 'initializing',
+  paused: 'paused',
+  collectionCopy: 'collection copy',
+  changeEventApplication: 'change event application',
+  waitingForCommit: 'waiting for commit to complete',
+  commitCompleted: 'commit completed',
+} as const;
+
+/** The words of `ceaStage`, as users of mongosync know them. */
+export const ceaStages = { collectionCopyDrain: 'collection copy drain', steadyState: 'steady state' } as const;
+
+/** Progress in IDLE: nothing is known but that nothing can be committed. */
+export function idleProgress(): Progress {
+  return {
+    state: 'IDLE',
+    canCommit: false,
+    canWrite: null,
+    info: null,
+    lagTimeSeconds: null,
+    totalEventsApplied: null,
+    collectionCopy: null,
+    directionMapping: null,
+    syncID: null,
+    coordinatorID: null,
+    verification: null,
+    ceaStage: null,
+    lag: null,
+    indexBuilding: null,
+    source: null,
+    destination: null,
+    estimatedOplogTimeRemaining: null,
+    estimatedSecondsToCEACatchup: null,
+    warnings: null,
+  };
+}

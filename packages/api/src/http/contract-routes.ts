@@ -1,0 +1,62 @@
+import fp from 'fastify-plugin';
+import type { FastifyInstance } from 'fastify';
+import { commandNames, parseCommandBody } from '../contract/commands.js';
+import type { CommandName } from '../contract/commands.js';
+import type { ProgressReply, SuccessReply } from '../contract/reply.js';
+import { parseStartRequest } from '../contract/start-request.js';
+import { BODY_BYTES_MAX_DEFAULT, useJsonBodies } from './body-parser.js';
+import type { ContractService } from './contract-service.js';
+import { useFailureReplies } from './failure-replies.js';
+import type { ProgressScope } from './json-schema.js';
+import { OPENAPI_PATH, PROGRESS_PATH, commandPath } from './operations.js';
+import { openApiDocument } from './openapi.js';
+
+/** Settings of `contractRoutes`. */
+export interface ContractRoutesOptions {
+  /** What the paths are served from. */
+  readonly service: ContractService;
+  /** Largest body that is read, in bytes; 1 MiB when left out. */
+  readonly bodyBytesMax?: number;
+  /** Whose progress the OpenAPI document describes; one instance's when left out. */
+  readonly scope?: ProgressScope;
+}
+
+async function runCommand(service: ContractService, command: CommandName, body: unknown): Promise<void> {
+  if (command === 'start') {
+    await service.start(parseStartRequest(body));
+    return;
+  }
+  parseCommandBody(body);
+  await service[command]();
+}
+
+function serveContract(app: FastifyInstance, options: ContractRoutesOptions): void {
+  const { service } = options;
+  for (const command of commandNames) {
+    app.post(commandPath(command), async (request): Promise<SuccessReply> => {
+      await runCommand(service, command, request.body ?? {});
+      return { success: true };
+    });
+  }
+  app.get(PROGRESS_PATH, async (_request, reply): Promise<ProgressReply> => {
+    void reply.header('cache-control', 'no-store');
+    return { success: true, progress: await service.progress() };
+  });
+  const document = openApiDocument(options.scope ?? 'instance');
+  app.get(OPENAPI_PATH, () => document);
+}
+
+/**
+ * A fastify plugin that serves the contract for any service: five commands, progress and the OpenAPI document.
+ * It also makes the whole server read bodies as JSON and answer every failure in the contract's shape, so register
+ * it once and before other routes.
+ */
+export const contractRoutes = fp<ContractRoutesOptions>(
+  (app, options, done) => {
+    useJsonBodies(app, options.bodyBytesMax ?? BODY_BYTES_MAX_DEFAULT);
+    useFailureReplies(app);
+    serveContract(app, options);
+    done();
+  },
+  { name: 'convoy-contract-routes', fastify: '5.x' },
+);

@@ -1,0 +1,49 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { failureReply } from '../contract/reply.js';
+import { ConvoyError, toConvoyError } from '../errors/convoy-error.js';
+import type { ErrorName } from '../errors/convoy-error.js';
+
+/** The framework's own failures by their codes; every other one below 500 is a request that HTTP does not allow. */
+const frameworkErrorNames: Readonly<Record<string, ErrorName>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'bodyTooLarge',
+  FST_ERR_NOT_FOUND: 'unknownPath',
+};
+
+function fromFramework(error: Partial<FastifyError>): ConvoyError | undefined {
+  if (typeof error.code !== 'string' || typeof error.statusCode !== 'number' || error.statusCode >= 500) return undefined;
+  return new ConvoyError(frameworkErrorNames[error.code] ?? 'invalidHttpRequest', undefined, { cause: error });
+}
+
+/** Answers with the contract's failure body; what is no ConvoyError is logged and shown as `internalError`. */
+export function replyWithFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const foreign = thrown instanceof ConvoyError ? undefined : fromFramework(thrown as Partial<FastifyError>);
+  const error = foreign ?? toConvoyError(thrown);
+  if (error.error === 'internalError') request.log.error({ err: thrown }, 'request failed');
+  void reply.code(error.httpStatus).type('application/json; charset=utf-8').send(failureReply(error));
+}
+
+/** The path of a request without its query. */
+function pathOf(request: FastifyRequest): string {
+  const end = request.url.indexOf('?');
+  return end === -1 ? request.url : request.url.slice(0, end);
+}
+
+/**
+ * Gives every failure of the server the contract's shape: thrown errors, unknown paths (404) and, with the Allow
+ * header, methods that a known path does not take (405). Register before the routes.
+ */
+export function useFailureReplies(app: FastifyInstance): void {
+  const methodsByPath = new Map<string, Set<string>>();
+  app.addHook('onRoute', (route) => {
+    const methods = methodsByPath.get(route.url) ?? new Set<string>();
+    for (const method of [route.method].flat()) methods.add(method);
+    methodsByPath.set(route.url, methods);
+  });
+  app.setErrorHandler(replyWithFailure);
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsByPath.get(pathOf(request));
+    if (methods === undefined) throw new ConvoyError('unknownPath');
+    void reply.header('allow', [...methods].sort().join(', '));
+    throw new ConvoyError('methodNotAllowed');
+  });
+}

@@ -1,0 +1,70 @@
+import { errorTable } from '../errors/table.js';
+import { contractJsonSchemas } from './json-schema.js';
+import type { JsonSchema, ProgressScope } from './json-schema.js';
+import { operations } from './operations.js';
+import type { Operation } from './operations.js';
+
+/** The release of the contract that is implemented. */
+const CONTRACT_VERSION = '1.9.0';
+
+/** The part of an OpenAPI 3.1 document that Convoy fills in. */
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly securitySchemes: Readonly<Record<string, unknown>>;
+  };
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+}
+
+function jsonContent(schemaName: string): { content: unknown } {
+  return { content: { 'application/json': { schema: { $ref: `#/components/schemas/${schemaName}` } } } };
+}
+
+/** Names of the failures with one status, for its description. */
+function errorNamesOf(status: number): string {
+  return Object.entries(errorTable)
+    .filter(([, entry]) => entry.httpStatus === status)
+    .map(([name]) => name)
+    .join(', ');
+}
+
+function describeOperation(operation: Operation): Record<string, unknown> {
+  const failures = operation.failures.map((status) => [
+    String(status),
+    { description: `One of: ${errorNamesOf(status)}.`, ...jsonContent('FailureReply') },
+  ]);
+  return {
+    operationId: operation.operationId,
+    summary: operation.summary,
+    ...(operation.body === undefined ? {} : { requestBody: { required: false, ...jsonContent(operation.body) } }),
+    responses: {
+      200: { description: 'Success.', ...jsonContent(operation.reply) },
+      ...(Object.fromEntries(failures) as Record<string, unknown>),
+    },
+  };
+}
+
+/** The OpenAPI document of the contract, made from the schemas that read the bodies. */
+export function openApiDocument(scope: ProgressScope): OpenApiDocument {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: describeOperation(operation) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Convoy',
+      version: CONTRACT_VERSION,
+      description: 'Start, steer and watch the migration of a MongoDB cluster.',
+    },
+    paths,
+    components: {
+      schemas: contractJsonSchemas(scope),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    },
+    security: [{}, { bearer: [] }],
+  };
+}
