@@ -1,0 +1,83 @@
+/** A finite number as `digits` × 10^`exponent`; `digits` carries the sign and has no trailing zeros unless it is 0. */
+export interface ExactNumber {
+  digits: bigint;
+  exponent: number;
+}
+
+/** Significant digits of Decimal128; the server rounds doubles to them when it compares them with decimals. */
+const decimalDigitsMax = 34;
+const digitsLimit = 10n ** BigInt(decimalDigitsMax);
+/** Bias of the decimal exponent (IEEE 754-2008, 128 bits). */
+const decimalBias = 6176;
+
+/** Drops trailing zeros of the digits into the exponent. */
+export function normalised(digits: bigint, exponent: number): ExactNumber {
+  if (digits === 0n) return { digits: 0n, exponent: 0 };
+  let rest = digits;
+  let power = exponent;
+  while (rest % 10n === 0n) {
+    rest /= 10n;
+    power += 1;
+  }
+  return { digits: rest, exponent: power };
+}
+
+function roundedTo34(digits: bigint, exponent: number): ExactNumber {
+  const negative = digits < 0n;
+  const magnitude = negative ? -digits : digits;
+  if (magnitude < digitsLimit) return normalised(digits, exponent);
+  const excess = magnitude.toString().length - decimalDigitsMax;
+  const unit = 10n ** BigInt(excess);
+  const remainder = magnitude % unit;
+  const quotient = magnitude / unit;
+  const up = remainder * 2n > unit || (remainder * 2n === unit && quotient % 2n === 1n);
+  const rounded = up ? quotient + 1n : quotient;
+  return normalised(negative ? -rounded : rounded, exponent + excess);
+}
+
+/** A finite double in decimal, rounded to 34 digits half to even as the server compares it with decimals. */
+export function exactDouble(value: number): ExactNumber {
+  if (value === 0) return { digits: 0n, exponent: 0 };
+  const view = new DataView(new ArrayBuffer(8));
+  view.setFloat64(0, value);
+  const bits = view.getBigUint64(0);
+  const biased = Number((bits >> 52n) & 0x7ffn);
+  const fraction = bits & 0xfffffffffffffn;
+  const mantissa = biased === 0 ? fraction : fraction | 0x10000000000000n;
+  const power = (biased === 0 ? 1 : biased) - 1075;
+  const signed = value < 0 ? -mantissa : mantissa;
+  return power >= 0 ? roundedTo34(signed << BigInt(power), 0) : roundedTo34(signed * 5n ** BigInt(-power), power);
+}
+
+/** A Decimal128's 16 bytes as a number, or which of the values that are not finite it is. */
+export function exactDecimal(bytes: Buffer): ExactNumber | 'NaN' | 'Infinity' | '-Infinity' {
+  const high = bytes.readBigUInt64LE(8);
+  const low = bytes.readBigUInt64LE(0);
+  const negative = high >> 63n === 1n;
+  const combination = Number((high >> 58n) & 0x1fn);
+  if (combination === 0x1f) return 'NaN';
+  if (combination === 0x1e) return negative ? '-Infinity' : 'Infinity';
+  // The other layout (combination 11xxx) can only hold coefficients beyond 34 digits, which count as 0.
+  if (combination >= 0x18) return { digits: 0n, exponent: 0 };
+  const exponent = Number((high >> 49n) & 0x3fffn) - decimalBias;
+  const coefficient = ((high & 0x1ffffffffffffn) << 64n) | low;
+  if (coefficient >= digitsLimit) return { digits: 0n, exponent: 0 };
+  return normalised(negative ? -coefficient : coefficient, exponent);
+}
+
+/** Order of two exact numbers: negative, 0 or positive. */
+export function compareExact(a: ExactNumber, b: ExactNumber): number {
+  const signA = a.digits < 0n ? -1 : a.digits > 0n ? 1 : 0;
+  const signB = b.digits < 0n ? -1 : b.digits > 0n ? 1 : 0;
+  if (signA !== signB || signA === 0) return signA - signB;
+  const magnitude = digitCount(a.digits) + a.exponent - (digitCount(b.digits) + b.exponent);
+  if (magnitude !== 0) return magnitude * signA;
+  const shift = a.exponent - b.exponent;
+  const left = shift > 0 ? a.digits * 10n ** BigInt(shift) : a.digits;
+  const right = shift < 0 ? b.digits * 10n ** BigInt(-shift) : b.digits;
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function digitCount(value: bigint): number {
+  return (value < 0n ? -value : value).toString().length;
+}
