@@ -1,0 +1,15 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+
+/**
+ * A TCP port of 127.0.0.1 that nobody listens on at this moment. For processes that must keep their port over a restart;
+ * whatever can choose a port by itself should.
+ */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
