@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** Option letters of the server's `$regex`: ignore case, multiline anchors, dot matches newline, extended, UTF. */
 const PATTERN_OPTION_LETTERS = /^[imsxu]*$/;
 
-const patternSchema = z
+export const patternSchema = z
   .strictObject({
     pattern: z.string().min(1, 'must not be empty'),
     options: z
@@ -12,7 +12,7 @@ const patternSchema = z
       .default('')
       .meta({ description: 'Option letters of $regex, in any order.' }),
   })
-  .meta({ id: 'Pattern', description: 'A regular expression matched against names, without look-around and back-references.' });
+  .meta({ description: 'A regular expression matched against names, without look-around and back-references.' });
 
 const nameSchema = z.string().min(1, 'must not be empty');
 
@@ -36,7 +36,7 @@ export const namespaceSelectorSchema = z
       context.addIssue({ code: 'custom', path: ['databaseRegex'], message: 'cannot be given together with database' });
     }
   })
-  .meta({ id: 'NamespaceSelector' });
+  ;
 
 /** A list of selectors. An empty list is the same as none: it filters nothing. */
 export const namespaceFilterSchema = z.array(namespaceSelectorSchema).default([]);

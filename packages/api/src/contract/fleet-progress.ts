@@ -7,8 +7,8 @@ const count = z.int().nonnegative().nullable();
 /** One instance as a row of the fleet's progress. What an instance has not told is null. */
 export const fleetInstanceSchema = z
   .object({
+    id: z.string().meta({ description: 'Name of its source shard, or single for an instance that works alone.' }),
     syncID: z.string(),
-    shard: z.string().nullable().meta({ description: 'Source shard of the instance; null for a whole cluster.' }),
     reachable: z.boolean().meta({ description: 'Whether its heartbeat is in time.' }),
     secondsSinceHeartbeat: count,
     state: z.enum(migrationStates).nullable(),
@@ -22,7 +22,7 @@ export const fleetInstanceSchema = z
     error: z.string().nullable().meta({ description: 'Name of the failure that ended its migration.' }),
     errorDescription: z.string().nullable(),
   })
-  .meta({ id: 'FleetInstance' });
+  ;
 
 /** The `progress` document of the fleet API: the contract's fields for the whole, and what makes it up. */
 export const fleetProgressSchema = progressSchema
@@ -33,7 +33,7 @@ export const fleetProgressSchema = progressSchema
     eventsPerSecond: rate,
     secondsRemaining: count.meta({ description: 'Estimated seconds to the end of the copy; null when unknown.' }),
   })
-  .meta({ id: 'FleetProgress' });
+  ;
 
 /** One row of `FleetProgress.instances`. */
 export type FleetInstance = z.output<typeof fleetInstanceSchema>;

@@ -10,7 +10,7 @@ export type MigrationState = (typeof migrationStates)[number];
 const count = z.int().nonnegative();
 const nullableCount = count.nullable();
 
-const verificationSideSchema = z
+export const verificationSideSchema = z
   .object({
     estimatedDocumentCount: nullableCount,
     hashedDocumentCount: nullableCount,
@@ -19,7 +19,7 @@ const verificationSideSchema = z
     scannedCollectionCount: nullableCount,
     totalCollectionCount: nullableCount,
   })
-  .meta({ id: 'VerificationSide', description: 'Progress of the embedded verifier on one cluster.' });
+  .meta({ description: 'Progress of the embedded verifier on one cluster.' });
 
 const clusterLinkSchema = z.object({
   pingLatencyMs: z.number().nonnegative().nullable().meta({ description: 'Round trip of a ping in milliseconds.' }),
@@ -31,7 +31,7 @@ export const warningSchema = z
     name: z.string().meta({ description: 'Stable name, for example waitingForInstances.' }),
     description: z.string(),
   })
-  .meta({ id: 'Warning' });
+  ;
 
 /** The `progress` document. In IDLE every field but `state` and `canCommit` is null. */
 export const progressSchema = z
@@ -60,7 +60,7 @@ export const progressSchema = z
     estimatedSecondsToCEACatchup: nullableCount,
     warnings: z.array(warningSchema).nullable(),
   })
-  .meta({ id: 'Progress' });
+  ;
 
 /** What `GET /api/v1/progress` reports of one instance. */
 export type Progress = z.output<typeof progressSchema>;

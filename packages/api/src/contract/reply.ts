@@ -3,7 +3,7 @@ import type { ConvoyError } from '../errors/convoy-error.js';
 import type { Progress } from './progress.js';
 
 /** The reply of a command that was accepted. */
-export const successReplySchema = z.object({ success: z.literal(true) }).meta({ id: 'SuccessReply' });
+export const successReplySchema = z.object({ success: z.literal(true) });
 
 /** The reply of everything that failed, whatever its path and status. */
 export const failureReplySchema = z
@@ -12,7 +12,7 @@ export const failureReplySchema = z
     error: z.string().meta({ description: 'Stable name of the failure, listed in docs/errors.md.' }),
     errorDescription: z.string().meta({ description: 'What was found and what to do.' }),
   })
-  .meta({ id: 'FailureReply' });
+  ;
 
 /** The reply of a command that was accepted. */
 export type SuccessReply = z.output<typeof successReplySchema>;

@@ -61,7 +61,7 @@ export const shardingSchema = z
     createSupportingIndexes: z.boolean().default(false).meta({ description: 'Create missing supporting indexes.' }),
     shardingEntries: shardingEntriesSchema.meta({ description: 'Collections to shard; all others stay unsharded.' }),
   })
-  .meta({ id: 'Sharding' });
+  ;
 
 /** Normalised `sharding` document. */
 export type Sharding = z.output<typeof shardingSchema>;

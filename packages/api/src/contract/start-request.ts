@@ -23,7 +23,7 @@ export const startRequestSchema = z
     sharding: shardingSchema.optional().meta({ description: 'Required from a replica set to a sharded cluster, else refused.' }),
     verification: verificationSchema.default({ enabled: true }),
   })
-  .meta({ id: 'StartRequest' });
+  ;
 
 /**
  * A start request with every default filled in, in normal form: what means the same is the same.

@@ -5,7 +5,7 @@ export const verificationSchema = z
   .strictObject({
     enabled: z.boolean().default(true).meta({ description: 'Whether the embedded verifier runs.' }),
   })
-  .meta({ id: 'VerificationOptions' });
+  ;
 
 /** Normalised `verification` document. */
 export type VerificationOptions = z.output<typeof verificationSchema>;

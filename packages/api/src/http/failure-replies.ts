@@ -9,15 +9,21 @@ const frameworkErrorNames: Readonly<Record<string, ErrorName>> = {
   FST_ERR_NOT_FOUND: 'unknownPath',
 };
 
-function fromFramework(error: Partial<FastifyError>): ConvoyError | undefined {
-  if (typeof error.code !== 'string' || typeof error.statusCode !== 'number' || error.statusCode >= 500) return undefined;
-  return new ConvoyError(frameworkErrorNames[error.code] ?? 'invalidHttpRequest', undefined, { cause: error });
+function isFrameworkError(thrown: unknown): thrown is FastifyError {
+  return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' && thrown.code.startsWith('FST_');
+}
+
+/** The failure behind a thrown value; a refusal of the framework is the client's, all else unknown is our own. */
+function failureBehind(thrown: unknown): ConvoyError {
+  if (isFrameworkError(thrown) && (thrown.statusCode ?? 500) < 500) {
+    return new ConvoyError(frameworkErrorNames[thrown.code] ?? 'invalidHttpRequest', undefined, { cause: thrown });
+  }
+  return toConvoyError(thrown);
 }
 
 /** Answers with the contract's failure body; what is no ConvoyError is logged and shown as `internalError`. */
 export function replyWithFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const foreign = thrown instanceof ConvoyError ? undefined : fromFramework(thrown as Partial<FastifyError>);
-  const error = foreign ?? toConvoyError(thrown);
+  const error = failureBehind(thrown);
   if (error.error === 'internalError') request.log.error({ err: thrown }, 'request failed');
   void reply.code(error.httpStatus).type('application/json; charset=utf-8').send(failureReply(error));
 }

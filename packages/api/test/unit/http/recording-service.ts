@@ -1,0 +1,43 @@
+import { idleProgress } from '@convoy/api/contract/progress';
+import type { Progress } from '@convoy/api/contract/progress';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import type { ContractService } from '@convoy/api/http/contract-service';
+
+/** A service that records its calls, and fails every one of them while `failure` is set. */
+export class RecordingService implements ContractService {
+  readonly calls: { command: string; request?: StartRequest }[] = [];
+  failure: unknown = undefined;
+  report: Progress = idleProgress();
+
+  start(request: StartRequest): Promise<void> {
+    return this.#record({ command: 'start', request });
+  }
+
+  pause(): Promise<void> {
+    return this.#record({ command: 'pause' });
+  }
+
+  resume(): Promise<void> {
+    return this.#record({ command: 'resume' });
+  }
+
+  commit(): Promise<void> {
+    return this.#record({ command: 'commit' });
+  }
+
+  reverse(): Promise<void> {
+    return this.#record({ command: 'reverse' });
+  }
+
+  async progress(): Promise<Progress> {
+    await this.#record({ command: 'progress' });
+    return this.report;
+  }
+
+  #record(call: { command: string; request?: StartRequest }): Promise<void> {
+    this.calls.push(call);
+    if (this.failure === undefined) return Promise.resolve();
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- services of others may throw anything
+    return Promise.reject(this.failure);
+  }
+}
