@@ -1,0 +1,67 @@
+import { CommandError } from '../node/command.js';
+import { Double, Int32, Long } from 'bson';
+import type { Doc } from './value.js';
+
+/** How strings are compared. Absent: byte by byte (the server's simple collation). */
+export interface Collation {
+  readonly locale: string;
+  /** 1 base letters, 2 accents too, 3 case too (default). 4 and 5 order as 3 here. */
+  readonly strength: number;
+  /** @returns negative, 0 or positive */
+  compare(a: string, b: string): number;
+  /** A text that is equal for strings that compare equal; for hashing and grouping. */
+  canonical(text: string): string;
+}
+
+const STRENGTH_DEFAULT = 3;
+const STRENGTH_MAX = 5;
+const sensitivities = ['base', 'base', 'accent'] as const;
+
+/**
+ * Reads a command's `collation` document.
+ * @returns undefined for the simple collation
+ * @throws CommandError 2 (BadValue) for an unknown locale or strength, 40414 without locale
+ */
+export function parseCollation(spec: Doc): Collation | undefined {
+  const locale = spec.get('locale');
+  if (locale === undefined) throw new CommandError(40414, 'Location40414', "BSON field 'Collation.locale' is missing but a required field");
+  if (typeof locale !== 'string') throw new CommandError(14, 'TypeMismatch', "BSON field 'Collation.locale' is the wrong type, expected type 'string'");
+  if (locale === 'simple') return undefined;
+  const strength = numberOption(spec, 'strength') ?? STRENGTH_DEFAULT;
+  if (!Number.isInteger(strength) || strength < 1 || strength > STRENGTH_MAX) {
+    throw new CommandError(51024, 'Location51024', `BSON field 'strength' value must be >= 1 and <= ${STRENGTH_MAX}, actual value '${strength}'`);
+  }
+  const collator = makeCollator(locale, strength, spec);
+  return {
+    locale,
+    strength,
+    compare: (a, b) => collator.compare(a, b),
+    canonical: (text) => canonicalText(text, locale, strength),
+  };
+}
+
+function makeCollator(locale: string, strength: number, spec: Doc): Intl.Collator {
+  const caseFirst = spec.get('caseFirst');
+  try {
+    const options: Intl.CollatorOptions = {
+      sensitivity: spec.get('caseLevel') === true && strength === 1 ? 'case' : (sensitivities[strength] ?? 'variant'),
+      numeric: spec.get('numericOrdering') === true,
+      ignorePunctuation: spec.get('alternate') === 'shifted',
+    };
+    if (typeof caseFirst === 'string' && (caseFirst === 'upper' || caseFirst === 'lower')) options.caseFirst = caseFirst;
+    return new Intl.Collator(locale.replace('_', '-'), options);
+  } catch {
+    throw new CommandError(2, 'BadValue', `Field 'locale' is invalid in: { locale: "${locale}" }`);
+  }
+}
+
+function canonicalText(text: string, locale: string, strength: number): string {
+  const tag = locale.replace('_', '-');
+  if (strength === 1) return text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase(tag);
+  return strength === 2 ? text.normalize('NFC').toLocaleLowerCase(tag) : text.normalize('NFC');
+}
+
+function numberOption(spec: Doc, name: string): number | undefined {
+  const value = spec.get(name);
+  return value instanceof Int32 || value instanceof Double || value instanceof Long ? Number(value.valueOf()) : undefined;
+}

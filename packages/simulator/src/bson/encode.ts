@@ -1,0 +1,195 @@
+import type { Code } from 'bson';
+import { CommandError } from '../node/command.js';
+import { NotANumber } from './not-a-number.js';
+import { typeOf } from './type-of.js';
+import { type Doc, RawDocument, type Value } from './value.js';
+
+/** Longest text that is written character by character instead of by the UTF-8 encoder. */
+const SHORT_TEXT_LENGTH = 24;
+/** The work buffer starts here and doubles; it is given back to the garbage collector above the size of a full batch. */
+const SCRATCH_BYTES = 64 * 1024;
+const SCRATCH_KEPT_BYTES_MAX = 20 * 1024 * 1024;
+/** Array indexes whose names are kept ready. */
+const INDEX_NAMES = 1024;
+const indexNames = Array.from({ length: INDEX_NAMES }, (_, index) => index.toString());
+
+let scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+let length = 0;
+
+/** Encodes a document; embedded `RawDocument`s are copied as they are. */
+export function encodeDocument(doc: Doc): Buffer {
+  length = 0;
+  writeDocument(doc);
+  return takeScratch();
+}
+
+/** Encodes one value as it stands in BSON after type byte and name. */
+export function encodeValue(value: Value): Buffer {
+  length = 0;
+  writeValue(value);
+  return takeScratch();
+}
+
+/** Encodes one element: type byte, name, value. */
+export function encodeElement(name: string, value: Value): Buffer {
+  length = 0;
+  writeElement(name, value);
+  return takeScratch();
+}
+
+function takeScratch(): Buffer {
+  const result = Buffer.allocUnsafe(length);
+  scratch.copy(result, 0, 0, length);
+  if (scratch.length > SCRATCH_KEPT_BYTES_MAX) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  return result;
+}
+
+function reserve(bytes: number): void {
+  if (length + bytes <= scratch.length) return;
+  const grown = Buffer.allocUnsafeSlow(Math.max(scratch.length * 2, length + bytes));
+  scratch.copy(grown, 0, 0, length);
+  scratch = grown;
+}
+
+function writeInt32(value: number): void {
+  reserve(4);
+  length = scratch.writeInt32LE(value, length);
+}
+
+function writeByte(value: number): void {
+  reserve(1);
+  scratch[length] = value;
+  length += 1;
+}
+
+function writeBytes(bytes: Uint8Array): void {
+  reserve(bytes.length);
+  scratch.set(bytes, length);
+  length += bytes.length;
+}
+
+/** UTF-8 and a closing zero. */
+function writeText(text: string): void {
+  reserve(text.length * 3 + 1);
+  const start = length;
+  if (text.length <= SHORT_TEXT_LENGTH) {
+    let at = 0;
+    while (at < text.length) {
+      const code = text.charCodeAt(at);
+      if (code > 0x7f) break;
+      scratch[start + at] = code;
+      at += 1;
+    }
+    length = at === text.length ? start + at : start + scratch.write(text, start, 'utf8');
+  } else {
+    length = start + scratch.write(text, start, 'utf8');
+  }
+  scratch[length] = 0;
+  length += 1;
+}
+
+function writeName(name: string): void {
+  if (name.includes('\0')) throw new CommandError(9, 'FailedToParse', 'field names may not contain null bytes');
+  writeText(name);
+}
+
+/** Length prefix, UTF-8 and a closing zero. */
+function writeString(text: string): void {
+  const start = length;
+  writeInt32(0);
+  writeText(text);
+  scratch.writeInt32LE(length - start - 4, start);
+}
+
+function writeElement(name: string, value: Value): void {
+  writeByte(typeOf(value));
+  writeName(name);
+  writeValue(value);
+}
+
+function writeDocument(doc: Doc): void {
+  const start = length;
+  writeInt32(0);
+  for (const [name, value] of doc) writeElement(name, value);
+  closeDocument(start);
+}
+
+function writeArray(values: readonly Value[]): void {
+  const start = length;
+  writeInt32(0);
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index] ?? null;
+    writeByte(typeOf(value));
+    writeText(indexNames[index] ?? index.toString());
+    writeValue(value);
+  }
+  closeDocument(start);
+}
+
+function closeDocument(start: number): void {
+  writeByte(0);
+  scratch.writeInt32LE(length - start, start);
+}
+
+function writeValue(value: Value): void {
+  if (value === null) return;
+  if (typeof value === 'string') return writeString(value);
+  if (typeof value === 'boolean') return writeByte(value ? 1 : 0);
+  if (value instanceof Map) return writeDocument(value);
+  if (value instanceof RawDocument) return writeBytes(value.bytes);
+  if (Array.isArray(value)) return writeArray(value);
+  if (!('_bsontype' in value)) {
+    if ('ms' in value) writeInt64(value.ms);
+    return;
+  }
+  switch (value._bsontype) {
+    case 'Int32':
+      return writeInt32(value.valueOf());
+    case 'ObjectId':
+      return writeBytes(value.id);
+    case 'Double':
+      return value instanceof NotANumber ? writeBytes(value.bits) : writeDouble(value.valueOf());
+    case 'Long':
+    case 'Timestamp':
+      writeInt32(value.low | 0);
+      return writeInt32(value.high | 0);
+    case 'Decimal128':
+      return writeBytes(value.bytes);
+    case 'Binary':
+      writeInt32(value.position);
+      writeByte(value.sub_type);
+      return writeBytes(value.buffer.subarray(0, value.position));
+    case 'BSONRegExp':
+      writeText(value.pattern);
+      return writeText(value.options);
+    case 'BSONSymbol':
+      return writeString(value.value);
+    case 'Code':
+      return writeCode(value);
+    case 'DBRef':
+      writeString(value.collection);
+      return writeBytes(value.oid.id);
+    case 'MinKey':
+    case 'MaxKey':
+      return;
+  }
+}
+
+function writeInt64(value: bigint): void {
+  reserve(8);
+  length = scratch.writeBigInt64LE(value, length);
+}
+
+function writeDouble(value: number): void {
+  reserve(8);
+  length = scratch.writeDoubleLE(value, length);
+}
+
+function writeCode(code: Code): void {
+  if (code.scope === null) return writeString(String(code.code));
+  const start = length;
+  writeInt32(0);
+  writeString(String(code.code));
+  writeDocument(code.scope as Doc);
+  scratch.writeInt32LE(length - start, start);
+}

@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto';
+import { type Code, Long } from 'bson';
+import { ElementType } from './element-type.js';
+import { encodeValue } from './encode.js';
+import { decimalFraction, decimalParts, longValue, type NumberValue } from './exact-number.js';
+import { decodeDocument } from './decode.js';
+import { isNumberType, typeOf } from './type-of.js';
+import { type Doc, RawDocument, type Value } from './value.js';
+
+/** The only seed the server uses for hashed indexes. */
+const SEED = Buffer.alloc(4);
+const TWO_POW_63 = 2 ** 63;
+const LONG_MAX = (1n << 63n) - 1n;
+const LONG_MIN = -(1n << 63n);
+
+/** The rank of each type as the server hashes it; differs from the order's rank only in being the server's own numbers. */
+const canonicalTypes = new Map<number, number>([
+  [ElementType.minKey, -1],
+  [ElementType.undefined, 0],
+  [ElementType.null, 5],
+  [ElementType.int32, 10],
+  [ElementType.double, 10],
+  [ElementType.int64, 10],
+  [ElementType.decimal128, 10],
+  [ElementType.string, 15],
+  [ElementType.symbol, 15],
+  [ElementType.document, 20],
+  [ElementType.array, 25],
+  [ElementType.binary, 30],
+  [ElementType.objectId, 35],
+  [ElementType.boolean, 40],
+  [ElementType.date, 45],
+  [ElementType.timestamp, 47],
+  [ElementType.regex, 50],
+  [ElementType.dbPointer, 55],
+  [ElementType.code, 60],
+  [ElementType.codeWithScope, 65],
+  [ElementType.maxKey, 127],
+]);
+
+/**
+ * The 64-bit hash of a hashed index or shard key: the first half of an MD5 over the value. Numbers are hashed as
+ * whole numbers, so 5, 5.0 and 5.5 are equal. A missing field hashes as null.
+ */
+export function hashShardKeyValue(value: Value): Long {
+  const parts: Uint8Array[] = [SEED];
+  collect(value, undefined, parts);
+  const digest = hash('md5', Buffer.concat(parts), 'buffer');
+  return new Long(digest.readInt32LE(0), digest.readInt32LE(4));
+}
+
+function collect(value: Value, name: string | undefined, parts: Uint8Array[]): void {
+  const type = typeOf(value);
+  const head = Buffer.allocUnsafe(4);
+  head.writeInt32LE(canonicalTypes.get(type) ?? 0, 0);
+  parts.push(head);
+  if (name !== undefined) parts.push(Buffer.from(`${name}\0`));
+  if (isNumberType(type)) parts.push(int64Bytes(wholeNumber(value as NumberValue)));
+  else if (type === ElementType.document) collectFields(value instanceof RawDocument ? decodeDocument(value.bytes) : (value as Doc), parts);
+  else if (type === ElementType.array) collectFields((value as Value[]).entries(), parts);
+  else if (type === ElementType.codeWithScope) {
+    parts.push(Buffer.from(`${String((value as Code).code)}\0`));
+    collectFields((value as Code).scope as Doc, parts);
+  } else parts.push(encodeValue(value));
+}
+
+/** The fields, and the zero that ends every document. */
+function collectFields(fields: Iterable<[string | number, Value]>, parts: Uint8Array[]): void {
+  for (const [name, value] of fields) collect(value, String(name), parts);
+  parts.push(Buffer.alloc(4));
+}
+
+function int64Bytes(value: bigint): Buffer {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeBigInt64LE(value, 0);
+  return bytes;
+}
+
+/** Doubles are cut, decimals rounded half to even, both limited to 64 bits; 2^63 as a double overflows as it does in the server. */
+function wholeNumber(value: NumberValue): bigint {
+  switch (value._bsontype) {
+    case 'Int32':
+      return BigInt(value.value);
+    case 'Long':
+      return longValue(value);
+    case 'Double': {
+      const number = value.value;
+      if (Number.isNaN(number)) return 0n;
+      if (number === TWO_POW_63) return LONG_MIN;
+      return limited(number === Infinity ? LONG_MAX : number === -Infinity ? LONG_MIN : BigInt(Math.trunc(number)));
+    }
+    case 'Decimal128': {
+      const parts = decimalParts(value);
+      if (parts.kind === 'nan') return 0n;
+      if (parts.kind === 'infinity') return parts.negative ? LONG_MIN : LONG_MAX;
+      const { numerator, denominator } = decimalFraction(parts);
+      const rounded = roundedHalfEven(numerator, denominator);
+      return limited(parts.negative ? -rounded : rounded);
+    }
+  }
+}
+
+function roundedHalfEven(numerator: bigint, denominator: bigint): bigint {
+  const whole = numerator / denominator;
+  const twice = (numerator % denominator) * 2n;
+  const up = twice > denominator || (twice === denominator && whole % 2n === 1n);
+  return up ? whole + 1n : whole;
+}
+
+function limited(value: bigint): bigint {
+  return value > LONG_MAX ? LONG_MAX : value < LONG_MIN ? LONG_MIN : value;
+}

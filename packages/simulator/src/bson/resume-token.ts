@@ -1,0 +1,94 @@
+import { Binary, Int32, Timestamp } from 'bson';
+import { CommandError } from '../node/command.js';
+import { decodeKeyString } from './key-string-decode.js';
+import { encodeTypedKeyString } from './key-string.js';
+import { KeyType } from './key-type.js';
+import { TypeBits } from './type-bits.js';
+import { type Doc, RawDocument, type Value } from './value.js';
+
+/** What a change stream's resume token says about its place in the stream. */
+export interface ResumeToken {
+  clusterTime: Timestamp;
+  /** `highWater` for the token of an empty batch, which stands before every event of its time. */
+  tokenType: 'highWater' | 'event';
+  /** Position inside a transaction; 0 otherwise. */
+  txnOpIndex: number;
+  /** True for the invalidate event that follows a drop or rename. */
+  fromInvalidate: boolean;
+  /** The collection; absent for events of a whole database. */
+  uuid?: Binary;
+  /** The document, or what identifies an event that has none. */
+  documentKey?: Doc | RawDocument;
+}
+
+const TOKEN_VERSION = 1;
+const EVENT_TOKEN = 128;
+const HIGH_WATER_TOKEN = 0;
+const UUID_SUBTYPE = 4;
+
+/** The `_data` of a token: upper-case hex of a key string, which orders as the stream does. */
+export function encodeResumeToken(token: ResumeToken): string {
+  return hexOf(token, new TypeBits());
+}
+
+/** The whole token document as events and cursors carry it: `_data`, and `_typeBits` when the document key holds other numbers than ints. */
+export function resumeTokenDocument(token: ResumeToken): Doc {
+  const typeBits = new TypeBits();
+  const document: Doc = new Map<string, Value>([['_data', hexOf(token, typeBits)]]);
+  const bits = typeBits.encode();
+  if (bits !== undefined) document.set('_typeBits', new Binary(bits, 0));
+  return document;
+}
+
+/** The token of an empty batch at a cluster time. */
+export function highWaterToken(clusterTime: Timestamp): ResumeToken {
+  return { clusterTime, tokenType: 'highWater', txnOpIndex: 0, fromInvalidate: false };
+}
+
+/**
+ * Reads a token's `_data`. Numbers of the document key come back as ints, longs or doubles of the same value, as
+ * their types are not part of it.
+ * @throws CommandError 9 or 50811 when the text is no token, 50795 for another token version
+ */
+export function decodeResumeToken(hex: string): ResumeToken {
+  if (hex.length % 2 !== 0 || !/^[0-9A-Fa-f]*$/.test(hex)) {
+    throw new CommandError(9, 'FailedToParse', 'resume token string was not a valid hex string');
+  }
+  const [clusterTime, version, ...rest] = decodeKeyString(Buffer.from(hex, 'hex'));
+  if (!(clusterTime instanceof Timestamp)) throw new CommandError(40649, 'Location40649', 'invalid empty resume token');
+  if (numberOf(version) !== TOKEN_VERSION) {
+    throw new CommandError(50795, 'Location50795', 'Invalid resume token: only supports version 0 or 1');
+  }
+  return { clusterTime, ...placeOf(rest) };
+}
+
+function hexOf(token: ResumeToken, typeBits: TypeBits): string {
+  const values: Value[] = [
+    token.clusterTime,
+    new Int32(TOKEN_VERSION),
+    new Int32(token.tokenType === 'event' ? EVENT_TOKEN : HIGH_WATER_TOKEN),
+    new Int32(token.txnOpIndex),
+    token.fromInvalidate,
+  ];
+  if (token.uuid !== undefined) values.push(token.uuid);
+  if (token.documentKey !== undefined) values.push(token.documentKey);
+  const key = encodeTypedKeyString(values, typeBits);
+  return Buffer.concat([key, Buffer.of(KeyType.end)]).toString('hex').toUpperCase();
+}
+
+function placeOf(values: readonly (Value | undefined)[]): Omit<ResumeToken, 'clusterTime'> {
+  const [tokenType, txnOpIndex, fromInvalidate, uuid, documentKey] = values;
+  const place: Omit<ResumeToken, 'clusterTime'> = {
+    tokenType: numberOf(tokenType) === EVENT_TOKEN ? 'event' : 'highWater',
+    txnOpIndex: numberOf(txnOpIndex),
+    fromInvalidate: fromInvalidate === true,
+  };
+  if (uuid instanceof Binary && uuid.sub_type === UUID_SUBTYPE) place.uuid = uuid;
+  if (documentKey instanceof Map) place.documentKey = documentKey;
+  return place;
+}
+
+function numberOf(value: Value | undefined): number {
+  if (!(value instanceof Int32)) throw new CommandError(9, 'FailedToParse', 'resume token has a field of the wrong type');
+  return value.value;
+}
