@@ -1,0 +1,79 @@
+import { BSON, type Document } from 'mongodb';
+import type { CallOptions, Door } from '../cluster/door.js';
+import { metadataDatabase, type Retrying } from './metadata.js';
+
+const fenceCollection = 'fence';
+
+/**
+ * Stops a share's former owner: one majority update in each of its sessions, numbered by the new epoch, that changes
+ * one document on every destination shard. From then on the servers refuse the former owner's numbers there
+ * (TransactionTooOld), also those of a process that was frozen in the middle of a call.
+ *
+ * @param fenceIds `_id`s of the documents of the fence collection, one on each destination shard
+ */
+export async function fenceSessions(
+  door: Door,
+  retrying: Retrying,
+  sessions: readonly Uint8Array[],
+  epoch: number,
+  fenceIds: readonly number[],
+  signal: AbortSignal,
+): Promise<void> {
+  const txnNumber = BigInt(epoch) * 2n ** 32n;
+  for (const lsid of sessions) {
+    const statements = fenceIds.map((id) => BSON.serialize({ q: { _id: id }, u: { $inc: { fenced: 1 } } }));
+    const write = { database: metadataDatabase, collection: fenceCollection, kind: 'update' as const, statements, ordered: false };
+    await retrying('fence the former owner', () => door.write(write, { lsid, txnNumber }, { signal }), signal);
+  }
+}
+
+/**
+ * Makes the fence collection with one document on each shard: sharded by `_id` in as many ranges as there are shards.
+ * May be repeated.
+ * @param shardIds the destination's shards; on a replica set one document is enough and nothing is sharded
+ */
+export async function createFence(
+  door: Door,
+  kind: 'sharded' | 'replicaSet',
+  shardIds: readonly string[],
+  options: CallOptions,
+): Promise<void> {
+  const namespace = `${metadataDatabase}.${fenceCollection}`;
+  if (kind === 'sharded' && (await isUnsharded(door, namespace, options))) {
+    await placeRanges(door, namespace, shardIds, options);
+  }
+  const updates = shardIds.map((_, index) => ({ q: { _id: index }, u: { $setOnInsert: { fenced: 0 } }, upsert: true }));
+  const command = { update: fenceCollection, updates, writeConcern: { w: 'majority' } };
+  await door.command(metadataDatabase, command, options);
+}
+
+async function isUnsharded(door: Door, namespace: string, options: CallOptions): Promise<boolean> {
+  const reply = await door.command('config', { find: 'collections', filter: { _id: namespace, dropped: { $ne: true } }, limit: 1, singleBatch: true }, options);
+  return (reply.cursor as { firstBatch: Document[] }).firstBatch.length === 0;
+}
+
+async function placeRanges(door: Door, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
+  const zones = shardIds.map((_, index) => `convoy_fence_${index}`);
+  await door.command('admin', { enableSharding: metadataDatabase }, options);
+  for (const [index, shard] of shardIds.entries()) {
+    const range = {
+      min: { _id: index === 0 ? new BSON.MinKey() : index },
+      max: { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 },
+    };
+    await door.command('admin', { addShardToZone: shard, zone: zones[index] }, options);
+    await door.command('admin', { updateZoneKeyRange: namespace, ...range, zone: zones[index] }, options);
+  }
+  await door.command('admin', { shardCollection: namespace, key: { _id: 1 } }, options);
+  await removeZones(door, namespace, shardIds, options);
+}
+
+async function removeZones(door: Door, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
+  for (const [index, shard] of shardIds.entries()) {
+    const range = {
+      min: { _id: index === 0 ? new BSON.MinKey() : index },
+      max: { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 },
+    };
+    await door.command('admin', { updateZoneKeyRange: namespace, ...range, zone: null }, options);
+    await door.command('admin', { removeShardFromZone: shard, zone: `convoy_fence_${index}` }, options);
+  }
+}

@@ -1,0 +1,82 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
+import type { Retrying } from './metadata.js';
+import { Signalled } from './signalled.js';
+
+/** Server code of a write whose session has seen a higher number: another owner has fenced this one. */
+const transactionTooOld = 225;
+
+/** Codes inside `writeErrors` after which the same statement may be sent again under the same number. */
+const retryableStatementCodes = new Set([6, 7, 89, 91, 134, 189, 262, 9001, 10058, 10107, 11600, 11602, 13388, 13435, 13436]);
+
+/** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
+const numbersPerEpoch = 2n ** 32n;
+
+class RetryableStatement extends Error {
+  constructor(readonly code: number) {
+    super(`a statement failed with retryable code ${code}`);
+    this.name = 'RetryableStatement';
+  }
+}
+
+interface Slot {
+  readonly lsid: Uint8Array;
+  next: bigint;
+}
+
+/**
+ * Sends the data writes of one share, each in one of a fixed number of server sessions that belong to the share's identity.
+ * One write is in flight per session; an unknown outcome is sent again under the same number and so takes effect once.
+ * After another owner has fenced the sessions, the servers refuse what is still under way.
+ */
+export class FencedWriter {
+  readonly #idle: Slot[];
+  readonly #freed = new Signalled();
+
+  /**
+   * @param sessions 16-byte ids of the sessions
+   * @param epoch the share's epoch, below 2^31
+   */
+  constructor(
+    private readonly door: Door,
+    private readonly retrying: Retrying,
+    sessions: readonly Uint8Array[],
+    epoch: number,
+  ) {
+    const first = BigInt(epoch) * numbersPerEpoch + 1n;
+    this.#idle = sessions.map((lsid) => ({ lsid, next: first }));
+  }
+
+  /**
+   * Writes at majority; waits for a free session first.
+   * @returns what was written and the failures of single statements that repeating cannot mend
+   * @throws ConvoyError `staleEpoch` when another owner has taken over, `retriesExhausted`
+   */
+  async write(write: RawWrite, signal: AbortSignal): Promise<WriteOutcome> {
+    await this.#freed.until(() => this.#idle.length > 0, signal);
+    const slot = this.#idle.pop();
+    if (slot === undefined) return this.write(write, signal);
+    const ticket = { lsid: slot.lsid, txnNumber: slot.next };
+    slot.next += 1n;
+    try {
+      return await this.retrying(`${write.kind} documents`, () => this.#send(write, ticket, signal), signal);
+    } finally {
+      this.#idle.push(slot);
+      this.#freed.changed();
+    }
+  }
+
+  async #send(write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
+    const outcome = await this.door.write(write, ticket, { signal });
+    for (const failure of outcome.failures) {
+      if (failure.code === transactionTooOld) throw new ConvoyError('staleEpoch');
+      if (retryableStatementCodes.has(failure.code)) throw new RetryableStatement(failure.code);
+    }
+    return outcome;
+  }
+}
+
+/** Whether a failure inside a bulk write may be repeated under the same number. */
+export function isRetryableStatement(error: unknown): boolean {
+  return error instanceof RetryableStatement;
+}

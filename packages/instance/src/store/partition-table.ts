@@ -1,0 +1,142 @@
+import { Binary, type Document, Timestamp } from 'mongodb';
+import { compareRaw } from '../bson/compare.js';
+import { maxKey, minKey, ownedValue, RawValue } from '../bson/raw-value.js';
+import type { ChangeEvent } from './change-event.js';
+import type { SyncedCollection } from './synced-collection.js';
+
+export type PartitionState = 'waiting' | 'copying' | 'done';
+
+/** A range of `_id` of one collection, from `lower` (inclusive) to `upper` (exclusive, or MaxKey inclusive). */
+export interface Partition {
+  lower: RawValue;
+  upper: RawValue;
+  state: PartitionState;
+  /** True from before the first write of an attempt until the partition is done. */
+  dirty: boolean;
+  /** The one time the partition is (or was) read at; null before the first attempt. */
+  readTime: bigint | null;
+  /** The shard's operation time when the read ended: effects of prepared transactions up to it may have been seen. */
+  readEnd: bigint | null;
+  bytes: number;
+  documents: number;
+  /** Events later than `readTime`, in order, while copying. */
+  held: ChangeEvent[];
+}
+
+/** Writes the durable form of a table. */
+export type SavePartitions = (collection: SyncedCollection, partitions: Document[]) => Promise<void>;
+
+/**
+ * The partitions of one collection on one share, in `_id` order without gaps, and their durable form.
+ * All partitions of a collection are one document, so that closing one and opening its rest is one atomic write.
+ */
+export class PartitionTable {
+  #saving: Promise<void> = Promise.resolve();
+
+  constructor(
+    readonly collection: SyncedCollection,
+    readonly partitions: Partition[],
+    private readonly save: SavePartitions,
+  ) {}
+
+  /** A table of waiting partitions that begin at the given `_id`s, the first at MinKey. */
+  static fresh(collection: SyncedCollection, starts: readonly RawValue[], save: SavePartitions): PartitionTable {
+    const bounds = [minKey, ...starts.map(ownedValue), maxKey];
+    const partitions = bounds.slice(0, -1).map((lower, index) => waitingPartition(lower, bounds[index + 1] ?? maxKey));
+    return new PartitionTable(collection, partitions, save);
+  }
+
+  /** The table as it was saved. Partitions that were being copied wait again, dirty. */
+  static restored(collection: SyncedCollection, stored: readonly Document[], save: SavePartitions): PartitionTable {
+    return new PartitionTable(collection, stored.map(restoredPartition), save);
+  }
+
+  get done(): boolean {
+    return this.partitions.every((partition) => partition.state === 'done');
+  }
+
+  /** The partition whose range holds this `_id`. */
+  find(id: RawValue): Partition {
+    const only = this.partitions[0];
+    if (only !== undefined && this.partitions.length === 1) return only;
+    let low = 0;
+    let high = this.partitions.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const partition = this.partitions[middle];
+      if (partition !== undefined && compareRaw(partition.lower, id) <= 0) low = middle;
+      else high = middle - 1;
+    }
+    const found = this.partitions[low];
+    if (found === undefined) throw new Error(`no partition of ${this.collection.name} holds the _id`);
+    return found;
+  }
+
+  /** Closes a partition before `boundary` (its new upper bound); the rest becomes a waiting partition of its own. */
+  splitAt(partition: Partition, boundary: RawValue, restDirty: boolean): Partition {
+    const rest = waitingPartition(ownedValue(boundary), partition.upper);
+    rest.readTime = partition.readTime;
+    rest.dirty = restDirty;
+    partition.upper = rest.lower;
+    this.partitions.splice(this.partitions.indexOf(partition) + 1, 0, rest);
+    return rest;
+  }
+
+  /** Makes the present state durable (majority) before it resolves; saves follow each other. */
+  persist(): Promise<void> {
+    const snapshot = this.partitions.map(storedPartition);
+    const saved = this.#saving.then(() => this.save(this.collection, snapshot));
+    this.#saving = saved.catch(() => undefined);
+    return saved;
+  }
+}
+
+function waitingPartition(lower: RawValue, upper: RawValue): Partition {
+  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, bytes: 0, documents: 0, held: [] };
+}
+
+function storedPartition(partition: Partition): Document {
+  return {
+    lower: storedBound(partition.lower),
+    upper: storedBound(partition.upper),
+    state: partition.state,
+    dirty: partition.dirty,
+    readTime: storedTime(partition.readTime),
+    readEnd: storedTime(partition.readEnd),
+    bytes: partition.bytes,
+    documents: partition.documents,
+  };
+}
+
+function restoredPartition(stored: Document): Partition {
+  const wasDone = stored.state === 'done';
+  return {
+    lower: restoredBound(stored.lower as Binary),
+    upper: restoredBound(stored.upper as Binary),
+    state: wasDone ? 'done' : 'waiting',
+    dirty: Boolean(stored.dirty),
+    readTime: restoredTime(stored.readTime as Timestamp | null),
+    readEnd: restoredTime(stored.readEnd as Timestamp | null),
+    bytes: wasDone ? Number(stored.bytes) : 0,
+    documents: wasDone ? Number(stored.documents) : 0,
+    held: [],
+  };
+}
+
+/** A bound as its type byte and bytes: the only form that brings every `_id` back exactly. */
+function storedBound(value: RawValue): Binary {
+  return new Binary(Buffer.concat([Buffer.from([value.type]), value.bytes]));
+}
+
+function restoredBound(stored: Binary): RawValue {
+  const bytes = Buffer.from(stored.value());
+  return new RawValue(bytes.readUInt8(0), bytes.subarray(1));
+}
+
+function storedTime(time: bigint | null): Timestamp | null {
+  return time === null ? null : new Timestamp(time);
+}
+
+function restoredTime(stored: Timestamp | null): bigint | null {
+  return stored === null ? null : stored.toBigInt();
+}

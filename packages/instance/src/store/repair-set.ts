@@ -1,0 +1,168 @@
+import { Binary, type Document } from 'mongodb';
+import type { RawValue } from '../bson/raw-value.js';
+import { ownedValue, RawValue as RawValueClass } from '../bson/raw-value.js';
+import type { ByteBudget } from './byte-budget.js';
+import type { ChangeEvent } from './change-event.js';
+import { Signalled } from './signalled.js';
+import type { SyncedCollection } from './synced-collection.js';
+
+/** Why a key is doubtful; a rising number of any of them is a finding. */
+export type RepairReason =
+  | 'duplicateKey'
+  | 'unmatchedDelta'
+  | 'inexactDelta'
+  | 'shardKeyChange'
+  | 'replayedDelta'
+  | 'preparedTransaction';
+
+/** A key that is to be brought to the source's state by reading it anew. */
+export interface RepairEntry {
+  readonly collection: SyncedCollection;
+  readonly idClass: string;
+  readonly id: RawValue;
+  readonly reason: RepairReason;
+  /** The time of the reading; null while it waits for one. Events up to it are dropped, later ones held. */
+  readTime: bigint | null;
+  held: ChangeEvent[];
+  attempts: number;
+  /** Not tried before this moment of the monotonic clock, in milliseconds. */
+  notBefore_ms: number;
+  durable: boolean;
+}
+
+/** A key to be added. */
+export interface DoubtfulKey {
+  collection: SyncedCollection;
+  idClass: string;
+  id: RawValue;
+  reason: RepairReason;
+}
+
+/** The durable form of the set, written at majority. */
+export interface RepairStorage {
+  put(documents: Document[]): Promise<void>;
+  remove(ids: string[]): Promise<void>;
+}
+
+/**
+ * The doubtful keys of one share. A key is durable before the event that made it doubtful counts as done,
+ * and leaves the set only after its documents are written.
+ */
+export class RepairSet {
+  readonly #entries = new Map<string, RepairEntry>();
+  readonly added = new Signalled();
+  readonly counts = new Map<RepairReason, number>();
+
+  constructor(
+    private readonly storage: RepairStorage,
+    private readonly budget: ByteBudget,
+  ) {}
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  entries(): Iterable<RepairEntry> {
+    return this.#entries.values();
+  }
+
+  /** Puts back the keys that were durable when the share was taken over. */
+  restore(stored: readonly Document[], collections: ReadonlyMap<string, SyncedCollection>): void {
+    for (const document of stored) {
+      const collection = collections.get(String(document.uuid));
+      if (collection === undefined) continue;
+      const bytes = Buffer.from((document.id as Binary).value());
+      const key: DoubtfulKey = {
+        collection,
+        idClass: String(document.idClass),
+        id: new RawValueClass(bytes.readUInt8(0), bytes.subarray(1)),
+        reason: document.reason as RepairReason,
+      };
+      this.#entries.set(entryKey(key), { ...newEntry(key), durable: true });
+    }
+  }
+
+  get(collection: SyncedCollection, idClass: string): RepairEntry | undefined {
+    if (this.#entries.size === 0) return undefined;
+    return this.#entries.get(entryKey({ collection, idClass }));
+  }
+
+  /** Adds keys and resolves once they are durable. Keys that are in the set already stay as they are. */
+  async add(keys: readonly DoubtfulKey[]): Promise<void> {
+    const fresh: RepairEntry[] = [];
+    for (const key of keys) {
+      const name = entryKey(key);
+      if (this.#entries.has(name)) continue;
+      const entry = newEntry({ ...key, id: ownedValue(key.id) });
+      this.#entries.set(name, entry);
+      this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
+      fresh.push(entry);
+    }
+    if (fresh.length === 0) return;
+    await this.storage.put(fresh.map(storedEntry));
+    for (const entry of fresh) entry.durable = true;
+    this.added.changed();
+  }
+
+  /**
+   * Says what becomes of an event of a key in the set: dropped (the coming reading includes it) or held.
+   * @returns false when the key is not in the set and the event goes its ordinary way
+   */
+  absorb(event: ChangeEvent, collection: SyncedCollection, idClass: string): 'dropped' | 'held' | false {
+    const entry = this.get(collection, idClass);
+    if (entry === undefined) return false;
+    if (entry.readTime === null || event.time <= entry.readTime) return 'dropped';
+    entry.held.push(event);
+    return 'held';
+  }
+
+  /** A reading failed: the next one will include what was held. Returns the held events, which are done with. */
+  postpone(entry: RepairEntry, notBefore_ms: number): ChangeEvent[] {
+    const held = entry.held;
+    entry.held = [];
+    entry.readTime = null;
+    entry.attempts += 1;
+    entry.notBefore_ms = notBefore_ms;
+    for (const event of held) this.budget.give(event.bytes);
+    return held;
+  }
+
+  /** Takes repaired keys out, durably first. The caller then lets the held events go on. */
+  async remove(entries: readonly RepairEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    await this.storage.remove(entries.map(storedId));
+    for (const entry of entries) this.#entries.delete(entryKey(entry));
+  }
+
+  /** Time of the earliest held event, or null. */
+  oldestHeld(): bigint | null {
+    let oldest: bigint | null = null;
+    for (const entry of this.#entries.values()) {
+      const first = entry.held[0]?.time;
+      if (first !== undefined && (oldest === null || first < oldest)) oldest = first;
+    }
+    return oldest;
+  }
+}
+
+function newEntry(key: DoubtfulKey): RepairEntry {
+  return { ...key, readTime: null, held: [], attempts: 0, notBefore_ms: 0, durable: false };
+}
+
+function entryKey(key: { collection: SyncedCollection; idClass: string }): string {
+  return `${key.collection.uuid}/${key.idClass}`;
+}
+
+function storedId(entry: RepairEntry): string {
+  return Buffer.from(entryKey(entry)).toString('base64');
+}
+
+function storedEntry(entry: RepairEntry): Document {
+  return {
+    _id: storedId(entry),
+    uuid: entry.collection.uuid,
+    idClass: entry.idClass,
+    id: new Binary(Buffer.concat([Buffer.from([entry.id.type]), entry.id.bytes])),
+    reason: entry.reason,
+  };
+}

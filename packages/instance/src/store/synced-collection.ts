@@ -1,0 +1,27 @@
+import type { Chunk } from '../catalog/namespace.js';
+
+/** A field of a shard key in order. */
+export interface KeyField {
+  field: string;
+  hashed: boolean;
+}
+
+/** A source collection as the stations of one share see it. */
+export interface SyncedCollection {
+  /** UUID on the source, 32 hexadecimal digits. */
+  readonly uuid: string;
+  readonly database: string;
+  readonly name: string;
+  readonly capped: boolean;
+  /** Its `_id` index has a collation other than the simple one: the order of `_id`s cannot be compared here. */
+  readonly collated: boolean;
+  /** Empty when unsharded. */
+  readonly sourceKey: readonly KeyField[];
+  readonly destinationKey: readonly KeyField[];
+  readonly chunks: readonly Chunk[];
+  /** Whether the share's own shard owns the document, or a document with this full key. */
+  owns(document: Uint8Array): boolean;
+}
+
+/** The collections that a share takes part in, by UUID. */
+export type SyncedCollections = ReadonlyMap<string, SyncedCollection>;
