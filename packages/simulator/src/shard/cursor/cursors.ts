@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import type { CommandError } from '../../node/command.js';
+import type { Doc } from '../../bson/value.js';
+
+/** One batch of a cursor. */
+export interface Batch {
+  readonly documents: Uint8Array[];
+  /** True when nothing can follow. */
+  readonly exhausted: boolean;
+  /** Fields of the reply's cursor behind the batch: `postBatchResumeToken` or `atClusterTime`. */
+  readonly extra: Doc;
+}
+
+/** What an open cursor gives when asked for more. */
+export interface BatchSource {
+  /** @param size documents at most; undefined for as many as fit */
+  next(size: number | undefined, maxTimeMs: number | undefined, signal: AbortSignal): Promise<Batch>;
+  close(): void;
+}
+
+/** A cursor that a client may go on reading. */
+export interface OpenCursor {
+  readonly id: bigint;
+  readonly namespace: string;
+  /** Hex of the UUID of the collection it reads, for killing it with the collection; undefined for streams. */
+  readonly collectionUuid: string | undefined;
+  /** Session that opened it, as text for messages; undefined without one. */
+  readonly session: string | undefined;
+  readonly source: BatchSource;
+  lastUsedMs: number;
+  inUse: boolean;
+  /** Why it ended before its end. */
+  killedBy: CommandError | undefined;
+}
+
+/** The server's `cursorTimeoutMillis`. */
+const CURSOR_TIMEOUT_MS = 600_000;
+/** Open cursors at most, the oldest idle one is closed above it; far above what clients of a test need. */
+const CURSORS_MAX = 10_000;
+
+/** The open cursors of a node. */
+export class Cursors {
+  readonly #cursors = new Map<bigint, OpenCursor>();
+
+  constructor(private readonly now: () => number) {}
+
+  open(cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source'>): OpenCursor {
+    if (this.#cursors.size >= CURSORS_MAX) this.expire(0);
+    const opened: OpenCursor = { ...cursor, id: makeId(), lastUsedMs: this.now(), inUse: false, killedBy: undefined };
+    this.#cursors.set(opened.id, opened);
+    return opened;
+  }
+
+  get(id: bigint): OpenCursor | undefined {
+    return this.#cursors.get(id);
+  }
+
+  close(cursor: OpenCursor): void {
+    this.#cursors.delete(cursor.id);
+    cursor.source.close();
+  }
+
+  /** Ends the cursors of a collection; their next getMore fails with the reason. */
+  killByCollection(uuid: string, reason: CommandError): void {
+    for (const cursor of this.#cursors.values()) {
+      if (cursor.collectionUuid === uuid) cursor.killedBy = reason;
+    }
+  }
+
+  /** Closes cursors that have been idle for longer than the timeout. */
+  expire(timeoutMs = CURSOR_TIMEOUT_MS): void {
+    const limit = this.now() - timeoutMs;
+    for (const cursor of this.#cursors.values()) {
+      if (!cursor.inUse && cursor.lastUsedMs <= limit) this.close(cursor);
+    }
+  }
+
+  closeAll(): void {
+    for (const cursor of [...this.#cursors.values()]) this.close(cursor);
+  }
+}
+
+/** A random positive 63-bit number, as the server's cursor ids. */
+function makeId(): bigint {
+  const id = randomBytes(8).readBigUInt64LE() >> 1n;
+  return id === 0n ? 1n : id;
+}

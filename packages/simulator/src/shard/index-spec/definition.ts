@@ -1,0 +1,63 @@
+import { Int32 } from 'bson';
+import { parseCollation, type Collation } from '../../bson/collation.js';
+import { decodeDocument } from '../../bson/decode.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { isTrue, numberOf } from '../../node/doc-fields.js';
+import { compileMatcher } from '../../query/matcher.js';
+import type { IndexDefinition } from '../storage/collection-index.js';
+import type { IndexField } from '../storage/index-keys.js';
+
+/** Kinds of index that are described but hold no keys here. */
+const DESCRIBED_ONLY: ReadonlySet<string> = new Set(['text', '2d', '2dsphere', 'geoHaystack']);
+
+/** The index every collection has. */
+export function idIndexDefinition(collationSpec: Doc | undefined, collation: Collation | undefined): IndexDefinition {
+  const spec: Doc = new Map<string, Value>([
+    ['v', new Int32(2)],
+    ['key', new Map([['_id', new Int32(1)]])],
+    ['name', '_id_'],
+  ]);
+  if (collationSpec !== undefined) spec.set('collation', collationSpec);
+  return {
+    name: '_id_',
+    spec,
+    fields: [{ path: '_id', descending: false, hashed: false }],
+    unique: true,
+    sparse: false,
+    collation,
+    holds: undefined,
+    built: true,
+  };
+}
+
+/** Reads a complete index description, as `listIndexes` shows it. */
+export function indexDefinition(spec: Doc): IndexDefinition {
+  const key = spec.get('key');
+  const fields = key instanceof Map ? indexFields(key) : [];
+  const collation = spec.get('collation');
+  const partial = spec.get('partialFilterExpression');
+  const name = spec.get('name');
+  return {
+    name: typeof name === 'string' ? name : '',
+    spec,
+    fields,
+    unique: isTrue(spec.get('unique')),
+    sparse: isTrue(spec.get('sparse')),
+    collation: collation instanceof Map ? parseCollation(collation) : undefined,
+    holds: partial instanceof Map ? holdsMatching(partial) : undefined,
+    built: key instanceof Map && isBuilt(key),
+  };
+}
+
+function indexFields(key: Doc): IndexField[] {
+  return [...key].map(([path, order]) => ({ path, descending: (numberOf(order) ?? 1) < 0, hashed: order === 'hashed' }));
+}
+
+function isBuilt(key: Doc): boolean {
+  return [...key].every(([path, order]) => !path.includes('$**') && !(typeof order === 'string' && DESCRIBED_ONLY.has(order)));
+}
+
+function holdsMatching(filter: Doc): (bytes: Uint8Array) => boolean {
+  const matches = compileMatcher(filter);
+  return (bytes) => matches(decodeDocument(bytes));
+}

@@ -1,0 +1,55 @@
+import { History } from './storage/history.js';
+import { Catalog } from './storage/catalog.js';
+import { Oplog } from './oplog/oplog.js';
+import { Sessions } from './session/sessions.js';
+import { Cursors } from './cursor/cursors.js';
+import { DocumentWriter } from './write/document-writer.js';
+import type { ClusterClock } from '../node/clock.js';
+
+/** How a shard is set up. */
+export interface ShardNodeOptions {
+  /** Shard id, e.g. `shard0`. */
+  name: string;
+  clock: ClusterClock;
+  setName: string;
+  host: string;
+  port: number;
+  /** Bytes of oplog entries that are kept; older ones are cut off. Default 256 MB. */
+  oplogBytesMax?: number;
+  /** Seconds of history that snapshot reads reach back. Default 300, the server's `minSnapshotHistoryWindowInSeconds`. */
+  snapshotWindowSeconds?: number;
+  /** Milliseconds between no-ops on an idle shard. Default 1,000; 0 writes none. */
+  noopIntervalMs?: number;
+  /** Wall clock in milliseconds, for tests. */
+  now?: () => number;
+}
+
+const OPLOG_BYTES_MAX = 256 * 1024 * 1024;
+const SNAPSHOT_WINDOW_SECONDS = 300;
+
+/** Everything a shard holds, as its commands work on it. */
+export class ShardState {
+  readonly now: () => number;
+  readonly history: History;
+  readonly catalog: Catalog;
+  readonly oplog: Oplog;
+  readonly sessions: Sessions;
+  readonly cursors: Cursors;
+  readonly writer: DocumentWriter;
+  readonly failPoints = new Set<string>();
+
+  constructor(readonly options: ShardNodeOptions) {
+    this.now = options.now ?? Date.now;
+    this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
+    this.catalog = new Catalog(this.history);
+    this.oplog = new Oplog(options.clock, options.oplogBytesMax ?? OPLOG_BYTES_MAX, this.now);
+    this.sessions = new Sessions(this.oplog, this.now);
+    this.cursors = new Cursors(this.now);
+    this.writer = new DocumentWriter(this.oplog);
+  }
+
+  /** `host:port`, as statistics name the node. */
+  get address(): string {
+    return `${this.options.host}:${this.options.port}`;
+  }
+}

@@ -1,0 +1,13 @@
+import type { Collation } from '../../bson/collation.js';
+import type { Value } from '../../bson/value.js';
+
+/** A value as an index with a collation keys it: strings that the collation holds equal get the same key. */
+export function collatedValue(value: Value, collation: Collation | undefined): Value {
+  if (collation === undefined) return value;
+  if (typeof value === 'string') return collation.canonical(value);
+  if (Array.isArray(value)) return value.map((element) => collatedValue(element, collation));
+  if (value instanceof Map) {
+    return new Map([...value].map(([name, inner]) => [name, collatedValue(inner, collation)]));
+  }
+  return value;
+}

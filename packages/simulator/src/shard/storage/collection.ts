@@ -1,0 +1,228 @@
+import type { Binary } from 'bson';
+import type { Collation } from '../../bson/collation.js';
+import { scanPath } from '../../bson/scan.js';
+import type { Doc, Value } from '../../bson/value.js';
+import type { EntryNamespace } from '../oplog/entry.js';
+import { CollectionIndex, type IndexDefinition } from './collection-index.js';
+import { duplicateKey } from './duplicate-key.js';
+import type { History } from './history.js';
+import { idKeyText, keyValuesOf } from './index-keys.js';
+import { splitNamespace } from './namespace.js';
+import { heldByAnother, RecordLog, visibleBytes, type DocumentRecord, type ReadView } from './record.js';
+import { LATEST, PENDING, type TimeKey } from './time-key.js';
+import { HeldByTransaction, type WriteUnit } from './write-unit.js';
+
+/** Limits of a capped collection. */
+export interface CapLimits {
+  readonly bytesMax: number;
+  /** Infinity when only bytes are limited. */
+  readonly documentsMax: number;
+}
+
+const NOW: ReadView = { time: LATEST, transaction: null };
+
+/** The documents and indexes of one collection, with their history. */
+export class Collection {
+  readonly records = new RecordLog();
+  readonly idIndex: CollectionIndex;
+  readonly secondaryIndexes: CollectionIndex[] = [];
+  documentCount = 0;
+  documentBytes = 0;
+  /** Time of the last change of the collection's description; reads at earlier times are refused. */
+  minimumVisibleTime: TimeKey;
+  cap: CapLimits | undefined;
+  #target: EntryNamespace;
+
+  constructor(
+    namespace: string,
+    readonly uuid: Binary,
+    /** Creation options as `listCollections` shows them. */
+    public options: Doc,
+    idIndexDefinition: IndexDefinition,
+    readonly collation: Collation | undefined,
+    createdAt: TimeKey,
+    private readonly history: History,
+  ) {
+    this.idIndex = new CollectionIndex(idIndexDefinition, true, history);
+    this.minimumVisibleTime = createdAt;
+    this.#target = { ...splitNamespace(namespace), uuid, shardKey: undefined };
+  }
+
+  /** The collection as oplog entries name it. */
+  get target(): EntryNamespace {
+    return this.#target;
+  }
+
+  get namespace(): string {
+    return `${this.#target.db}.${this.#target.collection}`;
+  }
+
+  get db(): string {
+    return this.#target.db;
+  }
+
+  get name(): string {
+    return this.#target.collection;
+  }
+
+  rename(namespace: string, time: TimeKey): void {
+    this.#target = { ...this.#target, ...splitNamespace(namespace) };
+    this.minimumVisibleTime = time;
+  }
+
+  /** @param paths the shard key's paths in key order; undefined when the collection is not sharded */
+  setShardKey(paths: readonly string[] | undefined): void {
+    this.#target = { ...this.#target, shardKey: paths };
+  }
+
+  /** All indexes, `_id_` first. */
+  get indexes(): CollectionIndex[] {
+    return [this.idIndex, ...this.secondaryIndexes];
+  }
+
+  idKeyOf(bytes: Uint8Array): string {
+    return idKeyText(scanPath(bytes, '_id') ?? null, this.collation);
+  }
+
+  recordById(id: Value, view: ReadView): DocumentRecord | null {
+    return this.idIndex.lookup(idKeyText(id, this.collation), view);
+  }
+
+  /** Stores a document. Throws CommandError 11000, or HeldByTransaction. */
+  insert(bytes: Uint8Array, unit: WriteUnit): DocumentRecord {
+    const idKey = this.idKeyOf(bytes);
+    this.#refuseDuplicate(this.idIndex, idKey, bytes, unit, null);
+    const keys = this.secondaryIndexes.map((index) => this.#newKeys(index, bytes, unit, null));
+    const record = this.records.append({ bytes, time: unit.time, transaction: unit.transaction, older: null });
+    unit.transaction?.add({
+      commit: (time) => {
+        settle(record, unit, time);
+        this.#count(1, bytes.length);
+      },
+      rollBack: () => this.records.remove(record),
+    });
+    this.idIndex.add(idKey, record, unit);
+    this.secondaryIndexes.forEach((index, at) => {
+      for (const key of keys[at] ?? []) index.add(key, record, unit);
+    });
+    if (unit.transaction === null) this.#count(1, bytes.length);
+    return record;
+  }
+
+  /** Replaces a document's bytes; `_id` must be the same. Throws CommandError 11000, or HeldByTransaction. */
+  update(record: DocumentRecord, bytes: Uint8Array, unit: WriteUnit): void {
+    refuseHeld(record, unit);
+    const before = visibleBytes(record, { time: LATEST, transaction: unit.transaction });
+    const changes = this.secondaryIndexes.map((index) => {
+      const oldKeys = before === null ? [] : index.keysOf(before);
+      const newKeys = index.keysOf(bytes);
+      const added = newKeys.filter((key) => !oldKeys.includes(key));
+      for (const key of added) this.#refuseDuplicate(index, key, bytes, unit, record);
+      if (newKeys.length > 1) index.multikey = true;
+      return { index, added, removed: oldKeys.filter((key) => !newKeys.includes(key)) };
+    });
+    this.#supersede(record, bytes, unit, bytes.length - (before?.length ?? 0), 0);
+    for (const { index, added, removed } of changes) {
+      for (const key of removed) index.remove(key, record, unit);
+      for (const key of added) index.add(key, record, unit);
+    }
+  }
+
+  /** Removes a document. Throws HeldByTransaction. */
+  delete(record: DocumentRecord, unit: WriteUnit): void {
+    refuseHeld(record, unit);
+    const before = visibleBytes(record, { time: LATEST, transaction: unit.transaction });
+    if (before === null) return;
+    this.#supersede(record, null, unit, -before.length, -1);
+    this.idIndex.remove(this.idKeyOf(before), record, unit);
+    for (const index of this.secondaryIndexes) {
+      for (const key of index.keysOf(before)) index.remove(key, record, unit);
+    }
+  }
+
+  /** Builds an index over the documents that are there. Throws CommandError 11000. */
+  addIndex(definition: IndexDefinition, time: TimeKey): void {
+    const index = new CollectionIndex(definition, false, this.history);
+    const unit: WriteUnit = { time, transaction: null };
+    for (const record of this.records.ascend()) {
+      const bytes = visibleBytes(record, NOW);
+      if (bytes === null) continue;
+      for (const key of this.#newKeys(index, bytes, unit, null)) index.add(key, record, unit);
+    }
+    this.secondaryIndexes.push(index);
+    this.minimumVisibleTime = time;
+  }
+
+  /** Removes the oldest documents of a capped collection until its limits hold. */
+  enforceCap(unit: WriteUnit): void {
+    const { cap } = this;
+    if (cap === undefined) return;
+    for (const record of this.records.ascend()) {
+      if (this.documentCount <= cap.documentsMax && this.documentBytes <= cap.bytesMax) return;
+      if (visibleBytes(record, NOW) !== null) this.delete(record, unit);
+    }
+  }
+
+  #newKeys(index: CollectionIndex, bytes: Uint8Array, unit: WriteUnit, except: DocumentRecord | null): string[] {
+    const keys = index.keysOf(bytes);
+    if (keys.length > 1) index.multikey = true;
+    for (const key of keys) this.#refuseDuplicate(index, key, bytes, unit, except);
+    return keys;
+  }
+
+  #refuseDuplicate(index: CollectionIndex, key: string, bytes: Uint8Array, unit: WriteUnit, except: DocumentRecord | null): void {
+    const { definition } = index;
+    if (!definition.unique || index.duplicateOf(key, unit, except) === null) return;
+    const rows = keyValuesOf(bytes, definition.fields);
+    throw duplicateKey(this.namespace, definition, rows[index.keysOf(bytes).indexOf(key)] ?? rows[0] ?? []);
+  }
+
+  #supersede(record: DocumentRecord, bytes: Uint8Array | null, unit: WriteUnit, byteChange: number, countChange: number): void {
+    const older = record.newest;
+    const version = { bytes, time: unit.time, transaction: unit.transaction, older };
+    record.newest = version;
+    const settled = (time: TimeKey): void => {
+      version.time = time;
+      this.#count(countChange, byteChange);
+      this.history.retire(time, older.bytes?.length ?? 0, () => {
+        version.older = null;
+        if (bytes === null && record.newest === version) this.records.remove(record);
+      });
+    };
+    if (unit.transaction === null) {
+      settled(unit.time);
+      return;
+    }
+    unit.transaction.add({
+      commit: (time) => {
+        version.transaction = null;
+        settled(time);
+      },
+      rollBack: () => {
+        record.newest = older;
+      },
+    });
+  }
+
+  #count(documents: number, bytes: number): void {
+    this.documentCount += documents;
+    this.documentBytes += bytes;
+  }
+}
+
+/** Gives the version that a transaction inserted its commit time. */
+function settle(record: DocumentRecord, unit: WriteUnit, time: TimeKey): void {
+  let version: DocumentRecord['newest'] | null = record.newest;
+  while (version !== null && version.older !== null) version = version.older;
+  if (version === null || version.transaction !== unit.transaction) return;
+  version.time = time;
+  version.transaction = null;
+}
+
+function refuseHeld(record: DocumentRecord, unit: WriteUnit): void {
+  const { transaction } = record.newest;
+  if (transaction !== null && heldByAnother(record, unit.transaction)) throw new HeldByTransaction(transaction);
+  if (unit.transaction !== null && record.newest.time !== PENDING && record.newest.time > unit.transaction.readTime) {
+    throw new HeldByTransaction(unit.transaction);
+  }
+}

@@ -1,0 +1,34 @@
+import { Timestamp } from 'bson';
+
+/**
+ * A cluster time as one number that compares like the time itself: seconds × 2^21 + increment.
+ * 32 bits of seconds and 21 of increment fill the 53 bits a number holds exactly; larger increments,
+ * which only clients make up, count as the largest.
+ */
+export type TimeKey = number;
+
+const INCREMENTS_PER_SECOND = 2 ** 21;
+
+/** Reads what is committed now, whatever its time. */
+export const LATEST: TimeKey = Number.MAX_SAFE_INTEGER;
+
+/** The time of what a running transaction has written: later than any reader's. */
+export const PENDING: TimeKey = Number.POSITIVE_INFINITY;
+
+export function timeKey(time: Timestamp): TimeKey {
+  return time.t * INCREMENTS_PER_SECOND + Math.min(time.i, INCREMENTS_PER_SECOND - 1);
+}
+
+export function secondsToTimeKey(seconds: number): TimeKey {
+  return seconds * INCREMENTS_PER_SECOND;
+}
+
+export function timestampOf(key: TimeKey): Timestamp {
+  const t = Math.floor(key / INCREMENTS_PER_SECOND);
+  return new Timestamp({ t, i: key - t * INCREMENTS_PER_SECOND });
+}
+
+/** As the server prints a time in its messages: `Timestamp(1, 2)`. */
+export function timeText(time: Timestamp): string {
+  return `Timestamp(${time.t}, ${time.i})`;
+}

@@ -1,0 +1,86 @@
+import { ObjectId } from 'bson';
+import { scanTopLevel, stampTimestamps, withIdFirst } from '../../bson/scan.js';
+import type { Doc } from '../../bson/value.js';
+import type { DocumentOperation } from '../oplog/entry.js';
+import type { Oplog } from '../oplog/oplog.js';
+import type { RunningTransaction } from '../session/running-transaction.js';
+import type { Collection } from '../storage/collection.js';
+import type { DocumentRecord } from '../storage/record.js';
+import { PENDING, timeKey } from '../storage/time-key.js';
+import type { WriteUnit } from '../storage/write-unit.js';
+import { refuseInvalidId } from './document-checks.js';
+
+/** How an update came about, as far as its change event depends on it. */
+export interface UpdateOrigin {
+  /** Operators of the update; undefined for a replacement and for a pipeline. */
+  readonly operators: Doc | undefined;
+  readonly replacement: boolean;
+}
+
+/** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
+export class DocumentWriter {
+  constructor(private readonly oplog: Oplog) {}
+
+  /** Brings a client's document into the form it is stored in: `_id` first and made if missing, empty timestamps filled. */
+  prepareInsert(document: Uint8Array): Uint8Array {
+    const withId = withIdFirst(document, () => new ObjectId());
+    refuseInvalidId(withId);
+    const stamped = this.stamp(withId);
+    return stamped === document ? Buffer.from(document) : stamped;
+  }
+
+  /** Fills empty timestamps in top-level fields. */
+  stamp(document: Uint8Array): Uint8Array {
+    return stampTimestamps(document, () => this.oplog.nextTime());
+  }
+
+  /** Stores a prepared document. */
+  insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
+    this.#write(transaction, (unit) => {
+      collection.insert(document, unit);
+      if (collection.cap !== undefined) collection.enforceCap(unit);
+      return { kind: 'insert', target: collection.target, document };
+    });
+  }
+
+  update(
+    collection: Collection,
+    record: DocumentRecord,
+    before: Uint8Array,
+    after: Uint8Array,
+    origin: UpdateOrigin,
+    transaction: RunningTransaction | null,
+  ): void {
+    this.#write(transaction, (unit) => {
+      collection.update(record, after, unit);
+      return { kind: 'update', target: collection.target, before, after, operators: origin.operators, replacement: origin.replacement };
+    });
+  }
+
+  delete(collection: Collection, record: DocumentRecord, before: Uint8Array, transaction: RunningTransaction | null): void {
+    this.#write(transaction, (unit) => {
+      collection.delete(record, unit);
+      return { kind: 'delete', target: collection.target, before };
+    });
+  }
+
+  #write(transaction: RunningTransaction | null, write: (unit: WriteUnit) => DocumentOperation): void {
+    if (transaction !== null) {
+      transaction.operations.push(write({ time: PENDING, transaction: transaction.storage }));
+      return;
+    }
+    const clusterTime = this.oplog.nextTime();
+    const operation = write({ time: timeKey(clusterTime), transaction: null });
+    this.oplog.append(clusterTime, [operation]);
+  }
+}
+
+/** True when both documents hold the same bytes in these top-level fields. */
+export function sameFields(a: Uint8Array, b: Uint8Array, names: readonly string[]): boolean {
+  return names.every((name) => {
+    const inA = scanTopLevel(a, name);
+    const inB = scanTopLevel(b, name);
+    if (inA === undefined || inB === undefined) return inA === inB;
+    return Buffer.compare(a.subarray(inA.start, inA.end), b.subarray(inB.start, inB.end)) === 0;
+  });
+}
