@@ -123,11 +123,11 @@ function compareRareValues(type: number, a: Value, b: Value, collation?: Collati
       return compareStrings(left.pattern, right.pattern) || compareStrings(left.options, right.options);
     }
     case ElementType.code:
-      return compareStrings(String((a as Code).code), String((b as Code).code));
+      return compareStrings((a as Code).code, (b as Code).code);
     case ElementType.codeWithScope: {
       const left = a as Code;
       const right = b as Code;
-      return compareStrings(String(left.code), String(right.code)) || compareDocs(left.scope as Doc, right.scope as Doc, collation);
+      return compareStrings(left.code, right.code) || compareDocs(left.scope as Doc, right.scope as Doc, collation);
     }
     case ElementType.dbPointer:
       return comparePointers(a as DBRef, b as DBRef);
@@ -138,7 +138,7 @@ function compareRareValues(type: number, a: Value, b: Value, collation?: Collati
 
 /** Orders timestamps as unsigned 64-bit numbers. */
 export function compareTimestamps(a: Timestamp, b: Timestamp): number {
-  return (a.high >>> 0) - (b.high >>> 0) || (a.low >>> 0) - (b.low >>> 0);
+  return a.t - b.t || a.i - b.i;
 }
 
 function compareBinaries(a: Binary, b: Binary): number {

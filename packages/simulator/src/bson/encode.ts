@@ -133,42 +133,71 @@ function closeDocument(start: number): void {
 
 function writeValue(value: Value): void {
   if (value === null) return;
-  if (typeof value === 'string') return writeString(value);
-  if (typeof value === 'boolean') return writeByte(value ? 1 : 0);
-  if (value instanceof Map) return writeDocument(value);
-  if (value instanceof RawDocument) return writeBytes(value.bytes);
-  if (Array.isArray(value)) return writeArray(value);
+  if (typeof value === 'string') {
+    writeString(value);
+    return;
+  }
+  if (typeof value === 'boolean') {
+    writeByte(value ? 1 : 0);
+    return;
+  }
+  if (value instanceof Map) {
+    writeDocument(value);
+    return;
+  }
+  if (value instanceof RawDocument) {
+    writeBytes(value.bytes);
+    return;
+  }
+  if (Array.isArray(value)) {
+    writeArray(value);
+    return;
+  }
   if (!('_bsontype' in value)) {
     if ('ms' in value) writeInt64(value.ms);
     return;
   }
   switch (value._bsontype) {
     case 'Int32':
-      return writeInt32(value.valueOf());
+      writeInt32(value.valueOf());
+      return;
     case 'ObjectId':
-      return writeBytes(value.id);
+      writeBytes(value.id);
+      return;
     case 'Double':
-      return value instanceof NotANumber ? writeBytes(value.bits) : writeDouble(value.valueOf());
+      if (value instanceof NotANumber) writeBytes(value.bits);
+      else writeDouble(value.valueOf());
+      return;
     case 'Long':
+      writeInt32(value.low);
+      writeInt32(value.high);
+      return;
     case 'Timestamp':
-      writeInt32(value.low | 0);
-      return writeInt32(value.high | 0);
+      writeInt32(value.i | 0);
+      writeInt32(value.t | 0);
+      return;
     case 'Decimal128':
-      return writeBytes(value.bytes);
+      writeBytes(value.bytes);
+      return;
     case 'Binary':
       writeInt32(value.position);
       writeByte(value.sub_type);
-      return writeBytes(value.buffer.subarray(0, value.position));
+      writeBytes(value.buffer.subarray(0, value.position));
+      return;
     case 'BSONRegExp':
       writeText(value.pattern);
-      return writeText(value.options);
+      writeText(value.options);
+      return;
     case 'BSONSymbol':
-      return writeString(value.value);
+      writeString(value.value);
+      return;
     case 'Code':
-      return writeCode(value);
+      writeCode(value);
+      return;
     case 'DBRef':
       writeString(value.collection);
-      return writeBytes(value.oid.id);
+      writeBytes(value.oid.id);
+      return;
     case 'MinKey':
     case 'MaxKey':
       return;
@@ -186,10 +215,13 @@ function writeDouble(value: number): void {
 }
 
 function writeCode(code: Code): void {
-  if (code.scope === null) return writeString(String(code.code));
+  if (code.scope === null) {
+    writeString(code.code);
+    return;
+  }
   const start = length;
   writeInt32(0);
-  writeString(String(code.code));
+  writeString(code.code);
   writeDocument(code.scope as Doc);
   scratch.writeInt32LE(length - start, start);
 }

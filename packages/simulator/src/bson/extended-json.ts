@@ -3,6 +3,7 @@ import { decodeDocument } from './decode.js';
 import { longValue } from './exact-number.js';
 import { DateTime, type Doc, RawDocument, UndefinedValue, type Value } from './value.js';
 
+const OLD_BINARY_SUBTYPE = 2;
 const INNER_LENGTH_BYTES = 4;
 
 type JsonObject = Record<string, unknown>;
@@ -65,7 +66,7 @@ function readBinary({ $binary }: JsonObject): Value {
   const { base64, subType } = object($binary);
   const data = Buffer.from(base64 as string, 'base64');
   const subtype = parseInt(subType as string, 16);
-  return new Binary(subtype === Binary.SUBTYPE_BYTE_ARRAY ? withInnerLength(data) : data, subtype);
+  return new Binary(subtype === OLD_BINARY_SUBTYPE ? withInnerLength(data) : data, subtype);
 }
 
 /** The old binary subtype 2 repeats its length inside its data; extended JSON leaves that out. */
@@ -76,7 +77,7 @@ function withInnerLength(data: Buffer): Buffer {
 }
 
 function writeBinary(value: Binary): unknown {
-  const from = value.sub_type === Binary.SUBTYPE_BYTE_ARRAY ? INNER_LENGTH_BYTES : 0;
+  const from = value.sub_type === OLD_BINARY_SUBTYPE ? INNER_LENGTH_BYTES : 0;
   const base64 = Buffer.from(value.buffer.subarray(from, value.position)).toString('base64');
   return { $binary: { base64, subType: value.sub_type.toString(16).padStart(2, '0') } };
 }
@@ -105,7 +106,7 @@ export function toExtendedJson(value: Value): unknown {
     case 'ObjectId':
       return { $oid: value.toHexString() };
     case 'Timestamp':
-      return { $timestamp: { t: value.high >>> 0, i: value.low >>> 0 } };
+      return { $timestamp: { t: value.t, i: value.i } };
     case 'Binary':
       return writeBinary(value);
     case 'BSONRegExp':

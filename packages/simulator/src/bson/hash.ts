@@ -59,7 +59,7 @@ function collect(value: Value, name: string | undefined, parts: Uint8Array[]): v
   else if (type === ElementType.document) collectFields(value instanceof RawDocument ? decodeDocument(value.bytes) : (value as Doc), parts);
   else if (type === ElementType.array) collectFields((value as Value[]).entries(), parts);
   else if (type === ElementType.codeWithScope) {
-    parts.push(Buffer.from(`${String((value as Code).code)}\0`));
+    parts.push(Buffer.from(`${(value as Code).code}\0`));
     collectFields((value as Code).scope as Doc, parts);
   } else parts.push(encodeValue(value));
 }

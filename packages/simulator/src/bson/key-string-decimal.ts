@@ -24,11 +24,11 @@ export function appendDecimal(key: KeyWriter, decimal: Decimal128): void {
   const biased = parts.exponent + DECIMAL_EXPONENT_BIAS;
   if (parts.kind === 'finite' && parts.coefficient === 0n) {
     key.typeBits?.appendDecimalZero(biased + (parts.negative ? NEGATIVE_ZERO_OFFSET : 0));
-    return key.byte(NumberKeyType.zero);
+    key.byte(NumberKeyType.zero); return;
   }
   if (parts.kind !== 'finite') {
     key.typeBits?.appendNumber(NumberTypeBits.decimal);
-    return appendDouble(key, parts.kind === 'nan' ? Number.NaN : parts.negative ? -Infinity : Infinity);
+    appendDouble(key, parts.kind === 'nan' ? Number.NaN : parts.negative ? -Infinity : Infinity); return;
   }
   key.typeBits?.appendDecimal(biased);
   appendFinite(key, parts);
@@ -39,25 +39,40 @@ function appendFinite(key: KeyWriter, parts: DecimalParts): void {
   const exact = decimalFraction(parts);
   const near = doubleNotAbove(exact);
   const signed = negative ? -near.value : near.value;
-  if (near.exact) return appendDouble(key, signed);
-  if (near.value < DOUBLE_NORMAL_MIN) return appendTiny(key, parts, exact, near.value);
-  if (near.value >= Number.MAX_VALUE) return appendHuge(key, parts);
+  if (near.exact) {
+    appendDouble(key, signed);
+    return;
+  }
+  if (near.value < DOUBLE_NORMAL_MIN) {
+    appendTiny(key, parts, exact, near.value);
+    return;
+  }
+  if (near.value >= Number.MAX_VALUE) {
+    appendHuge(key, parts);
+    return;
+  }
   if (near.value >= TWO_POW_63) {
     appendLargeDouble(key, signed, Continuation.aboveRounded);
-    return appendContinuation(key, exact, fullDigits(near.value), negative);
+    appendContinuation(key, exact, fullDigits(near.value), negative); return;
   }
   if (near.value < TWO_BIT_CONTINUATION_MIN) {
     appendSmallDouble(key, signed, Continuation.aboveRounded);
-    return appendContinuation(key, exact, fullDigits(near.value), negative);
+    appendContinuation(key, exact, fullDigits(near.value), negative); return;
   }
-  if (near.value >= EXACT_INTEGER_MAX) return appendWideInteger(key, exact, negative);
+  if (near.value >= EXACT_INTEGER_MAX) {
+    appendWideInteger(key, exact, negative);
+    return;
+  }
   appendRounded(key, exact, near.value, negative);
 }
 
 function appendRounded(key: KeyWriter, exact: Fraction, near: number, negative: boolean): void {
   const signed = negative ? -near : near;
   const rounded = decimalDigits(doubleFraction(near), ROUNDED_DIGITS, true);
-  if (equalsMagnitude(exact, rounded)) return appendDouble(key, signed, Continuation.equalsRounded);
+  if (equalsMagnitude(exact, rounded)) {
+    appendDouble(key, signed, Continuation.equalsRounded);
+    return;
+  }
   const below = compareFractions(exact, magnitudeFraction(rounded)) < 0;
   appendDouble(key, signed, below ? Continuation.belowRounded : Continuation.aboveRounded);
   appendContinuation(key, exact, fullDigits(near), negative);
@@ -93,7 +108,10 @@ function decimalUnits({ numerator, denominator }: Fraction, exponent: number): b
 function appendTiny(key: KeyWriter, parts: DecimalParts, exact: Fraction, near: number): void {
   const { negative } = parts;
   key.byte(negative ? NumberKeyType.negativeSmall : NumberKeyType.positiveSmall);
-  if (near === 0) return appendNormalized(key, parts, 0n);
+  if (near === 0) {
+    appendNormalized(key, parts, 0n);
+    return;
+  }
   const scaled = doubleNotAbove({ numerator: exact.numerator << TINY_SCALE_BITS, denominator: exact.denominator }).value;
   appendTinyDouble(key, scaled, Continuation.aboveRounded, negative);
   const { numerator, denominator } = doubleFraction(scaled);

@@ -21,12 +21,21 @@ const FAST_INTEGER_MAX = 2 ** 52;
 /** Appends an integer of the 64-bit range. */
 export function appendInteger(key: KeyWriter, value: number | bigint): void {
   if (typeof value === 'bigint') {
-    if (value === SMALLEST_LONG) return appendLargeDouble(key, -TWO_POW_63, Continuation.none);
-    return appendMagnitude(key, (value < 0n ? -value : value) << 1n, value < 0n);
+    if (value === SMALLEST_LONG) {
+      appendLargeDouble(key, -TWO_POW_63, Continuation.none);
+      return;
+    }
+    appendMagnitude(key, (value < 0n ? -value : value) << 1n, value < 0n); return;
   }
-  if (value === 0) return key.byte(NumberKeyType.zero);
+  if (value === 0) {
+    key.byte(NumberKeyType.zero);
+    return;
+  }
   const magnitude = Math.abs(value);
-  if (magnitude >= FAST_INTEGER_MAX) return appendMagnitude(key, BigInt(magnitude) << 1n, value < 0);
+  if (magnitude >= FAST_INTEGER_MAX) {
+    appendMagnitude(key, BigInt(magnitude) << 1n, value < 0);
+    return;
+  }
   appendFastMagnitude(key, magnitude * 2, value < 0);
 }
 
@@ -55,11 +64,26 @@ function appendFastMagnitude(key: KeyWriter, shifted: number, negative: boolean)
 /** Appends a double. */
 export function appendDouble(key: KeyWriter, value: number, continuation: number = Continuation.none): void {
   const magnitude = Math.abs(value);
-  if (Number.isNaN(value)) return key.byte(NumberKeyType.nan);
-  if (value === 0) return key.byte(NumberKeyType.zero);
-  if (magnitude < 1) return appendSmallDouble(key, value, continuation);
-  if (magnitude >= TWO_POW_63) return appendLargeDouble(key, value, continuation);
-  if (Number.isInteger(value) && continuation === Continuation.none) return appendInteger(key, value);
+  if (Number.isNaN(value)) {
+    key.byte(NumberKeyType.nan);
+    return;
+  }
+  if (value === 0) {
+    key.byte(NumberKeyType.zero);
+    return;
+  }
+  if (magnitude < 1) {
+    appendSmallDouble(key, value, continuation);
+    return;
+  }
+  if (magnitude >= TWO_POW_63) {
+    appendLargeDouble(key, value, continuation);
+    return;
+  }
+  if (Number.isInteger(value) && continuation === Continuation.none) {
+    appendInteger(key, value);
+    return;
+  }
   appendFractionalDouble(key, value, continuation);
 }
 
@@ -80,7 +104,7 @@ export function appendSmallDouble(key: KeyWriter, value: number, continuation: n
   const magnitude = Math.abs(value);
   key.byte(negative ? NumberKeyType.negativeSmall : NumberKeyType.positiveSmall);
   if (magnitude >= TWO_BIT_CONTINUATION_MIN) {
-    return appendBits(key, (doubleBits(magnitude) << 2n) | BigInt(continuation), negative);
+    appendBits(key, (doubleBits(magnitude) << 2n) | BigInt(continuation), negative); return;
   }
   appendTinyDouble(key, magnitude * TINY_SCALE, continuation, negative);
 }

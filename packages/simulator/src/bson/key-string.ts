@@ -70,33 +70,44 @@ function appendValue(key: KeyWriter, value: Value): void {
     case ElementType.symbol:
       key.typeBits?.appendStringLike(type === ElementType.symbol);
       key.byte(KeyType.string);
-      return key.text(typeof value === 'string' ? value : (value as { value: string }).value);
+      key.text(typeof value === 'string' ? value : (value as { value: string }).value);
+      return;
     case ElementType.int32:
       key.typeBits?.appendNumber(NumberTypeBits.int);
-      return appendInteger(key, (value as { value: number }).value);
+      appendInteger(key, (value as { value: number }).value);
+      return;
     case ElementType.int64:
-      return appendLong(key, value as Long);
+      appendLong(key, value as Long);
+      return;
     case ElementType.double:
-      return appendTypedDouble(key, (value as { value: number }).value);
+      appendTypedDouble(key, (value as { value: number }).value);
+      return;
     case ElementType.decimal128:
-      return appendDecimal(key, value as Decimal128);
+      appendDecimal(key, value as Decimal128);
+      return;
     case ElementType.objectId:
       key.byte(KeyType.objectId);
-      return key.bytes((value as ObjectId).id);
+      key.bytes((value as ObjectId).id);
+      return;
     case ElementType.boolean:
-      return key.byte(value === true ? KeyType.boolean + 1 : KeyType.boolean);
+      key.byte(value === true ? KeyType.boolean + 1 : KeyType.boolean);
+      return;
     case ElementType.date:
       key.byte(KeyType.date);
-      return key.uint64(BigInt.asUintN(64, (value as DateTime).ms) ^ SIGN_BIT);
+      key.uint64(BigInt.asUintN(64, (value as DateTime).ms) ^ SIGN_BIT);
+      return;
     case ElementType.document:
       key.byte(KeyType.document);
-      return appendFields(key, value instanceof RawDocument ? decodeDocument(value.bytes) : (value as Doc));
+      appendFields(key, value instanceof RawDocument ? decodeDocument(value.bytes) : (value as Doc));
+      return;
     case ElementType.array:
       key.byte(KeyType.array);
       for (const item of value as Value[]) appendValue(key, item);
-      return key.byte(0);
+      key.byte(0);
+      return;
     default:
-      return appendRareValue(key, type, value);
+      appendRareValue(key, type, value);
+      return;
   }
 }
 
@@ -123,28 +134,33 @@ function appendTypedDouble(key: KeyWriter, value: number): void {
 function appendRareValue(key: KeyWriter, type: number, value: Value): void {
   switch (type) {
     case ElementType.binary:
-      return appendBinary(key, value as Binary);
+      appendBinary(key, value as Binary);
+      return;
     case ElementType.timestamp:
       key.byte(KeyType.timestamp);
-      key.uint32((value as Timestamp).high >>> 0);
-      return key.uint32((value as Timestamp).low >>> 0);
+      key.uint32((value as Timestamp).t);
+      key.uint32((value as Timestamp).i);
+      return;
     case ElementType.regex:
       key.byte(KeyType.regex);
       key.name((value as BSONRegExp).pattern);
-      return key.name((value as BSONRegExp).options);
+      key.name((value as BSONRegExp).options);
+      return;
     case ElementType.code:
       key.byte(KeyType.code);
-      return key.text(String((value as Code).code));
+      key.text((value as Code).code);
+      return;
     case ElementType.codeWithScope:
       key.byte(KeyType.codeWithScope);
-      key.text(String((value as Code).code));
-      return appendFields(key, (value as Code).scope as Doc);
+      key.text((value as Code).code);
+      appendFields(key, (value as Code).scope as Doc);
+      return;
     case ElementType.dbPointer: {
       const name = Buffer.from((value as DBRef).collection);
       key.byte(KeyType.dbPointer);
       key.uint32(name.length);
       key.bytes(name);
-      return key.bytes((value as DBRef).oid.id);
+      key.bytes((value as DBRef).oid.id); return;
     }
     default:
       key.byte(genericKeyType(type));

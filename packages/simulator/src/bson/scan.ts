@@ -87,8 +87,8 @@ export function stampTimestamps(bytes: Uint8Array, next: () => Timestamp): Uint8
     if (type === ElementType.timestamp && isZeroTimestamp(bytes, valueStart) && !nameEquals(bytes, at + 1, idName)) {
       stamped ??= Buffer.from(bytes);
       const time = next();
-      stamped.writeUInt32LE(time.low >>> 0, valueStart);
-      stamped.writeUInt32LE(time.high >>> 0, valueStart + 4);
+      stamped.writeUInt32LE(time.i, valueStart);
+      stamped.writeUInt32LE(time.t, valueStart + 4);
     }
     at = checkedEnd(bytes, type, valueStart, limit);
   }

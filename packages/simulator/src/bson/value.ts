@@ -7,6 +7,7 @@ export class DateTime {
 
 /** The deprecated BSON type 6. */
 export class UndefinedValue {
+  readonly typeName = 'undefined';
   private constructor() {}
   static readonly instance = new UndefinedValue();
 }
