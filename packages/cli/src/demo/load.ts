@@ -1,0 +1,118 @@
+import type { Document, MongoClient } from 'mongodb';
+import { administrativeRegions, countries, measurements, placeCount, places, regionCount } from './dataset.js';
+
+/** Documents of one insert command: below 2 MB at about 1 KB each. */
+const batchDocuments = 1_000;
+/** Insert commands in flight: enough to keep a router busy. */
+const parallelBatches = 4;
+/** Chunks per shard of the collection that is sharded by range. */
+const rangeChunksPerShard = 4;
+/** The capped collection holds fewer documents than are inserted, so that it has overflowed. */
+const changesCapped = { capped: true, size: 4 * 1024 * 1024, max: 20_000 };
+const changesInserted = 25_000;
+
+/** What was put into the source. */
+export interface Loaded {
+  documents: number;
+  collections: number;
+}
+
+/** The fewest documents that a demo can be asked for: everything but the measurements. */
+export const documentsMin = placeCount + regionCount + changesInserted;
+
+/**
+ * Creates and fills the demo's databases on an empty cluster: collections sharded by range and by hash, an unsharded and a
+ * capped one, a view, secondary, unique and geospatial indexes.
+ * @param documents how many documents altogether; at least `documentsMin`, what is beyond are measurements
+ * @param onProgress called with the number of documents inserted so far
+ */
+export async function loadDemoData(client: MongoClient, shardIds: readonly string[], documents: number, onProgress: (inserted: number) => void): Promise<Loaded> {
+  await client.db('admin').command({ balancerStop: 1 });
+  await createCollections(client, shardIds);
+  let inserted = 0;
+  const fill = async (database: string, collection: string, source: Iterable<Document>, parallel = parallelBatches) => {
+    const target = client.db(database).collection(collection);
+    await inBatches(source, parallel, async (batch) => {
+      await target.insertMany(batch, { ordered: parallel === 1 });
+      inserted += batch.length;
+      onProgress(inserted);
+    });
+  };
+  await fill('geo', 'places', places());
+  await fill('geo', 'regions', administrativeRegions());
+  await fill('geo', 'changes', changes(), 1);
+  await fill('climate', 'measurements', measurements(Math.max(0, documents - documentsMin)));
+  return { documents: inserted, collections: 5 };
+}
+
+async function createCollections(client: MongoClient, shardIds: readonly string[]): Promise<void> {
+  const admin = client.db('admin');
+  const geo = client.db('geo');
+  const climate = client.db('climate');
+  await admin.command({ enableSharding: 'geo' });
+  await admin.command({ enableSharding: 'climate' });
+  await admin.command({ shardCollection: 'geo.places', key: { country: 1, name: 1 } });
+  await spreadByCountry(client, shardIds);
+  await admin.command({ shardCollection: 'climate.measurements', key: { _id: 'hashed' }, numInitialChunks: 2 * shardIds.length });
+  await geo.createCollection('regions', { validator: { code: { $type: 'string' } } });
+  await geo.createCollection('changes', changesCapped);
+  await geo.createCollection('northern_places', { viewOn: 'places', pipeline: [{ $match: { 'location.coordinates.1': { $gte: 0 } } }] });
+  await geo.collection('places').createIndexes([{ key: { location: '2dsphere' } }, { key: { region: 1, name: 1 } }]);
+  await geo.collection('regions').createIndexes([{ key: { code: 1 }, unique: true }, { key: { country: 1, level: -1 } }]);
+  await climate.collection('measurements').createIndexes([{ key: { place: 1, year: -1 } }, { key: { revision: 1 }, partialFilterExpression: { revision: { $gt: 0 } } }]);
+}
+
+/** Cuts the country codes into ranges of about the same number of places and deals them out. */
+async function spreadByCountry(client: MongoClient, shardIds: readonly string[]): Promise<void> {
+  const admin = client.db('admin');
+  const boundaries = evenBoundaries(countries(), rangeChunksPerShard * shardIds.length);
+  for (const country of boundaries) await admin.command({ split: 'geo.places', middle: { country, name: '' } });
+  const config = client.db('config');
+  const { uuid, primary } = await homeOf(client, 'geo', 'places');
+  // Before 5.0 chunks name their collection, since then its UUID.
+  const chunks = await config.collection('chunks').find({ $or: [{ uuid }, { ns: 'geo.places' }] }).sort({ min: 1 }).toArray();
+  for (const [index, chunk] of chunks.entries()) {
+    const to = shardIds[index % shardIds.length] ?? primary;
+    if (chunk['shard'] !== to) await admin.command({ moveChunk: 'geo.places', bounds: [chunk['min'], chunk['max']], to });
+  }
+}
+
+async function homeOf(client: MongoClient, database: string, collection: string): Promise<{ uuid: unknown; primary: string }> {
+  const config = client.db('config');
+  const [entry, home] = await Promise.all([
+    config.collection<{ _id: string; uuid: unknown }>('collections').findOne({ _id: `${database}.${collection}` }),
+    config.collection<{ _id: string; primary: string }>('databases').findOne({ _id: database }),
+  ]);
+  if (entry === null || home === null) throw new Error(`${database}.${collection} is not sharded.`);
+  return { uuid: entry.uuid, primary: home.primary };
+}
+
+/** The keys, in order, at which the running count passes each of the `parts - 1` inner boundaries. */
+function evenBoundaries(counts: ReadonlyMap<string, number>, parts: number): string[] {
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const boundaries: string[] = [];
+  let seen = 0;
+  for (const [key, count] of counts) {
+    if (seen >= (total * (boundaries.length + 1)) / parts) boundaries.push(key);
+    seen += count;
+  }
+  return boundaries;
+}
+
+function* changes(): Generator<Document> {
+  for (let number = 0; number < changesInserted; number += 1) yield { _id: number, at: new Date(Date.UTC(2024, 0, 1) + number * 60_000), what: 'import', batch: number >> 6 };
+}
+
+/** Hands the documents out in batches, at most `parallel` at a time. */
+async function inBatches(source: Iterable<Document>, parallel: number, insert: (batch: Document[]) => Promise<void>): Promise<void> {
+  const iterator = source[Symbol.iterator]();
+  const worker = async () => {
+    for (;;) {
+      const batch: Document[] = [];
+      for (let next; batch.length < batchDocuments && !(next = iterator.next()).done; ) batch.push(next.value);
+      if (batch.length === 0) return;
+      await insert(batch);
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, worker));
+}
