@@ -23,7 +23,7 @@ export const namespaceSelectorSchema = z
     databaseRegex: patternSchema.optional().meta({ description: 'Selects databases by pattern, in place of database.' }),
     collections: z
       .array(nameSchema)
-      .min(1, 'must name at least one collection; leave it out to select all')
+      .min(1, 'must name at least one collection, leave it out to select all')
       .optional()
       .meta({ description: 'Names of collections; with collectionsRegex the union of both.' }),
     collectionsRegex: patternSchema.optional().meta({ description: 'Selects collections by pattern.' }),

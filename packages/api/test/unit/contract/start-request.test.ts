@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { parseStartRequest } from '@convoy/api/contract/start-request';
+import { clusters, expectInvalid, failureOf } from './failures.js';
+
+describe('required fields', () => {
+  it('needs source and destination', () => {
+    const error = failureOf(() => parseStartRequest({}));
+    expect(error.errorDescription).toBe('source: is required; destination: is required');
+  });
+
+  it.each([1, true, null, {}, [], ['cluster0']])('source and destination are strings: %j', (value) => {
+    const error = failureOf(() => parseStartRequest({ source: value, destination: value }));
+    expect(error.error).toBe('invalidRequest');
+    expect(error.errorDescription).toMatch(/^source: .+; destination: .+$/);
+  });
+
+  it('refuses empty names', () => {
+    expectInvalid({ source: '' }, 'source: must not be empty');
+  });
+
+  it('takes the clusters in either direction', () => {
+    expect(parseStartRequest({ source: 'cluster1', destination: 'cluster0' })).toMatchObject({ source: 'cluster1' });
+  });
+
+  it.each([undefined, null, 'x', 1, [], [{}]])('refuses what is no document: %j', (body) => {
+    expect(failureOf(() => parseStartRequest(body)).errorDescription).toMatch(/^body: /);
+  });
+});
+
+describe('defaults', () => {
+  it('fills in every default', () => {
+    expect(parseStartRequest(clusters)).toEqual({
+      ...clusters,
+      buildIndexes: 'beforeDataCopy',
+      enableUserWriteBlocking: false,
+      includeNamespaces: [],
+      excludeNamespaces: [],
+      reversible: false,
+      verification: { enabled: true },
+    });
+  });
+
+  it('enables verification for an empty verification document', () => {
+    expect(parseStartRequest({ ...clusters, verification: {} }).verification).toEqual({ enabled: true });
+  });
+
+  it('takes false for verification.enabled', () => {
+    expect(parseStartRequest({ ...clusters, verification: { enabled: false } }).verification.enabled).toBe(false);
+  });
+
+  it('does not create supporting indexes unless asked to', () => {
+    const request = parseStartRequest({ ...clusters, sharding: { shardingEntries: [] } });
+    expect(request.sharding).toEqual({ createSupportingIndexes: false, shardingEntries: [] });
+  });
+});
+
+describe('values', () => {
+  it.each(['beforeDataCopy', 'never'])('buildIndexes may be %s', (buildIndexes) => {
+    expect(parseStartRequest({ ...clusters, buildIndexes }).buildIndexes).toBe(buildIndexes);
+  });
+
+  it.each(['afterDataCopy', 'excludeHashed', 'excludeHashedAfterCopy', 'Never', '', null, true])(
+    'buildIndexes may not be %j',
+    (buildIndexes) => {
+      const error = failureOf(() => parseStartRequest({ ...clusters, buildIndexes }));
+      expect(error.errorDescription).toMatch(/^buildIndexes: .*"beforeDataCopy"\|"never"/);
+    },
+  );
+
+  it.each(['enableUserWriteBlocking', 'reversible'])('%s is a boolean', (field) => {
+    for (const value of ['true', 1, null, 'sourceAndDestination']) {
+      const error = failureOf(() => parseStartRequest({ ...clusters, [field]: value }));
+      expect(error.errorDescription).toMatch(new RegExp(`^${field}: .*expected boolean`));
+    }
+  });
+
+  it.each([{ enabled: 'yes' }, { enabled: null }, null, true, []])('verification is a document with a boolean: %j', (verification) => {
+    expect(failureOf(() => parseStartRequest({ ...clusters, verification })).errorDescription).toMatch(/^verification/);
+  });
+
+  it.each(['copyInNaturalOrder', 'detectRandomId', 'preExistingDestinationData', 'skipDiskSpaceCheck', 'Source', 'constructor'])(
+    'the field %s is unknown',
+    (field) => {
+      expectInvalid({ [field]: true }, `${field}: unknown field`);
+    },
+  );
+
+  it('refuses __proto__ as any other unknown field', () => {
+    const body: unknown = JSON.parse('{"source":"cluster0","destination":"cluster1","__proto__":{"reversible":true}}');
+    expect(failureOf(() => parseStartRequest(body)).errorDescription).toBe('__proto__: unknown field');
+  });
+
+  it('names every wrong value with its path', () => {
+    expectInvalid(
+      { source: '', verification: { enabled: true, memory: 1 }, includeNamespaces: [{ database: 'a' }, { database: '', 'a b': 1 }] },
+      'source: must not be empty',
+      'verification.memory: unknown field',
+      'includeNamespaces[1].database: must not be empty',
+      'includeNamespaces[1]."a b": unknown field',
+    );
+  });
+
+  it('names at most twenty problems and counts the others', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 25 }, (_, position) => [`field${position}`, 1]));
+    const error = failureOf(() => parseStartRequest({ ...clusters, ...unknown }));
+    expect(error.errorDescription).toMatch(/field19: unknown field; and 5 more$/);
+  });
+
+  it('shortens the name of an unknown field', () => {
+    const error = failureOf(() => parseStartRequest({ ...clusters, ['x'.repeat(100_000)]: 1 }));
+    expect(error.errorDescription.length).toBeLessThan(200);
+  });
+});
+
+describe('rules between options', () => {
+  it('refuses a source that is the destination', () => {
+    const error = failureOf(() => parseStartRequest({ source: 'cluster0', destination: 'cluster0' }));
+    expect(error).toMatchObject({ error: 'sourceEqualsDestination', httpStatus: 422 });
+  });
+
+  it('refuses reversible with buildIndexes never', () => {
+    const body = { ...clusters, reversible: true, buildIndexes: 'never', enableUserWriteBlocking: true };
+    expect(failureOf(() => parseStartRequest(body))).toMatchObject({ error: 'buildIndexesNeverWithReversible', httpStatus: 422 });
+  });
+
+  it('refuses reversible without enableUserWriteBlocking', () => {
+    const body = { ...clusters, reversible: true };
+    expect(failureOf(() => parseStartRequest(body))).toMatchObject({ error: 'reversibleNeedsWriteBlocking', httpStatus: 422 });
+  });
+
+  it('accepts reversible with enableUserWriteBlocking, together with verification', () => {
+    const body = { ...clusters, reversible: true, enableUserWriteBlocking: true, verification: { enabled: true } };
+    expect(parseStartRequest(body)).toMatchObject({ reversible: true, verification: { enabled: true } });
+  });
+
+  it('accepts buildIndexes never and enableUserWriteBlocking without reversible', () => {
+    const body = { ...clusters, buildIndexes: 'never', enableUserWriteBlocking: true };
+    expect(parseStartRequest(body)).toMatchObject({ buildIndexes: 'never', enableUserWriteBlocking: true });
+  });
+});
