@@ -1,0 +1,58 @@
+import type { CommandResult, Fleet, FleetCommand, InstanceIdentity, InstanceReport, Leader, SeenReport } from './fleet.js';
+import { Watchers } from './watchers.js';
+
+/** The fleet of an instance that runs alone: it leads itself, hears nobody else and needs no Redis. */
+export class LoneFleet implements Fleet {
+  readonly #now_ms: () => number;
+  readonly #watchers = new Watchers();
+  readonly #reports = new Map<string, SeenReport>();
+  #identity: InstanceIdentity | null = null;
+
+  /** @param now_ms milliseconds since 1970 */
+  constructor(now_ms: () => number = Date.now) {
+    this.#now_ms = now_ms;
+  }
+
+  join(identity: InstanceIdentity): Promise<void> {
+    this.#identity = identity;
+    this.#watchers.notify();
+    return Promise.resolve();
+  }
+
+  report(report: InstanceReport): void {
+    this.#reports.set(report.identity.id, { report, reportedAt_ms: this.#now_ms(), fresh: true });
+    this.#watchers.notify();
+  }
+
+  reports(): ReadonlyMap<string, SeenReport> {
+    return this.#reports;
+  }
+
+  leader(): Leader | null {
+    return this.#identity === null ? null : { id: this.#identity.id, syncID: this.#identity.syncID };
+  }
+
+  isLeader(): boolean {
+    return this.#identity !== null;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#watchers.add(listener);
+  }
+
+  /** Nobody sends commands to a lone instance but its own API, so the handler is never called. */
+  serve(_handler: (command: FleetCommand) => Promise<CommandResult>): void {
+    return;
+  }
+
+  /** There are no peers to tell. */
+  nudge(): void {
+    return;
+  }
+
+  leave(): Promise<void> {
+    this.#identity = null;
+    this.#watchers.notify();
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,126 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { idleProgress } from '../../../src/contract/progress.js';
+import type { Fleet, InstanceIdentity, InstanceReport } from '../../../src/fleet/fleet.js';
+
+/** Any wait of a test ends here, so that a defect shows as a failure with a name. */
+const WAIT_MS_MAX = 15_000;
+
+let identitiesMade = 0;
+
+/** An identity of its own for each call, under the given id. */
+export function makeIdentity(id: string): InstanceIdentity {
+  identitiesMade += 1;
+  const incarnation = `${process.pid}-${identitiesMade}`;
+  return { id, syncID: `sync-${id}`, incarnation, release: '1.9.0', clustersDigest: 'digest' };
+}
+
+/** A report of an idle instance with the given changes. */
+export function makeReport(identity: InstanceIdentity, changes: Partial<InstanceReport> = {}): InstanceReport {
+  return {
+    identity,
+    state: 'IDLE',
+    failure: null,
+    ready: { canCommit: false, canWrite: false },
+    expectedIds: [],
+    step: null,
+    rates: { copyBytesPerSecond: 0, eventsPerSecond: 0 },
+    progress: idleProgress(),
+    ...changes,
+  };
+}
+
+/** Waits until something seen through a fleet is true, looking anew after each of its changes. */
+export async function until(fleet: Pick<Fleet, 'watch'>, what: string, condition: () => boolean): Promise<void> {
+  if (condition()) return;
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => finish(() => reject(new Error(`waited in vain: ${what}`))), WAIT_MS_MAX);
+    const unwatch = fleet.watch(() => {
+      if (condition()) finish(resolve);
+    });
+    function finish(end: () => void): void {
+      clearTimeout(timer);
+      unwatch();
+      end();
+    }
+  });
+}
+
+/** What every implementation of `Fleet` does for a single instance. */
+export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fleet>): void {
+  describe(`${name} as a Fleet`, () => {
+    const fleets: Fleet[] = [];
+    const made = async (): Promise<Fleet> => {
+      const fleet = await makeFleet();
+      fleets.push(fleet);
+      return fleet;
+    };
+    const joined = async (): Promise<{ fleet: Fleet; identity: InstanceIdentity }> => {
+      const fleet = await made();
+      const identity = makeIdentity('shard0');
+      await fleet.join(identity);
+      return { fleet, identity };
+    };
+    afterEach(async () => {
+      await Promise.all(fleets.splice(0).map((fleet) => fleet.leave()));
+    });
+
+    it('has no leader and no reports before it is joined', async () => {
+      const fleet = await made();
+      expect(fleet.leader()).toBeNull();
+      expect(fleet.isLeader()).toBe(false);
+      expect(fleet.reports().size).toBe(0);
+    });
+
+    it('is led by its only instance', async () => {
+      const { fleet, identity } = await joined();
+      await until(fleet, 'leader', () => fleet.isLeader());
+      expect(fleet.leader()).toEqual({ id: identity.id, syncID: identity.syncID });
+    });
+
+    it('shows the own report at once, and the last one of several', async () => {
+      const { fleet, identity } = await joined();
+      fleet.report(makeReport(identity));
+      fleet.report(makeReport(identity, { state: 'RUNNING', step: 'copying' }));
+      const seen = fleet.reports().get('shard0');
+      expect(seen?.report).toEqual(makeReport(identity, { state: 'RUNNING', step: 'copying' }));
+      expect(seen?.fresh).toBe(true);
+      expect(Math.abs(Date.now() - (seen?.reportedAt_ms ?? 0))).toBeLessThan(10_000);
+    });
+
+    it('tells watchers of reports until they end', async () => {
+      const { fleet, identity } = await joined();
+      await until(fleet, 'leader', () => fleet.isLeader());
+      let ended = 0;
+      fleet.watch(() => (ended += 1))();
+      const seen = until(fleet, 'report', () => fleet.reports().size === 1);
+      fleet.report(makeReport(identity));
+      await seen;
+      expect(ended).toBe(0);
+    });
+
+    it('tells changes that come together once', async () => {
+      const { fleet, identity } = await joined();
+      await until(fleet, 'leader', () => fleet.isLeader());
+      let told = 0;
+      fleet.watch(() => (told += 1));
+      for (let at = 0; at < 100; at += 1) fleet.report(makeReport(identity, { step: `step ${at}` }));
+      await until(fleet, 'last step', () => fleet.reports().get('shard0')?.report.step === 'step 99' && told > 0);
+      expect(told).toBe(1);
+    });
+
+    it('takes nudges and a handler of commands without peers', async () => {
+      const { fleet } = await joined();
+      fleet.serve(() => Promise.resolve({ success: true }));
+      fleet.nudge();
+      expect(fleet.reports().size).toBe(0);
+    });
+
+    it('leads no longer once it was left, and may be left twice', async () => {
+      const { fleet } = await joined();
+      await until(fleet, 'leader', () => fleet.isLeader());
+      await fleet.leave();
+      await fleet.leave();
+      expect(fleet.isLeader()).toBe(false);
+    });
+  });
+}

@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest';
+import { LoneFleet } from '../../../src/fleet/lone-fleet.js';
+import { describeFleet, makeIdentity, makeReport } from './fleet-behaviour.js';
+
+describeFleet('LoneFleet', () => new LoneFleet());
+
+describe('LoneFleet', () => {
+  it('reads the time where it is told to', async () => {
+    const fleet = new LoneFleet(() => 1_000);
+    const identity = makeIdentity('single');
+    await fleet.join(identity);
+    fleet.report(makeReport(identity));
+    expect(fleet.reports().get('single')?.reportedAt_ms).toBe(1_000);
+  });
+});

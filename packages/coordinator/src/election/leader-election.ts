@@ -1,0 +1,87 @@
+import type { Logger } from 'pino';
+import type { Watchers } from '@convoy/api/fleet/watchers';
+import { redisFailureReason } from '../redis/redis-failure.js';
+import type { Clock } from '../time/clock.js';
+import { PeriodicTask } from '../time/periodic-task.js';
+import type { LeaderLease, LeaseHolder } from './leader-lease.js';
+import type { LeaderView } from './leader-view.js';
+
+/** A lease is renewed this often in its time, so that two renewals may fail. */
+export const RENEWALS_PER_LEASE = 3;
+
+export interface ElectionParts {
+  readonly lease: LeaderLease;
+  readonly lease_ms: number;
+  readonly candidate: LeaseHolder;
+  readonly view: LeaderView;
+  readonly watchers: Watchers;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Lets one process compete for the leadership, and renews it while it leads. */
+export class LeaderElection {
+  readonly #parts: ElectionParts;
+  readonly #task: PeriodicTask;
+  /** Until when this process certainly holds the lease, by the monotonic clock: counted from before the renewal was sent. */
+  #heldUntil_ms = Number.NEGATIVE_INFINITY;
+  #leading = false;
+  #suspended = false;
+
+  constructor(parts: ElectionParts) {
+    this.#parts = parts;
+    this.#task = new PeriodicTask(parts.lease_ms / RENEWALS_PER_LEASE, () => this.#campaign());
+  }
+
+  /** True while the lease is certainly this process's. */
+  isLeader(): boolean {
+    return this.#parts.clock.monotonic_ms() < this.#heldUntil_ms;
+  }
+
+  start(): void {
+    this.#task.start();
+  }
+
+  /** Competes now: the lease was said to be vacant. */
+  campaignSoon(): void {
+    this.#task.runSoon();
+  }
+
+  /** Stops or takes up competing, without giving anything back: the identity was lost or found again. */
+  suspend(suspended: boolean): void {
+    this.#suspended = suspended;
+    if (suspended) this.#setHeld(Number.NEGATIVE_INFINITY);
+    else this.#task.runSoon();
+  }
+
+  /** Stops competing and gives the leadership back. */
+  async resign(): Promise<void> {
+    await this.#task.stop();
+    this.#setHeld(Number.NEGATIVE_INFINITY);
+    await this.#parts.lease.resign(this.#parts.candidate);
+  }
+
+  async #campaign(): Promise<void> {
+    if (this.#suspended) return;
+    const { lease, lease_ms, candidate, view, clock, logger } = this.#parts;
+    const sentAt_ms = clock.monotonic_ms();
+    try {
+      const holder = await lease.campaign(candidate, lease_ms);
+      view.see(holder);
+      this.#setHeld(holder?.incarnation === candidate.incarnation ? sentAt_ms + lease_ms : Number.NEGATIVE_INFINITY);
+    } catch (error) {
+      logger.debug({ event: 'campaignFailed', reason: redisFailureReason(error) }, 'the leader lease could not be asked for');
+      this.#setHeld(this.#heldUntil_ms);
+    }
+  }
+
+  #setHeld(heldUntil_ms: number): void {
+    this.#heldUntil_ms = this.#suspended ? Number.NEGATIVE_INFINITY : heldUntil_ms;
+    const leading = this.isLeader();
+    if (leading === this.#leading) return;
+    this.#leading = leading;
+    const { logger, candidate, watchers } = this.#parts;
+    logger.info({ event: leading ? 'leaderElected' : 'leaderLost', id: candidate.id }, leading ? 'leads the fleet' : 'leads no longer');
+    watchers.notify();
+  }
+}

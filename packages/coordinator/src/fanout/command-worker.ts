@@ -1,0 +1,78 @@
+import { Worker } from 'bullmq';
+import type { Job } from 'bullmq';
+import type { Logger } from 'pino';
+import { toConvoyError } from '@convoy/api/errors/convoy-error';
+import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
+import type { RedisConnection } from '../redis/connections.js';
+import type { FleetKeys } from '../redis/keys.js';
+import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import { settleWithin } from '../time/settle-within.js';
+import { ATTEMPTS_MAX, readJobData, redisTime_ms } from './command-job.js';
+import type { CommandLedger } from './command-ledger.js';
+
+export interface CommandWorkerParts {
+  /** A patient connection; the worker duplicates it for its blocking calls. */
+  readonly connection: RedisConnection;
+  readonly keys: FleetKeys;
+  readonly instanceId: string;
+  readonly handler: (command: FleetCommand) => Promise<CommandResult>;
+  readonly ledger: CommandLedger;
+  readonly redisCall_ms: number;
+  readonly logger: Logger;
+}
+
+const expired: CommandResult = {
+  success: false,
+  error: 'commandTimedOut',
+  errorDescription: 'The command reached the instance after its time limit and was not carried out; repeat it.',
+};
+
+const unreadable: CommandResult = {
+  success: false,
+  error: 'internalError',
+  errorDescription: 'The command could not be read; do all processes have the same release?',
+};
+
+/** Takes the commands of one instance from its queue, one at a time, and returns their results. */
+export class CommandWorker {
+  readonly #parts: CommandWorkerParts;
+  readonly #worker: Worker<unknown, CommandResult>;
+
+  constructor(parts: CommandWorkerParts) {
+    this.#parts = parts;
+    this.#worker = new Worker<unknown, CommandResult>(parts.keys.queueName(parts.instanceId), (job) => this.#process(job), {
+      connection: parts.connection,
+      prefix: parts.keys.queuePrefix,
+      concurrency: 1,
+    });
+    this.#worker.on('error', (error) => {
+      parts.logger.debug({ event: 'commandQueueFailed', reason: redisFailureReason(error) }, 'the command queue failed, it is retried');
+    });
+  }
+
+  /** Takes no further command and waits for the present one, but no longer than the limit in milliseconds. */
+  async close(limit_ms: number): Promise<void> {
+    await settleWithin([this.#worker.close()], limit_ms);
+  }
+
+  async #process(job: Job<unknown, CommandResult>): Promise<CommandResult> {
+    const commandId = String(job.id);
+    const data = readJobData(job.data);
+    if (data === null) return unreadable;
+    const { ledger, handler, connection, redisCall_ms, logger } = this.#parts;
+    const { name, body, expiresAt_ms } = data;
+    try {
+      const result = await ledger.once(commandId, async () => {
+        if ((await callRedis(redisTime_ms(connection), redisCall_ms)) > expiresAt_ms) return expired;
+        return handler({ commandId, name, body });
+      });
+      logger.info({ event: 'commandHandled', command: name, commandId, success: result.success }, 'command handled');
+      return result;
+    } catch (thrown) {
+      const error = toConvoyError(thrown);
+      logger.warn({ event: 'commandFailed', command: name, commandId, error: error.error, err: error.cause }, 'command failed');
+      if (error.retry === 'automatic' && job.attemptsMade + 1 < ATTEMPTS_MAX) throw error;
+      return { success: false, error: error.error, errorDescription: error.errorDescription };
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import type { Logger } from 'pino';
+import type { Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import { Watchers } from '@convoy/api/fleet/watchers';
+import { LeaderView } from '../election/leader-view.js';
+import { decodeLease } from '../election/leader-lease.js';
+import { ReportBoard } from '../membership/report-board.js';
+import { decodeMessage } from '../membership/report-message.js';
+import type { MemberMessage } from '../membership/report-message.js';
+import { loadReports } from '../membership/report-snapshot.js';
+import type { RedisConnection } from '../redis/connections.js';
+import type { FleetKeys } from '../redis/keys.js';
+import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import type { Clock } from '../time/clock.js';
+import { PeriodicTask } from '../time/periodic-task.js';
+import type { FleetTimings } from './timings.js';
+
+export interface FleetViewParts {
+  /** For the snapshot of what was published before. */
+  readonly connection: RedisConnection;
+  /** For subscriptions alone. */
+  readonly subscriber: RedisConnection;
+  readonly keys: FleetKeys;
+  readonly timings: FleetTimings;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called when the leadership was said to be vacant. */
+  readonly onVacant?: () => void;
+}
+
+/** What one process sees of a fleet: reports and leader. It needs no identity, so a coordinator process has one too. */
+export class FleetView {
+  readonly watchers = new Watchers();
+  readonly leaderView = new LeaderView(this.watchers);
+  readonly board: ReportBoard;
+  readonly #parts: FleetViewParts;
+  readonly #sweep: PeriodicTask;
+  #own: { readonly id: string; readonly incarnation: string } | null = null;
+  /** One line, not one per message. */
+  #unreadableLogged = false;
+
+  constructor(parts: FleetViewParts) {
+    this.#parts = parts;
+    this.board = new ReportBoard(parts.timings.identityLease_ms, parts.clock, this.watchers);
+    this.#sweep = new PeriodicTask(parts.timings.keepAlive_ms, () => this.#tick());
+  }
+
+  /**
+   * Subscribes and loads what was published before; from then on every new connection does so by itself.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  async open(): Promise<void> {
+    const { subscriber, keys, timings } = this.#parts;
+    subscriber.on('message', (channel: string, text: string) => this.#onMessage(channel, text));
+    const channels = [keys.reportsChannel, keys.leaderChannel, keys.nudgeChannel];
+    await callRedis(subscriber.subscribe(...channels), timings.redisCall_ms);
+    await this.#load();
+    subscriber.on('ready', () => void this.#reload());
+    this.#sweep.start();
+  }
+
+  reports(): ReadonlyMap<string, SeenReport> {
+    return this.board.reports();
+  }
+
+  leader(): Leader | null {
+    return this.leaderView.leader();
+  }
+
+  /** Leaves out what this process has published itself from now on: it tells its own reports by `put`. */
+  own(own: { readonly id: string; readonly incarnation: string }): void {
+    this.#own = own;
+  }
+
+  /** Takes in a message of this very process. */
+  put(message: MemberMessage): void {
+    this.board.hear(message, Number.POSITIVE_INFINITY);
+  }
+
+  /**
+   * Reads who holds the leader's lease. Candidates learn it from their campaigns; others ask at intervals.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  async refreshLeader(): Promise<void> {
+    const { connection, keys, timings } = this.#parts;
+    this.leaderView.see(decodeLease(await callRedis(connection.get(keys.leader), timings.redisCall_ms)));
+  }
+
+  async close(): Promise<void> {
+    await this.#sweep.stop();
+  }
+
+  #tick(): Promise<void> {
+    this.board.sweep();
+    return Promise.resolve();
+  }
+
+  async #load(): Promise<void> {
+    const { connection, keys, timings, clock } = this.#parts;
+    const startedAt_ms = clock.monotonic_ms();
+    for (const { message, leaseLeft_ms } of await loadReports(connection, keys, timings.redisCall_ms)) {
+      const silent_ms = timings.identityLease_ms - (leaseLeft_ms ?? 0);
+      this.#hear(message, leaseLeft_ms === null ? Number.NEGATIVE_INFINITY : startedAt_ms - silent_ms);
+    }
+    await this.refreshLeader();
+  }
+
+  async #reload(): Promise<void> {
+    try {
+      await this.#load();
+    } catch (error) {
+      this.#parts.logger.debug(
+        { event: 'snapshotFailed', reason: redisFailureReason(error) },
+        'reports could not be loaded, heartbeats bring them',
+      );
+    }
+  }
+
+  #onMessage(channel: string, text: string): void {
+    const { keys, clock } = this.#parts;
+    if (channel === keys.leaderChannel) this.#onLeader(text);
+    else if (channel === keys.nudgeChannel) this.#onNudge(text);
+    else {
+      const message = decodeMessage(text);
+      if (message === null) this.#logUnreadable();
+      else this.#hear(message, clock.monotonic_ms());
+    }
+  }
+
+  #onLeader(text: string): void {
+    const holder = decodeLease(text);
+    this.leaderView.see(holder);
+    if (holder === null) this.#parts.onVacant?.();
+  }
+
+  #onNudge(sender: string): void {
+    if (sender !== this.#own?.incarnation) this.watchers.notify();
+  }
+
+  #hear(message: MemberMessage, heardAt_ms: number): void {
+    const id = message.kind === 'left' ? message.id : message.report.identity.id;
+    if (id !== this.#own?.id) this.board.hear(message, heardAt_ms);
+  }
+
+  #logUnreadable(): void {
+    if (this.#unreadableLogged) return;
+    this.#unreadableLogged = true;
+    this.#parts.logger.warn({ event: 'unreadableReport' }, 'a report could not be read; do all processes have the same release?');
+  }
+}

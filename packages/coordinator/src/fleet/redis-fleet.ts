@@ -1,0 +1,204 @@
+import type { Logger } from 'pino';
+import type { CommandResult, Fleet, FleetCommand, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import { LeaderElection, RENEWALS_PER_LEASE } from '../election/leader-election.js';
+import { LeaderLease } from '../election/leader-lease.js';
+import { CommandLedger } from '../fanout/command-ledger.js';
+import { CommandWorker } from '../fanout/command-worker.js';
+import { Heartbeat } from '../membership/heartbeat.js';
+import { IdentityLease } from '../membership/identity-lease.js';
+import { Nudges } from '../membership/nudges.js';
+import { RedisConnections } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/connections.js';
+import { fleetKeys } from '../redis/keys.js';
+import type { FleetKeys } from '../redis/keys.js';
+import { redisFailureReason } from '../redis/redis-failure.js';
+import type { RedisSettings } from '../redis/redis-settings.js';
+import { systemClock } from '../time/clock.js';
+import type { Clock } from '../time/clock.js';
+import { FleetView } from './fleet-view.js';
+import { fleetTimingsDefault } from './timings.js';
+import type { FleetTimings } from './timings.js';
+
+export interface RedisFleetOptions {
+  readonly redis: RedisSettings;
+  /** Name of the fleet; instances of different fleets on one Redis never see each other. */
+  readonly fleet: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  readonly timings?: Partial<FleetTimings>;
+}
+
+/** What exists only between join and leave. */
+interface Membership {
+  readonly identity: InstanceIdentity;
+  readonly lease: IdentityLease;
+  readonly heartbeat: Heartbeat;
+  readonly election: LeaderElection;
+}
+
+/** The fleet over Redis, as one instance sees it. One object serves one membership: it cannot join again after it left. */
+export class RedisFleet implements Fleet {
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #timings: FleetTimings;
+  readonly #keys: FleetKeys;
+  readonly #connections: RedisConnections;
+  readonly #connection: RedisConnection;
+  readonly #view: FleetView;
+  readonly #nudges: Nudges;
+  readonly #ledger = new CommandLedger();
+  #membership: Membership | null = null;
+  #handler: ((command: FleetCommand) => Promise<CommandResult>) | null = null;
+  #worker: CommandWorker | null = null;
+  #commandConnection: RedisConnection | null = null;
+  #left = false;
+
+  /** @throws ConvoyError `invalidConfiguration` when the fleet's name or a TLS file cannot be used */
+  constructor(options: RedisFleetOptions) {
+    this.#logger = options.logger;
+    this.#clock = options.clock ?? systemClock;
+    this.#timings = { ...fleetTimingsDefault, ...options.timings };
+    this.#keys = fleetKeys(options.fleet, options.redis.keyPrefix);
+    this.#connections = new RedisConnections(options.redis, options.logger);
+    this.#connection = this.#connections.bounded();
+    this.#view = new FleetView({
+      connection: this.#connection,
+      subscriber: this.#connections.patient(),
+      keys: this.#keys,
+      timings: this.#timings,
+      clock: this.#clock,
+      logger: this.#logger,
+      onVacant: () => this.#membership?.election.campaignSoon(),
+    });
+    this.#nudges = new Nudges(this.#connection, this.#keys.nudgeChannel, this.#timings.publishGap_ms);
+  }
+
+  /**
+   * @throws ConvoyError `identityTaken`, `redisUnavailable`; the connections are then closed, and a new try needs a new object
+   */
+  async join(identity: InstanceIdentity): Promise<void> {
+    if (this.#membership !== null || this.#left) throw new Error('a fleet is joined once');
+    const lease = new IdentityLease(this.#connection, this.#keys, identity, this.#timings);
+    try {
+      await lease.claim();
+      await this.#view.open();
+    } catch (error) {
+      await this.leave();
+      throw error;
+    }
+    this.#view.own(identity);
+    this.#membership = { identity, lease, heartbeat: this.#makeHeartbeat(identity), election: this.#makeElection(identity) };
+    this.#membership.heartbeat.start();
+    this.#membership.election.start();
+    this.#logger.info({ event: 'fleetJoined', id: identity.id, incarnation: identity.incarnation }, 'joined the fleet');
+  }
+
+  report(report: InstanceReport): void {
+    if (this.#left) return;
+    this.#view.put({ kind: 'report', reportedAt_ms: this.#clock.now_ms(), report });
+    this.#membership?.heartbeat.publish(report);
+  }
+
+  reports(): ReadonlyMap<string, SeenReport> {
+    return this.#view.reports();
+  }
+
+  leader(): Leader | null {
+    return this.#view.leader();
+  }
+
+  isLeader(): boolean {
+    return this.#membership?.election.isLeader() ?? false;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#view.watchers.add(listener);
+  }
+
+  serve(handler: (command: FleetCommand) => Promise<CommandResult>): void {
+    if (this.#membership === null || this.#handler !== null) throw new Error('commands are served once, after the fleet was joined');
+    this.#handler = handler;
+    this.#startWorker(this.#membership.identity.id);
+  }
+
+  nudge(): void {
+    if (this.#membership !== null && !this.#left) this.#nudges.send(this.#membership.identity.incarnation);
+  }
+
+  async leave(): Promise<void> {
+    if (this.#left) return;
+    this.#left = true;
+    this.#nudges.stop();
+    await this.#stopWorker();
+    if (this.#membership !== null) await this.#giveBack(this.#membership);
+    await this.#view.close();
+    this.#connections.close();
+  }
+
+  async #giveBack({ heartbeat, election, lease, identity }: Membership): Promise<void> {
+    await heartbeat.stop();
+    try {
+      await election.resign();
+      await lease.release();
+      this.#logger.info({ event: 'fleetLeft', id: identity.id }, 'left the fleet');
+    } catch (error) {
+      this.#logger.warn({ event: 'leaveFailed', reason: redisFailureReason(error) }, 'the leases could not be given back, they run out');
+    }
+  }
+
+  #makeHeartbeat(identity: InstanceIdentity): Heartbeat {
+    return new Heartbeat({
+      connection: this.#connection,
+      keys: this.#keys,
+      identity,
+      timings: this.#timings,
+      clock: this.#clock,
+      logger: this.#logger,
+      onHeld: (held) => this.#onIdentityHeld(held),
+    });
+  }
+
+  #makeElection({ id, syncID, incarnation }: InstanceIdentity): LeaderElection {
+    const lease_ms = this.#timings.leaderLease_ms;
+    return new LeaderElection({
+      lease: new LeaderLease(this.#connection, this.#keys, Math.min(this.#timings.redisCall_ms, lease_ms / RENEWALS_PER_LEASE)),
+      lease_ms,
+      candidate: { id, syncID, incarnation },
+      view: this.#view.leaderView,
+      watchers: this.#view.watchers,
+      clock: this.#clock,
+      logger: this.#logger,
+    });
+  }
+
+  /** Two processes with one id: the one without the lease neither leads nor takes commands until it is free again. */
+  #onIdentityHeld(held: boolean): void {
+    if (this.#membership === null || this.#left) return;
+    const { identity, election } = this.#membership;
+    if (held) this.#logger.warn({ event: 'identityRegained', id: identity.id }, 'the id is this process’s again');
+    else this.#logger.error({ event: 'identityTaken', id: identity.id }, 'another process has taken the id; stop one of them');
+    election.suspend(!held);
+    if (held && this.#handler !== null) this.#startWorker(identity.id);
+    else void this.#stopWorker();
+  }
+
+  #startWorker(instanceId: string): void {
+    if (this.#handler === null || this.#worker !== null) return;
+    this.#commandConnection ??= this.#connections.patient();
+    this.#worker = new CommandWorker({
+      connection: this.#commandConnection,
+      keys: this.#keys,
+      instanceId,
+      handler: this.#handler,
+      ledger: this.#ledger,
+      redisCall_ms: this.#timings.redisCall_ms,
+      logger: this.#logger,
+    });
+  }
+
+  async #stopWorker(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker?.close(this.#timings.leaveWait_ms);
+  }
+}

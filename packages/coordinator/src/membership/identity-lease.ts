@@ -1,0 +1,71 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
+import type { FleetTimings } from '../fleet/timings.js';
+import type { RedisConnection } from '../redis/connections.js';
+import type { FleetKeys } from '../redis/keys.js';
+import { callRedis } from '../redis/redis-failure.js';
+import { encodeLeft } from './report-message.js';
+
+/** Takes a vacant lease. Returns -1 when it was taken, else the milliseconds that its holder has left. */
+const CLAIM = `
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return -1 end
+return redis.call('PTTL', KEYS[1])`;
+
+/** Gives the lease back if it is ours, and tells the others. */
+const RELEASE = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', ARGV[2], ARGV[3])
+return 1`;
+
+/** Looks at a taken lease per lease time: a living holder renews it several times in between. */
+const LOOKS_PER_LEASE = 10;
+/** Looks before the claim is given up; the lease of a dead holder has run out long before. */
+const LOOKS_MAX = 3 * LOOKS_PER_LEASE;
+
+/** The right of one process to an instance id, as a key with expiry that holds its incarnation. The heartbeat renews it. */
+export class IdentityLease {
+  readonly #connection: RedisConnection;
+  readonly #keys: FleetKeys;
+  readonly #identity: InstanceIdentity;
+  readonly #timings: FleetTimings;
+
+  constructor(connection: RedisConnection, keys: FleetKeys, identity: InstanceIdentity, timings: FleetTimings) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#identity = identity;
+    this.#timings = timings;
+  }
+
+  /**
+   * Takes the lease. A lease of a process that has died is waited for, which takes one lease time at most.
+   * @throws ConvoyError `identityTaken` once its holder was seen to renew it, `redisUnavailable`
+   */
+  async claim(): Promise<void> {
+    let left_ms = Number.POSITIVE_INFINITY;
+    for (let look = 0; look < LOOKS_MAX; look += 1) {
+      const seen_ms = await this.#claimOnce();
+      if (seen_ms === -1) return;
+      if (seen_ms > left_ms) break;
+      left_ms = seen_ms;
+      await pause(this.#timings.identityLease_ms / LOOKS_PER_LEASE);
+    }
+    throw new ConvoyError('identityTaken', `A live process already has the id ${this.#identity.id}; stop it or configure another id.`);
+  }
+
+  /** Gives the lease back, unless another process has it, and tells the others of the departure. */
+  async release(): Promise<void> {
+    const { id, incarnation } = this.#identity;
+    const { redisCall_ms } = this.#timings;
+    const key = this.#keys.identity(id);
+    const released = this.#connection.eval(RELEASE, 1, key, incarnation, this.#keys.reportsChannel, encodeLeft(id, incarnation));
+    await callRedis(released, redisCall_ms);
+  }
+
+  async #claimOnce(): Promise<number> {
+    const { identityLease_ms, redisCall_ms } = this.#timings;
+    const key = this.#keys.identity(this.#identity.id);
+    return Number(await callRedis(this.#connection.eval(CLAIM, 1, key, this.#identity.incarnation, identityLease_ms), redisCall_ms));
+  }
+}

@@ -1,0 +1,82 @@
+import type { SeenReport } from '@convoy/api/fleet/fleet';
+import type { Watchers } from '@convoy/api/fleet/watchers';
+import type { Clock } from '../time/clock.js';
+import type { MemberMessage } from './report-message.js';
+
+/** Instances remembered at most; a source has far fewer shards. */
+const INSTANCES_MAX = 4_096;
+
+interface Entry {
+  seen: SeenReport;
+  /** By the monotonic clock of this process; minus infinity when the instance has left. */
+  heardAt_ms: number;
+}
+
+/** The last known report of every instance of a fleet, as one process sees them. */
+export class ReportBoard {
+  readonly #lease_ms: number;
+  readonly #clock: Clock;
+  readonly #watchers: Watchers;
+  readonly #entries = new Map<string, Entry>();
+  #reports: ReadonlyMap<string, SeenReport> | null = null;
+
+  /** @param lease_ms silence after which a report is no longer fresh */
+  constructor(lease_ms: number, clock: Clock, watchers: Watchers) {
+    this.#lease_ms = lease_ms;
+    this.#clock = clock;
+    this.#watchers = watchers;
+  }
+
+  /** By instance id. The map does not change; ask again after a change. */
+  reports(): ReadonlyMap<string, SeenReport> {
+    this.#reports ??= new Map([...this.#entries].map(([id, entry]) => [id, entry.seen]));
+    return this.#reports;
+  }
+
+  /** When an instance was heard last, by the monotonic clock; undefined when it never was. */
+  heardAt_ms(id: string): number | undefined {
+    return this.#entries.get(id)?.heardAt_ms;
+  }
+
+  /**
+   * Takes a message in.
+   * @param heardAt_ms when its sender was alive, by the monotonic clock; the present for one that has just come, and
+   * infinity for the own process, whose report never grows old here
+   */
+  hear(message: MemberMessage, heardAt_ms: number): void {
+    if (message.kind === 'left') {
+      this.#markLeft(message.id, message.incarnation);
+      return;
+    }
+    const { report, reportedAt_ms } = message;
+    const { id } = report.identity;
+    const known = this.#entries.get(id);
+    if (known !== undefined && known.heardAt_ms > heardAt_ms) return;
+    if (known === undefined && this.#entries.size >= INSTANCES_MAX) return;
+    this.#put(id, { seen: { report, reportedAt_ms, fresh: this.#isFresh(heardAt_ms) }, heardAt_ms });
+  }
+
+  /** Marks the reports of those who have been silent for too long. Call it at intervals. */
+  sweep(): void {
+    for (const [id, entry] of this.#entries) {
+      const fresh = this.#isFresh(entry.heardAt_ms);
+      if (fresh !== entry.seen.fresh) this.#put(id, { ...entry, seen: { ...entry.seen, fresh } });
+    }
+  }
+
+  #markLeft(id: string, incarnation: string): void {
+    const entry = this.#entries.get(id);
+    if (entry?.seen.report.identity.incarnation !== incarnation) return;
+    this.#put(id, { seen: { ...entry.seen, fresh: false }, heardAt_ms: Number.NEGATIVE_INFINITY });
+  }
+
+  #isFresh(heardAt_ms: number): boolean {
+    return this.#clock.monotonic_ms() - heardAt_ms <= this.#lease_ms;
+  }
+
+  #put(id: string, entry: Entry): void {
+    this.#entries.set(id, entry);
+    this.#reports = null;
+    this.#watchers.notify();
+  }
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { progressSchema } from '@convoy/api/contract/progress';
+import { isErrorName } from '@convoy/api/errors/table';
+import type { ErrorName } from '@convoy/api/errors/table';
+import { syncStates } from '@convoy/api/fleet/fleet';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
+
+/** Characters of a message that are read at most: far above any report, whose largest part are its warnings. */
+const MESSAGE_CHARACTERS_MAX = 256 * 1024;
+
+const identitySchema = z.object({
+  id: z.string().min(1),
+  syncID: z.string(),
+  incarnation: z.string().min(1),
+  release: z.string(),
+  clustersDigest: z.string(),
+});
+
+const reportSchema = z.object({
+  identity: identitySchema,
+  state: z.enum(syncStates),
+  failure: z
+    .object({ error: z.string().refine(isErrorName).transform((name) => name as ErrorName), errorDescription: z.string() })
+    .nullable(),
+  ready: z.object({ canCommit: z.boolean(), canWrite: z.boolean() }),
+  expectedIds: z.array(z.string()),
+  step: z.string().nullable(),
+  rates: z.object({ copyBytesPerSecond: z.number().nonnegative(), eventsPerSecond: z.number().nonnegative() }),
+  progress: progressSchema,
+});
+
+const messageSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('report'), reportedAt_ms: z.number(), report: reportSchema }),
+  z.object({ kind: z.literal('left'), id: z.string(), incarnation: z.string() }),
+]);
+
+/** What instances tell each other: a report, or that they left of their own will. */
+export type MemberMessage = z.output<typeof messageSchema>;
+
+/** The text of a report, as it is stored and published. */
+export function encodeReport(report: InstanceReport, reportedAt_ms: number): string {
+  return JSON.stringify({ kind: 'report', reportedAt_ms, report } satisfies MemberMessage);
+}
+
+/** The text that tells of a departure. */
+export function encodeLeft(id: string, incarnation: string): string {
+  return JSON.stringify({ kind: 'left', id, incarnation } satisfies MemberMessage);
+}
+
+/** Reads a message of another process; null when it is none, for example one of an unknown release. */
+export function decodeMessage(text: string): MemberMessage | null {
+  if (text.length > MESSAGE_CHARACTERS_MAX) return null;
+  try {
+    return messageSchema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { Cluster, Redis } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
+import type { Logger } from 'pino';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { redisFailureReason } from './redis-failure.js';
+import type { RedisSettings, RedisTls } from './redis-settings.js';
+
+/** A connection to one Redis server, or to a Redis Cluster. */
+export type RedisConnection = Redis | Cluster;
+
+/** Tries of one command over new connections before it fails; the callers have time limits of their own. */
+const COMMAND_RETRIES = 2;
+/** A connection that is not made within this time is tried anew. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Pauses between attempts to connect grow from the first to the last, so a Redis that returns is found within seconds. */
+const RECONNECT_PAUSE_MS = { first: 50, last: 2_000 };
+
+/** Milliseconds before the next attempt: doubling up to the bound, and jittered so that a fleet does not come all at once. */
+function reconnectPause(attempt: number): number {
+  const pause = Math.min(RECONNECT_PAUSE_MS.first * 2 ** Math.min(attempt, 10), RECONNECT_PAUSE_MS.last);
+  return Math.round(pause * (0.5 + Math.random() / 2));
+}
+
+function readTlsFile(path: string, setting: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new ConvoyError('invalidConfiguration', `redis.tls.${setting}: the file cannot be read.`, { cause });
+  }
+}
+
+function tlsOptions(tls: RedisTls): NonNullable<RedisOptions['tls']> {
+  return {
+    ...(tls.caFile === undefined ? {} : { ca: readTlsFile(tls.caFile, 'caFile') }),
+    ...(tls.certFile === undefined ? {} : { cert: readTlsFile(tls.certFile, 'certFile') }),
+    ...(tls.keyFile === undefined ? {} : { key: readTlsFile(tls.keyFile, 'keyFile') }),
+    ...(tls.servername === undefined ? {} : { servername: tls.servername }),
+    rejectUnauthorized: !tls.allowInvalidCertificates,
+  };
+}
+
+function commonOptions(settings: RedisSettings, commandRetries: number | null): RedisOptions {
+  return {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: reconnectPause,
+    maxRetriesPerRequest: commandRetries,
+    // A primary that became a replica answers READONLY: the connection is made anew and finds the present primary.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    ...(settings.username === undefined ? {} : { username: settings.username.reveal() }),
+    ...(settings.password === undefined ? {} : { password: settings.password.reveal() }),
+    ...(settings.tls === undefined ? {} : { tls: tlsOptions(settings.tls) }),
+  };
+}
+
+function connect(settings: RedisSettings, commandRetries: number | null): RedisConnection {
+  const common = commonOptions(settings, commandRetries);
+  const { topology, database: db } = settings;
+  if (topology.kind === 'single') return new Redis({ ...common, ...topology.address, db });
+  if (topology.kind === 'cluster') {
+    return new Cluster([...topology.nodes], { redisOptions: common, clusterRetryStrategy: reconnectPause });
+  }
+  return new Redis({
+    ...common,
+    db,
+    sentinels: [...topology.sentinels],
+    name: topology.primaryName,
+    sentinelRetryStrategy: reconnectPause,
+    ...(topology.sentinelUsername === undefined ? {} : { sentinelUsername: topology.sentinelUsername.reveal() }),
+    ...(topology.sentinelPassword === undefined ? {} : { sentinelPassword: topology.sentinelPassword.reveal() }),
+    ...(settings.tls === undefined ? {} : { sentinelTLS: tlsOptions(settings.tls), enableTLSForSentinelMode: true }),
+  });
+}
+
+/** Makes, watches and closes the connections of one process to Redis. Made by one owner, who closes them. */
+export class RedisConnections {
+  readonly #settings: RedisSettings;
+  readonly #logger: Logger;
+  readonly #open = new Set<RedisConnection>();
+  /** One line per outage: the driver repeats its errors with every attempt. */
+  #outageLogged = false;
+
+  constructor(settings: RedisSettings, logger: Logger) {
+    this.#settings = settings;
+    this.#logger = logger;
+  }
+
+  /** A connection whose commands fail after a few tries, for everything with a time limit. */
+  bounded(): RedisConnection {
+    return this.#watched(connect(this.#settings, COMMAND_RETRIES));
+  }
+
+  /**
+   * A connection whose commands wait for Redis to return, as BullMQ and subscriptions need it. The copies that BullMQ
+   * makes of it are closed with it: BullMQ itself would wait for a Redis that is gone.
+   */
+  patient(): RedisConnection {
+    const connection = this.#watched(connect(this.#settings, null));
+    if (connection instanceof Redis) {
+      const duplicate = connection.duplicate.bind(connection);
+      connection.duplicate = (override) => this.#watched(duplicate(override));
+    } else {
+      const duplicate = connection.duplicate.bind(connection);
+      connection.duplicate = (nodes, override) => this.#watched(duplicate(nodes, override));
+    }
+    return connection;
+  }
+
+  /** Logs a failure of a connection, once per outage and without addresses. */
+  readonly onError = (error: unknown): void => {
+    if (this.#outageLogged) return;
+    this.#outageLogged = true;
+    this.#logger.warn({ event: 'redisUnavailable', reason: redisFailureReason(error) }, 'Redis cannot be used, it is retried');
+  };
+
+  /** Closes all connections at once, without waiting for replies. */
+  close(): void {
+    for (const connection of this.#open) connection.disconnect();
+  }
+
+  #watched<Connection extends RedisConnection>(connection: Connection): Connection {
+    connection.on('error', this.onError);
+    connection.on('ready', () => {
+      if (this.#outageLogged) this.#logger.info({ event: 'redisAvailable' }, 'Redis can be used again');
+      this.#outageLogged = false;
+    });
+    connection.on('end', () => this.#open.delete(connection));
+    this.#open.add(connection);
+    return connection;
+  }
+}

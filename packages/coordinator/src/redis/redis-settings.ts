@@ -1,0 +1,44 @@
+import type { Secret } from './secret.js';
+
+/** Address of one Redis or Sentinel process. */
+export interface RedisAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** TLS as Node.js takes it; files are read when a connection is made. */
+export interface RedisTls {
+  readonly caFile?: string | undefined;
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+  readonly servername?: string | undefined;
+  /** Accepts any certificate: for tests with self-signed ones only. */
+  readonly allowInvalidCertificates: boolean;
+}
+
+/** How Redis is laid out. */
+export type RedisTopology =
+  | { readonly kind: 'single'; readonly address: RedisAddress }
+  | {
+      readonly kind: 'sentinel';
+      readonly sentinels: readonly RedisAddress[];
+      /** Name of the primary as the Sentinels know it. */
+      readonly primaryName: string;
+      readonly sentinelUsername?: Secret | undefined;
+      readonly sentinelPassword?: Secret | undefined;
+    }
+  | { readonly kind: 'cluster'; readonly nodes: readonly RedisAddress[] };
+
+/** Everything that a connection to Redis needs to know. Made by `parseRedisSettings`. */
+export interface RedisSettings {
+  readonly topology: RedisTopology;
+  /** An ACL user; the default user when left out. */
+  readonly username?: Secret | undefined;
+  readonly password?: Secret | undefined;
+  /** Number of the logical database; always 0 in a Redis Cluster. */
+  readonly database: number;
+  /** Encrypts the connections when present. */
+  readonly tls?: RedisTls | undefined;
+  /** Stands before every key and channel, for servers that several applications share. */
+  readonly keyPrefix: string;
+}

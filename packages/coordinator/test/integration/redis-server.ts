@@ -1,0 +1,102 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
+import { parseRedisSettings } from '../../src/config/redis-config.js';
+import type { RedisSettings } from '../../src/redis/redis-settings.js';
+
+/** Whether a `redis-server` can be started here. Tests that flush or restart Redis need one of their own. */
+export const hasRedisBinary = spawnSync('redis-server', ['--version']).status === 0;
+
+const givenUrl = process.env['CONVOY_REDIS_URL'];
+
+/** Whether any Redis can be had: the one of `CONVOY_REDIS_URL`, else one that is started. */
+export const hasRedis = givenUrl !== undefined || hasRedisBinary;
+
+/** Stands in the names of skipped tests. */
+export const withoutRedis = 'needs Redis: set CONVOY_REDIS_URL or install redis-server';
+
+/** A Redis that a test file uses. */
+export interface TestRedis {
+  readonly settings: RedisSettings;
+  /** A plain connection, for looking and for mischief. */
+  readonly client: Redis;
+  close(): Promise<void>;
+}
+
+/** A Redis that belongs to the test alone. */
+export interface OwnRedis extends TestRedis {
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function startServer(port: number): Promise<ChildProcess> {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'];
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.includes('Ready to accept connections')) {
+      child.stdout.resume();
+      return child;
+    }
+  }
+  throw new Error('redis-server has ended before it was ready');
+}
+
+async function endServer(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+function makeClient(url: string): Redis {
+  const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+  client.on('error', () => undefined);
+  return client;
+}
+
+/** Starts a Redis without persistence on a free port. */
+export async function startOwnRedis(): Promise<OwnRedis> {
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  let child = await startServer(port);
+  const client = makeClient(url);
+  return {
+    settings: parseRedisSettings(url),
+    client,
+    stop: () => endServer(child),
+    start: async () => {
+      child = await startServer(port);
+    },
+    close: async () => {
+      client.disconnect();
+      await endServer(child);
+    },
+  };
+}
+
+/** The Redis of `CONVOY_REDIS_URL`, else one of our own. */
+export async function openRedis(): Promise<TestRedis> {
+  if (givenUrl === undefined) return startOwnRedis();
+  const client = makeClient(givenUrl);
+  return { settings: parseRedisSettings(givenUrl), client, close: () => Promise.resolve(client.disconnect()) };
+}
+
+let namesMade = 0;
+
+/** A fleet's name that no other test uses. */
+export function fleetName(): string {
+  namesMade += 1;
+  return `test-${process.pid}-${Date.now()}-${namesMade}`;
+}
