@@ -1,5 +1,5 @@
 import { elementType } from './element-type.js';
-import type { RawValue } from './scan.js';
+import { RawValue } from './scan.js';
 
 /** Most statements of small documents fit without growing. */
 const initialCapacity_bytes = 512;
@@ -152,7 +152,7 @@ export function updateStatement(
   const bytes = 'document' in update ? update.document : update.pipeline;
   const builder = new DocumentBuilder(filter.length + bytes.length + statementOverhead_bytes).document('q', filter);
   if ('document' in update) builder.document('u', bytes);
-  else builder.raw('u', { type: elementType.array, bytes });
+  else builder.raw('u', new RawValue(elementType.array, bytes));
   return withCollation(builder, options);
 }
 

@@ -1,0 +1,27 @@
+import type { MongoClientOptions } from 'mongodb';
+
+/** Connections to one node when nothing else is asked for: lanes, readers and state share them. */
+const poolSizeDefault = 32;
+/** A node that does not answer this long is left to the retry policy. */
+const selection_ms = 10_000;
+/** A call that finds no free connection for this long fails as retryable instead of waiting for ever. */
+const poolWait_ms = 60_000;
+
+/** How connections are made, beside what the connection strings say. */
+export interface ConnectionSettings {
+  /** Upper bound of connections to each node. */
+  poolSizeMax?: number;
+}
+
+/** Driver options of every client. Nothing is retried by the driver: Convoy has one retry policy of its own. */
+export function clientOptions(settings: ConnectionSettings): MongoClientOptions {
+  return {
+    appName: 'convoy',
+    retryReads: false,
+    retryWrites: false,
+    maxPoolSize: settings.poolSizeMax ?? poolSizeDefault,
+    serverSelectionTimeoutMS: selection_ms,
+    connectTimeoutMS: selection_ms,
+    waitQueueTimeoutMS: poolWait_ms,
+  };
+}

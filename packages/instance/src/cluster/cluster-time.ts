@@ -1,0 +1,66 @@
+import { Timestamp, type Document } from 'mongodb';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { CallOptions, Cluster, Door } from './door.js';
+
+/** A cluster time as one number: seconds × 2^32 + increment. */
+export function timeOf(timestamp: Timestamp): bigint {
+  return timestamp.toBigInt();
+}
+
+/** The BSON timestamp of a cluster time. */
+export function timestampOf(time: bigint): Timestamp {
+  return Timestamp.fromBits(Number(BigInt.asIntN(32, time)), Number(BigInt.asIntN(32, time >> 32n)));
+}
+
+/** Seconds since 1970 of a cluster time. */
+export function secondsOf(time: bigint): number {
+  return Number(time >> 32n);
+}
+
+/** The latest of some cluster times; 0 for none. */
+export function highestTime(times: Iterable<bigint>): bigint {
+  let highest = 0n;
+  for (const time of times) if (time > highest) highest = time;
+  return highest;
+}
+
+/**
+ * The operation time of a reply: below it, the answering node (or the shards a router has asked) has everything.
+ * @throws ConvoyError `unsupportedTopology` when the node is no member of a replica set or cluster
+ */
+export function operationTimeOf(reply: Document): bigint {
+  const time: unknown = reply['operationTime'];
+  if (time instanceof Timestamp) return timeOf(time);
+  throw new ConvoyError('unsupportedTopology', 'A server answered without operation time; it must be a member of a replica set or sharded cluster.');
+}
+
+/** The highest cluster time that the answering node knows of. */
+export function clusterTimeOf(reply: Document): bigint {
+  const gossiped = reply['$clusterTime'] as { clusterTime?: unknown } | undefined;
+  return gossiped?.clusterTime instanceof Timestamp ? timeOf(gossiped.clusterTime) : operationTimeOf(reply);
+}
+
+/** The present cluster time as a router or primary knows it. */
+export async function currentTime(door: Door, options: CallOptions): Promise<bigint> {
+  return clusterTimeOf(await door.command('admin', { ping: 1 }, options));
+}
+
+/**
+ * The operation time of every shard's primary.
+ * @returns time by shard id; needs direct access (or a replica set)
+ */
+export async function operationTimes(cluster: Cluster, options: CallOptions): Promise<Map<string, bigint>> {
+  const times = cluster.shardIds.map(async (id) => {
+    return [id, operationTimeOf(await cluster.shard(id).command('admin', { ping: 1 }, options))] as const;
+  });
+  return new Map(await Promise.all(times));
+}
+
+/**
+ * Writes an oplog note: moves an idle shard's stream on, and its time lies above every write that was done before.
+ * Shards and replica sets take it in all versions, routers from 6.0 on.
+ * @returns the time of the note (as the reply's operation time)
+ */
+export async function appendNote(door: Door, options: CallOptions): Promise<bigint> {
+  return operationTimeOf(await door.command('admin', { appendOplogNote: 1, data: { convoy: 'tick' } }, options));
+}

@@ -1,0 +1,90 @@
+import { resolveSrv, resolveTxt } from 'node:dns/promises';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+
+const defaultPort = 27017;
+const pattern = /^(mongodb(?:\+srv)?):\/\/(?:([^@/]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/s;
+/** What a DNS TXT record may set (the driver's specification of SRV strings). */
+const txtOptions = new Set(['authSource', 'replicaSet', 'loadBalanced']);
+
+/** A connection string's parts, still percent-encoded. Its text holds secrets and is never logged or shown. */
+export interface ConnectionParts {
+  srv: boolean;
+  /** `user` or `user:password`, empty for none. */
+  userinfo: string;
+  /** `host:port` each; for SRV the one name. */
+  hosts: string[];
+  database: string;
+  options: URLSearchParams;
+}
+
+/** @throws ConvoyError `invalidConfiguration`, without the text */
+export function parseConnectionString(text: string): ConnectionParts {
+  const match = pattern.exec(text);
+  if (match === null) throw new ConvoyError('invalidConfiguration', 'A connection string must have the form mongodb://… or mongodb+srv://….');
+  const [, scheme, userinfo = '', hosts = '', database = '', options = ''] = match;
+  return { srv: scheme === 'mongodb+srv', userinfo, hosts: hosts.split(','), database, options: new URLSearchParams(options) };
+}
+
+/** The user of a connection string, decoded; null when it has none (client certificates, no authentication). */
+export function userOf(text: string): string | null {
+  const { userinfo } = parseConnectionString(text);
+  const user = userinfo.split(':', 1)[0] ?? '';
+  return user === '' ? null : decodeURIComponent(user);
+}
+
+/** `host:port` of the first seed, or the SRV name: what `directionMapping` shows. */
+export function displayHost(text: string): string {
+  const { srv, hosts } = parseConnectionString(text);
+  const first = decodeURIComponent(hosts[0] ?? '');
+  return srv || /:\d+$/.test(first) || first.endsWith('.sock') ? first : `${first}:${defaultPort}`;
+}
+
+/**
+ * The parts with the seeds themselves: an SRV name is looked up, with the TXT options and TLS that go with it.
+ * @throws the resolver's error when the name cannot be looked up
+ */
+export async function resolveSeeds(parts: ConnectionParts): Promise<ConnectionParts> {
+  if (!parts.srv) return parts;
+  const [name = ''] = parts.hosts;
+  const service = parts.options.get('srvServiceName') ?? 'mongodb';
+  const records = await resolveSrv(`_${service}._tcp.${name}`);
+  const options = new URLSearchParams(parts.options);
+  for (const key of ['srvServiceName', 'srvMaxHosts']) options.delete(key);
+  for (const [key, value] of await txtSettings(name)) if (!options.has(key)) options.set(key, value);
+  if (!options.has('tls') && !options.has('ssl')) options.set('tls', 'true');
+  return { ...parts, srv: false, hosts: records.map((record) => `${record.name}:${record.port}`), options };
+}
+
+async function txtSettings(name: string): Promise<[string, string][]> {
+  try {
+    const [record = []] = await resolveTxt(name);
+    return [...new URLSearchParams(record.join(''))].filter(([key]) => txtOptions.has(key));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENODATA' || code === 'ENOTFOUND') return [];
+    throw error;
+  }
+}
+
+/** What to change about a connection string for one node or one shard of the cluster. */
+export interface Redirection {
+  hosts: string[];
+  /** Null removes the option. */
+  options: Record<string, string | null>;
+  credentials?: { user: string; password: string; authSource: string };
+}
+
+/** The connection string of another node of the same cluster: same TLS, credentials and settings. */
+export function redirected(parts: ConnectionParts, redirection: Redirection): string {
+  const options = new URLSearchParams(parts.options);
+  const { credentials } = redirection;
+  const changes = credentials === undefined ? redirection.options : { ...redirection.options, authSource: credentials.authSource, authMechanism: null };
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null) options.delete(key);
+    else options.set(key, value);
+  }
+  const userinfo = credentials === undefined ? parts.userinfo : `${encodeURIComponent(credentials.user)}:${encodeURIComponent(credentials.password)}`;
+  const login = userinfo === '' ? '' : `${userinfo}@`;
+  const query = options.size === 0 ? '' : `?${options.toString().replaceAll('+', '%20')}`;
+  return `mongodb://${login}${redirection.hosts.join(',')}/${parts.database}${query}`;
+}

@@ -1,0 +1,130 @@
+import { Long, type ClientSession, type Document, type MongoClient, type ReadPreferenceMode, type Timestamp } from 'mongodb';
+import type { CallsInFlight } from './call-scope.js';
+import type { CallOptions, RawBatch, RawCursor } from './door.js';
+
+/** Time for killCursors when a cursor is closed early; the server forgets it by itself if this fails. */
+const killLimit_ms = 5_000;
+
+/** Keeps documents as views of the reply's bytes, and 64-bit cursor ids exact. */
+const rawReply = {
+  fieldsAsRaw: { firstBatch: true, nextBatch: true },
+  promoteLongs: false,
+  enableUtf8Validation: false,
+} as const;
+
+interface CursorReply {
+  cursor: {
+    id: Long;
+    ns: string;
+    firstBatch?: Uint8Array[];
+    nextBatch?: Uint8Array[];
+    postBatchResumeToken?: { _data?: unknown };
+    atClusterTime?: Timestamp;
+  };
+  operationTime?: Timestamp;
+}
+
+/** What a cursor needs from its door. */
+export interface CursorHome {
+  client: MongoClient;
+  calls: CallsInFlight;
+  readPreference: ReadPreferenceMode | null;
+  /** Told of every failure, so that a dead router is left. */
+  failed: (client: MongoClient, error: unknown) => void;
+}
+
+function batchOf(reply: CursorReply): RawBatch {
+  const { cursor, operationTime } = reply;
+  const documents = cursor.firstBatch ?? cursor.nextBatch ?? [];
+  let bytes = 0;
+  for (const document of documents) bytes += document.length;
+  const batch: RawBatch = { documents, bytes };
+  if (typeof cursor.postBatchResumeToken?._data === 'string') batch.resumeToken = cursor.postBatchResumeToken._data;
+  if (cursor.atClusterTime !== undefined) batch.atClusterTime = cursor.atClusterTime;
+  if (operationTime !== undefined) batch.operationTime = operationTime;
+  return batch;
+}
+
+/** A cursor in a session of its own: the server ties getMore to the session that opened it. */
+export class DriverCursor implements RawCursor {
+  private id: Long;
+  private ended = false;
+
+  private constructor(
+    private readonly home: CursorHome,
+    private readonly session: ClientSession,
+    private readonly namespace: { database: string; collection: string },
+    private readonly batchSize: unknown,
+    id: Long,
+    readonly first: RawBatch,
+  ) {
+    this.id = id;
+  }
+
+  /** Opens a cursor by a cursor command; its batches stay bytes. */
+  static async open(home: CursorHome, database: string, command: Document, options: CallOptions): Promise<DriverCursor> {
+    // Without causal consistency the driver adds no afterClusterTime, which would contradict atClusterTime.
+    const session = home.client.startSession({ causalConsistency: false });
+    try {
+      const reply = await send(home, session, database, withLimit(command, options), options);
+      const collection = reply.cursor.ns.slice(reply.cursor.ns.indexOf('.') + 1);
+      const batchSize: unknown = command['batchSize'] ?? (command['cursor'] as Document | undefined)?.['batchSize'];
+      const cursor = new DriverCursor(home, session, { database, collection }, batchSize, reply.cursor.id, batchOf(reply));
+      if (!cursor.open) await cursor.close();
+      return cursor;
+    } catch (error) {
+      await session.endSession();
+      throw error;
+    }
+  }
+
+  get open(): boolean {
+    return !this.id.isZero();
+  }
+
+  async next(options: CallOptions): Promise<RawBatch> {
+    const command: Document = { getMore: this.id, collection: this.namespace.collection };
+    if (typeof this.batchSize === 'number' && this.batchSize > 0) command['batchSize'] = this.batchSize;
+    const reply = await send(this.home, this.session, this.namespace.database, withLimit(command, options), options);
+    this.id = reply.cursor.id;
+    if (!this.open) await this.close();
+    return batchOf(reply);
+  }
+
+  async close(): Promise<void> {
+    if (this.ended) return;
+    this.ended = true;
+    try {
+      if (this.open) await this.kill();
+    } catch {
+      // The server ends cursors of lost connections and forgotten sessions by itself.
+    } finally {
+      this.id = Long.ZERO;
+      await this.session.endSession();
+    }
+  }
+
+  private async kill(): Promise<void> {
+    const command = { killCursors: this.namespace.collection, cursors: [this.id] };
+    const options = { signal: AbortSignal.timeout(killLimit_ms) };
+    await this.home.calls.run(options, (signal) =>
+      this.home.client.db(this.namespace.database).command(command, { session: this.session, signal }),
+    );
+  }
+}
+
+function withLimit(command: Document, options: CallOptions): Document {
+  return options.maxTime_ms === undefined ? { ...command } : { ...command, maxTimeMS: options.maxTime_ms };
+}
+
+async function send(home: CursorHome, session: ClientSession, database: string, command: Document, options: CallOptions): Promise<CursorReply> {
+  const preference = home.readPreference === null ? {} : { readPreference: home.readPreference };
+  try {
+    return (await home.calls.run(options, (signal) =>
+      home.client.db(database).command(command, { ...rawReply, ...preference, session, signal }),
+    )) as CursorReply;
+  } catch (error) {
+    home.failed(home.client, error);
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
+import { CallsInFlight } from './call-scope.js';
+import type { ClientRing } from './client-ring.js';
+import type { CallOptions, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './door.js';
+import { DriverCursor } from './driver-cursor.js';
+import { inSession, sessionOfCommand } from './lent-session.js';
+import { writeCommand, writeOutcome } from './write-command.js';
+
+export interface DriverDoorOptions {
+  /** For logs, for example `cluster0 router`; never a connection string. */
+  label: string;
+  ring: ClientRing;
+  /** Mode for cursors; null reads from primaries. Commands and writes always go to the primary. */
+  readPreference: ReadPreferenceMode | null;
+}
+
+/**
+ * The door over the official driver. Batches are handed out as views of the reply's bytes: whoever keeps a document
+ * longer than its batch copies it, or the whole reply stays in memory.
+ */
+export class DriverDoor implements Door {
+  readonly label: string;
+  private readonly ring: ClientRing;
+  private readonly readPreference: ReadPreferenceMode | null;
+  private readonly calls = new CallsInFlight();
+
+  constructor(options: DriverDoorOptions) {
+    this.label = options.label;
+    this.ring = options.ring;
+    this.readPreference = options.readPreference;
+  }
+
+  /** A command that carries `lsid` (and `txnNumber`, as a transaction does) runs in that server session. */
+  command(database: string, command: Document, options: CallOptions): Promise<Document> {
+    const limited = options.maxTime_ms === undefined ? { ...command } : { ...command, maxTimeMS: options.maxTime_ms };
+    return this.call(options, (client, signal) => {
+      const chosen = sessionOfCommand(command);
+      const send = (session?: ClientSession) =>
+        client.db(database).command(limited, { bsonRegExp: true, signal, ...(session === undefined ? {} : { session }) });
+      return chosen === null ? send() : inSession(client, chosen, send);
+    });
+  }
+
+  openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+    const home = {
+      client: this.ring.current(),
+      calls: this.calls,
+      readPreference: this.readPreference,
+      failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
+    };
+    return DriverCursor.open(home, database, command, options);
+  }
+
+  async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
+    const reply = await this.call(options, (client, signal) => {
+      const command = writeCommand(write, ticket);
+      if (options.maxTime_ms !== undefined) command['maxTimeMS'] = options.maxTime_ms;
+      const database = client.db(write.database);
+      if (ticket === null) return database.command(command, { signal });
+      return inSession(client, ticket, (session) => database.command(command, { signal, session }));
+    });
+    return writeOutcome(reply);
+  }
+
+  /** Ends the calls in flight before the connections, so that no lent session id is left with the driver. */
+  async close(): Promise<void> {
+    await this.calls.close();
+    await this.ring.close();
+  }
+
+  private async call(options: CallOptions, run: (client: MongoClient, signal: AbortSignal) => Promise<Document>): Promise<Document> {
+    const client = this.ring.current();
+    try {
+      return await this.calls.run(options, (signal) => run(client, signal));
+    } catch (error) {
+      this.ring.failed(client, error);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoSystemError } from 'mongodb';
+import { NoAnswerError } from './call-scope.js';
+
+/** What a failure means for whoever met it. */
+export type FailureKind =
+  /** The same call may succeed a little later. */
+  | 'retryable'
+  /** The cursor is gone; it has to be opened again. */
+  | 'cursorLost'
+  /** The time of a snapshot read is no longer (or, after a catalog change, not yet) readable. */
+  | 'snapshotTooOld'
+  /** The collection under an open cursor was renamed, dropped or changed. */
+  | 'catalogChanged'
+  /** The oplog no longer reaches back to where a stream was to begin. */
+  | 'historyLost'
+  /** A newer owner has fenced this session. */
+  | 'staleEpoch'
+  | 'duplicateKey'
+  /** The namespace or index does not exist. */
+  | 'notFound'
+  /** The user lacks a privilege or cannot log in. */
+  | 'unauthorized'
+  | 'fatal';
+
+/** Error codes of the server (its `error_codes.yml`) by what they mean here. */
+const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>> = {
+  retryable: {
+    HostUnreachable: 6,
+    HostNotFound: 7,
+    LockTimeout: 24,
+    LockBusy: 46,
+    MaxTimeMSExpired: 50,
+    StaleShardVersion: 63,
+    WriteConcernFailed: 64,
+    NetworkTimeout: 89,
+    ShutdownInProgress: 91,
+    WriteConcernNotSatisfiable: 100,
+    WriteConflict: 112,
+    ConflictingOperationInProgress: 117,
+    FailedToSatisfyReadPreference: 133,
+    ReadConcernMajorityNotAvailableYet: 134,
+    StaleEpochOfShard: 150,
+    PrimarySteppedDown: 189,
+    NetworkInterfaceExceededTimeLimit: 202,
+    ElectionInProgress: 216,
+    RetryChangeStream: 234,
+    NoSuchTransaction: 251,
+    ExceededTimeLimit: 262,
+    PreparedTransactionInProgress: 267,
+    TransactionExceededLifetimeLimitSeconds: 290,
+    PooledConnectionsDropped: 317,
+    TemporarilyUnavailable: 365,
+    SocketException: 9001,
+    NotWritablePrimary: 10107,
+    InterruptedAtShutdown: 11600,
+    Interrupted: 11601,
+    InterruptedDueToReplStateChange: 11602,
+    StaleConfig: 13388,
+    NotPrimaryNoSecondaryOk: 13435,
+    NotPrimaryOrSecondary: 13436,
+  },
+  cursorLost: { CursorNotFound: 43, CursorKilled: 237 },
+  // StaleChunkHistory is what a router says instead of the other two.
+  snapshotTooOld: { SnapshotTooOld: 239, SnapshotUnavailable: 246, StaleChunkHistory: 250 },
+  catalogChanged: { QueryPlanKilled: 175, CollectionUUIDMismatch: 361 },
+  historyLost: { CappedPositionLost: 136, ChangeStreamFatalError: 280, ChangeStreamHistoryLost: 286 },
+  staleEpoch: { TransactionTooOld: 225 },
+  duplicateKey: { DuplicateKey: 11000, DuplicateKeyOnUpdate: 11001, DuplicateKeyInCappedCollection: 12582 },
+  notFound: { NamespaceNotFound: 26, IndexNotFound: 27 },
+  unauthorized: { Unauthorized: 13, AuthenticationFailed: 18, AuthenticationFailedOfHostedService: 8000 },
+};
+
+const kindByCode = new Map<number, FailureKind>(
+  Object.entries(codesByKind).flatMap(([kind, codes]) => Object.values(codes).map((code) => [code, kind as FailureKind] as const)),
+);
+
+/** What an error code of the server means, also one of a single write. */
+export function kindOfCode(code: number): FailureKind {
+  return kindByCode.get(code) ?? 'fatal';
+}
+
+/** The server's code of a failure; null when it has none, as failures of the network. */
+export function codeOf(error: unknown): number | null {
+  return error instanceof MongoServerError && typeof error.code === 'number' ? error.code : null;
+}
+
+/** What a thrown value means, judged by its class, code and labels, never by its text. */
+export function classify(error: unknown): FailureKind {
+  if (isNetworkFailure(error)) return 'retryable';
+  if (!(error instanceof MongoServerError)) return 'fatal';
+  const code = codeOf(error);
+  const kind = code === null ? 'fatal' : kindOfCode(code);
+  if (kind === 'fatal' && (error.hasErrorLabel('RetryableWriteError') || error.hasErrorLabel('TransientTransactionError'))) return 'retryable';
+  return kind;
+}
+
+/** True when nothing is known about whether the node has carried the call out. */
+export function isNetworkFailure(error: unknown): boolean {
+  return (
+    error instanceof MongoNetworkError ||
+    error instanceof MongoServerSelectionError ||
+    error instanceof MongoSystemError ||
+    error instanceof NoAnswerError
+  );
+}
+
+const shutdownCodes = new Set([codesByKind.retryable['ShutdownInProgress'], codesByKind.retryable['InterruptedAtShutdown']]);
+
+/** True when a failure speaks against the node itself: no connection, no answer, or it is being shut down. */
+export function losesConnection(error: unknown): boolean {
+  return isNetworkFailure(error) || shutdownCodes.has(codeOf(error) ?? undefined);
+}
+
+/** A failure in words that hold no address, user or value: for logs and descriptions. */
+export function failureName(error: unknown): string {
+  if (error instanceof MongoServerError) return `${error.codeName ?? error.name} (${error.code ?? 'no code'})`;
+  return error instanceof Error ? error.name : typeof error;
+}

@@ -1,0 +1,38 @@
+import { Binary, Long, type MongoClient, type ClientSession } from 'mongodb';
+
+/** A server session that the caller has chosen, and the number of a transaction in it. */
+export interface ChosenSession {
+  /** 16 bytes of the session's UUID. */
+  lsid: Uint8Array;
+  txnNumber?: bigint;
+}
+
+/**
+ * Runs a call in a server session of the caller's choice. The id is lent to a driver session for the length of the
+ * call and taken back, so that the driver never pools it and never ends it on the server: ending it would lift its fence.
+ */
+export async function inSession<T>(client: MongoClient, chosen: ChosenSession, call: (session: ClientSession) => Promise<T>): Promise<T> {
+  const session = client.startSession({ causalConsistency: false });
+  const serverSession = session.serverSession;
+  const own = { id: serverSession.id, txnNumber: serverSession.txnNumber };
+  serverSession.id = { id: new Binary(chosen.lsid, Binary.SUBTYPE_UUID) };
+  // commitTransaction and abortTransaction get their number from the driver's session, which holds it as a double:
+  // exact below 2^53, that is for 2^21 epochs.
+  if (chosen.txnNumber !== undefined) serverSession.txnNumber = Number(chosen.txnNumber);
+  try {
+    return await call(session);
+  } finally {
+    serverSession.id = own.id;
+    serverSession.txnNumber = own.txnNumber;
+    await session.endSession();
+  }
+}
+
+/** The session that a command names in its own `lsid` and `txnNumber` fields, or null. */
+export function sessionOfCommand(command: Record<string, unknown>): ChosenSession | null {
+  const lsid = command['lsid'] as { id?: unknown } | undefined;
+  if (!(lsid?.id instanceof Binary)) return null;
+  const number = command['txnNumber'];
+  const chosen: ChosenSession = { lsid: lsid.id.buffer.subarray(0, lsid.id.position) };
+  return number instanceof Long ? { ...chosen, txnNumber: number.toBigInt() } : chosen;
+}

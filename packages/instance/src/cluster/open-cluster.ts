@@ -1,0 +1,154 @@
+import { MongoClient, type ReadPreferenceMode } from 'mongodb';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { clientOptions, type ConnectionSettings } from './client-options.js';
+import { ClientRing } from './client-ring.js';
+import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts } from './connection-string.js';
+import type { Cluster, Door } from './door.js';
+import { DriverDoor } from './driver-door.js';
+import { failureName } from './failure.js';
+import { probeShard } from './probe-shard.js';
+import { listShards, nodeKind, replicaSetId, serverVersion, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
+
+/** Credentials for logging in to the shards themselves. */
+export interface ShardCredentials {
+  user: string;
+  password: string;
+  authSource: string;
+}
+
+export interface OpenClusterOptions extends ConnectionSettings {
+  /** Opens a door to every shard and tries to read through each. Without effect on a replica set. */
+  direct: boolean;
+  shardCredentials?: ShardCredentials;
+  /** Which members cursors read from; null for primaries. */
+  readPreference?: ReadPreferenceMode | null;
+  signal: AbortSignal;
+}
+
+/** Puts a door around another one, for fault injection in tests. */
+export type DoorWrapper = (door: Door) => Door;
+
+interface Opening {
+  name: string;
+  parts: ConnectionParts;
+  options: OpenClusterOptions;
+  wrap: DoorWrapper;
+}
+
+/**
+ * Connects to a cluster and finds out what it is.
+ * @param name `cluster0` or `cluster1`, for labels and descriptions
+ * @param wrap put around every door of the cluster
+ * @throws ConvoyError `unsupportedTopology`, `unsupportedServerVersion`, `shardsNotReachable` (direct access alone),
+ * `invalidConfiguration`; the driver's errors when the cluster cannot be reached or refuses the login
+ */
+export async function openCluster(
+  name: string,
+  connectionString: string,
+  options: OpenClusterOptions,
+  wrap: DoorWrapper = (door) => door,
+): Promise<Cluster> {
+  const parts = await resolveSeeds(parseConnectionString(connectionString));
+  const opening: Opening = { name, parts, options, wrap };
+  const kind = await kindOfSeeds(opening);
+  const host = displayHost(connectionString);
+  if (kind.kind === 'router') return openSharded(opening, host);
+  if (kind.kind === 'member') return openReplicaSet(opening, host, kind.setName);
+  throw new ConvoyError('unsupportedTopology', `${name} is a standalone server; it must be a replica set or sharded cluster.`);
+}
+
+/** Options that speak of several seeds or of finding members: they do not go with one address. */
+const oneAddress = { directConnection: 'true', replicaSet: null, loadBalanced: null } as const;
+
+function seedRing(opening: Opening): ClientRing {
+  return new ClientRing(
+    opening.parts.hosts.map((host) => {
+      return () => new MongoClient(redirected(opening.parts, { hosts: [host], options: oneAddress }), clientOptions(opening.options));
+    }),
+  );
+}
+
+/** Asks the seeds one after another until one answers. */
+async function kindOfSeeds(opening: Opening): Promise<NodeKind> {
+  const door = new DriverDoor({ label: `${opening.name} seed`, ring: seedRing(opening), readPreference: null });
+  try {
+    for (let left = opening.parts.hosts.length; ; left -= 1) {
+      try {
+        return await nodeKind(door, { signal: opening.options.signal });
+      } catch (error) {
+        opening.options.signal.throwIfAborted();
+        if (left <= 1) throw error;
+      }
+    }
+  } finally {
+    await door.close();
+  }
+}
+
+async function openSharded(opening: Opening, host: string): Promise<Cluster> {
+  const { name, options, wrap } = opening;
+  const router = wrap(new DriverDoor({ label: `${name} router`, ring: seedRing(opening), readPreference: options.readPreference ?? null }));
+  const call = { signal: options.signal };
+  const shards = new Map<string, Door>();
+  const close = async () => {
+    await Promise.all([router, ...shards.values()].map((door) => door.close()));
+  };
+  try {
+    const version = await serverVersion(router, call);
+    const clusterId = await shardedClusterId(router, call);
+    const addresses = await listShards(router, call);
+    if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardDoor(opening, address)));
+    await Promise.all([...shards].map(([id, door]) => probed(name, id, door, options.signal)));
+    const shard = (id: string) => doorOf(shards, id, name);
+    return { name, kind: 'sharded', version, clusterId, displayHost: host, router, shardIds: addresses.map(({ id }) => id), shard, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openReplicaSet(opening: Opening, host: string, setName: string): Promise<Cluster> {
+  const { name, options, wrap, parts } = opening;
+  const direct = parts.options.get('directConnection') === 'true';
+  const text = redirected(parts, { hosts: parts.hosts, options: direct ? {} : { replicaSet: setName } });
+  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options))]);
+  const door = wrap(new DriverDoor({ label: `${name} replica set`, ring, readPreference: options.readPreference ?? null }));
+  const call = { signal: options.signal };
+  try {
+    const version = await serverVersion(door, call);
+    const clusterId = await replicaSetId(door, call);
+    const shard = (id: string) => doorOf(new Map([[setName, door]]), id, name);
+    return { name, kind: 'replicaSet', version, clusterId, displayHost: host, router: door, shardIds: [setName], shard, close: () => door.close() };
+  } catch (error) {
+    await door.close();
+    throw error;
+  }
+}
+
+function shardDoor(opening: Opening, address: ShardAddress): Door {
+  const { name, parts, options } = opening;
+  const { shardCredentials } = options;
+  const text = redirected(parts, {
+    hosts: address.hosts,
+    options: { replicaSet: address.setName, directConnection: null, loadBalanced: null },
+    ...(shardCredentials === undefined ? {} : { credentials: shardCredentials }),
+  });
+  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options))]);
+  return new DriverDoor({ label: `${name} ${address.id}`, ring, readPreference: options.readPreference ?? null });
+}
+
+async function probed(name: string, id: string, door: Door, signal: AbortSignal): Promise<void> {
+  try {
+    await probeShard(door, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    const description = `Shard ${id} of ${name} cannot be read directly: ${failureName(error)}; make it reachable and give credentials for it.`;
+    throw new ConvoyError('shardsNotReachable', description, { cause: error });
+  }
+}
+
+function doorOf(shards: ReadonlyMap<string, Door>, id: string, name: string): Door {
+  const door = shards.get(id);
+  if (door === undefined) throw new Error(`${name} has no direct access to shard ${id}`);
+  return door;
+}

@@ -1,0 +1,80 @@
+import { ObjectId, type Document } from 'mongodb';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { CallOptions, Door } from './door.js';
+
+/** The oldest version with what Convoy needs: streams of a whole cluster that start at a time, and UUIDs in tokens. */
+const oldestVersion = [4, 4, 0] as const;
+
+export type Version = readonly [number, number, number];
+
+/** What a node says about itself. */
+export type NodeKind = { kind: 'router' } | { kind: 'member'; setName: string } | { kind: 'standalone' };
+
+/** One shard as the router knows it. */
+export interface ShardAddress {
+  id: string;
+  setName: string;
+  /** `host:port` of its members. */
+  hosts: string[];
+}
+
+/** Asks a node what it is. */
+export async function nodeKind(door: Door, options: CallOptions): Promise<NodeKind> {
+  const hello = await door.command('admin', { hello: 1 }, options).catch(async (error: unknown) => {
+    if (!isUnknownCommand(error)) throw error;
+    return door.command('admin', { isMaster: 1 }, options);
+  });
+  if (hello['msg'] === 'isdbgrid') return { kind: 'router' };
+  const setName: unknown = hello['setName'];
+  return typeof setName === 'string' ? { kind: 'member', setName } : { kind: 'standalone' };
+}
+
+/** `hello` came with 4.4.2; earlier servers know `isMaster` alone. */
+const commandNotFound = 59;
+
+function isUnknownCommand(error: unknown): boolean {
+  return (error as { code?: unknown }).code === commandNotFound;
+}
+
+/** The server's version. @throws ConvoyError `unsupportedServerVersion` below 4.4 */
+export async function serverVersion(door: Door, options: CallOptions): Promise<Version> {
+  const info = await door.command('admin', { buildInfo: 1 }, options);
+  const [major = 0, minor = 0, patch = 0] = info['versionArray'] as number[];
+  const version: Version = [major, minor, patch];
+  if (!isAtLeast(version, oldestVersion[0], oldestVersion[1])) {
+    throw new ConvoyError('unsupportedServerVersion', `${door.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`);
+  }
+  return version;
+}
+
+/** Whether a version is this release or a later one. */
+export function isAtLeast(version: Version, major: number, minor: number): boolean {
+  return version[0] > major || (version[0] === major && version[1] >= minor);
+}
+
+/** The identity of a sharded cluster, in hexadecimal. */
+export async function shardedClusterId(router: Door, options: CallOptions): Promise<string> {
+  const reply = await router.command('config', { find: 'version', limit: 1, singleBatch: true }, options);
+  return hexId(((reply['cursor'] as Document)['firstBatch'] as Document[])[0]?.['clusterId'], router);
+}
+
+/** The identity of a replica set, in hexadecimal. */
+export async function replicaSetId(door: Door, options: CallOptions): Promise<string> {
+  const reply = await door.command('admin', { replSetGetConfig: 1 }, options);
+  const settings = (reply['config'] as Document)['settings'] as Document | undefined;
+  return hexId(settings?.['replicaSetId'], door);
+}
+
+function hexId(id: unknown, door: Door): string {
+  if (id instanceof ObjectId) return id.toHexString();
+  throw new ConvoyError('unsupportedTopology', `${door.label} has no cluster id; it must be a replica set or sharded cluster.`);
+}
+
+/** The shards of a cluster in the router's order. */
+export async function listShards(router: Door, options: CallOptions): Promise<ShardAddress[]> {
+  const reply = await router.command('admin', { listShards: 1 }, options);
+  return (reply['shards'] as { _id: string; host: string }[]).map(({ _id, host }) => {
+    const [setName = '', members = ''] = host.split('/', 2);
+    return { id: _id, setName, hosts: members.split(',') };
+  });
+}

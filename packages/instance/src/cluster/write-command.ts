@@ -1,0 +1,49 @@
+import { Binary, Long, type Document, type Timestamp } from 'mongodb';
+import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from './door.js';
+import { statementField } from './driver-sequence.js';
+
+const fieldOfKind = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
+
+/** The command that carries a bulk write; the session's id is added by the driver. */
+export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Document {
+  const field = fieldOfKind[write.kind];
+  const command: Document = {
+    [write.kind]: write.collection,
+    [field]: statementField(field, write.statements),
+    ordered: write.ordered,
+    writeConcern: { w: 'majority' },
+  };
+  if (write.kind !== 'delete') command['bypassDocumentValidation'] = true;
+  if (write.collectionUUID !== undefined) command['collectionUUID'] = new Binary(write.collectionUUID, Binary.SUBTYPE_UUID);
+  // The server takes nothing but a 64-bit integer here (an int is error 14).
+  if (ticket !== null) command['txnNumber'] = Long.fromBigInt(ticket.txnNumber);
+  return command;
+}
+
+interface WriteReply {
+  n?: number;
+  nModified?: number;
+  upserted?: unknown[];
+  writeErrors?: { index: number; code: number; errmsg?: string; keyPattern?: Document; keyValue?: Document }[];
+  operationTime?: Timestamp;
+}
+
+/** The outcome of a bulk write from the server's reply; single failures are part of it. */
+export function writeOutcome(document: Document): WriteOutcome {
+  const reply = document as WriteReply;
+  const outcome: WriteOutcome = {
+    n: reply.n ?? 0,
+    nModified: reply.nModified ?? 0,
+    upserted: reply.upserted?.length ?? 0,
+    failures: (reply.writeErrors ?? []).map(writeFailure),
+  };
+  if (reply.operationTime !== undefined) outcome.operationTime = reply.operationTime;
+  return outcome;
+}
+
+function writeFailure(error: NonNullable<WriteReply['writeErrors']>[number]): WriteFailure {
+  const failure: WriteFailure = { index: error.index, code: error.code, message: error.errmsg ?? '' };
+  if (error.keyPattern !== undefined) failure.keyPattern = error.keyPattern;
+  if (error.keyValue !== undefined) failure.keyValue = error.keyValue;
+  return failure;
+}
