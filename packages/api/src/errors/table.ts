@@ -63,6 +63,7 @@ const optionErrors = {
   shardingKeyCollation: { httpStatus: 422, retry: 'afterChange', sentence: 'The collection has a collation, and no index of the requested shard key has the simple one; create such an index.' },
   shardingKeyUniqueness: { httpStatus: 422, retry: 'afterChange', sentence: 'An index of the requested shard key has to be unique on the source already; declare it there.' },
   shardingIndexIncompatible: { httpStatus: 422, retry: 'afterChange', sentence: 'A unique index of the source does not begin with the requested shard key; choose another key or drop the index.' },
+  featureNotAvailable: { httpStatus: 422, retry: 'afterChange', sentence: 'The description names an option that is not part of this version; leave it out.' },
   verificationNotAvailable: { httpStatus: 422, retry: 'afterChange', sentence: 'The embedded verifier is not part of this version; start with verification.enabled false.' },
   verificationNotSupported: { httpStatus: 422, retry: 'afterChange', sentence: 'Source or destination does not support the checks of the verifier; start with verification.enabled false.' },
   verificationMemoryInsufficient: { httpStatus: 422, retry: 'afterChange', sentence: 'The memory bound is too small for the verifier; raise it or start with verification.enabled false.' },

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+import { canonicalText } from './canonical-text.js';
+import { ownershipRanges } from './chunk-ranges.js';
+import type { Catalog, CatalogEntry } from './namespace.js';
+
+/**
+ * Digest (SHA-256 in hexadecimal) of a catalog: namespaces, UUIDs, options, indexes, shard keys and owners. Two readings
+ * have the same one exactly when no DDL came between them; sizes and chunk splits without a move do not count.
+ */
+export function fingerprint(catalog: Catalog): string {
+  const hash = createHash('sha256');
+  for (const entry of catalog) hash.update(canonicalText(definitionOf(entry))).update('\n');
+  return hash.digest('hex');
+}
+
+function definitionOf(entry: CatalogEntry): Record<string, unknown> {
+  const { database, name, type, uuid, options, indexes, sharding, primaryShard } = entry;
+  return {
+    database,
+    name,
+    type,
+    uuid,
+    primaryShard,
+    options: canonicalText(options),
+    indexes: indexes.map(canonicalText).sort(),
+    sharding: sharding === null ? null : { key: sharding.key, unique: sharding.unique, owners: ownershipRanges(sharding.chunks) },
+  };
+}

@@ -1,0 +1,70 @@
+import { BSON } from 'mongodb';
+import type { Document } from 'mongodb';
+import type { Cluster, Door } from '../cluster/door.js';
+import { decodeConfigDocument } from './decode-catalog.js';
+import type { ListedNamespace } from './list-namespaces.js';
+import type { Chunk, Sharding } from './namespace.js';
+import { readCursor } from './read-cursor.js';
+
+/** Config reads see what a majority has: a chunk map must not be rolled back under us. */
+const MAJORITY = { level: 'majority' };
+
+/** How one collection lies on the shards. */
+export interface Placement {
+  sharding: Sharding | null;
+  /** Owner of an unsharded collection, or the primary shard of a sharded one's database. */
+  primaryShard: string;
+}
+
+/** Reads placements out of a cluster's config database. */
+export interface PlacementReader {
+  /** @throws what the door throws */
+  placementOf(listed: ListedNamespace, signal: AbortSignal): Promise<Placement>;
+}
+
+/** Loads `config.databases` and `config.collections`. A replica set is one shard, on which nothing is sharded. */
+export async function openPlacementReader(cluster: Cluster, signal: AbortSignal): Promise<PlacementReader> {
+  const firstShard = cluster.shardIds[0] ?? '';
+  if (cluster.kind === 'replicaSet') {
+    return { placementOf: () => Promise.resolve({ sharding: null, primaryShard: firstShard }) };
+  }
+  const [databases, collections] = await Promise.all([
+    readConfig(cluster.router, { find: 'databases', filter: {} }, signal),
+    readConfig(cluster.router, { find: 'collections', filter: {} }, signal),
+  ]);
+  const primaries = new Map(databases.map((row) => [row._id as string, row.primary as string]));
+  const rows = new Map(collections.filter((row) => row.dropped !== true).map((row) => [row._id as string, row]));
+  return {
+    async placementOf(listed, callSignal) {
+      const primaryShard = primaries.get(listed.database) ?? firstShard;
+      const row = rows.get(`${listed.database}.${listed.name}`);
+      if (row === undefined) return { sharding: null, primaryShard };
+      const chunks = await readChunks(cluster.router, row, callSignal);
+      // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
+      if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primaryShard };
+      return { sharding: { key: plainKey(row.key as Document), unique: row.unique === true, chunks }, primaryShard };
+    },
+  };
+}
+
+/** Documents of a collection of the config database, read at majority. */
+export function readConfig(router: Door, find: Document, signal: AbortSignal): Promise<Document[]> {
+  return readCursor(router, 'config', { ...find, readConcern: MAJORITY }, decodeConfigDocument, signal);
+}
+
+/** Chunks go by the collection's UUID from 5.0 on, by its name before (and until the feature version is raised). */
+async function readChunks(router: Door, row: Document, signal: AbortSignal): Promise<Chunk[]> {
+  const find = (filter: Document): Promise<Document[]> => readConfig(router, { find: 'chunks', filter, sort: { min: 1 } }, signal);
+  let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
+  if (rows.length === 0) rows = await find({ ns: row._id as string });
+  return rows.map((chunk) => ({ min: chunk.min as Document, max: chunk.max as Document, shard: chunk.shard as string }));
+}
+
+/** Shard-key values as plain numbers, whatever number type the config database holds. */
+function plainKey(key: Document): Document {
+  const entries = Object.entries(key).map(([field, value]): [string, unknown] => [
+    field,
+    value instanceof BSON.Long ? value.toNumber() : value,
+  ]);
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,35 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Cluster } from '../cluster/door.js';
+
+type Version = readonly [number, number, number];
+
+/** Oldest source, and so oldest destination: change streams over a cluster by time as Convoy reads them. */
+const OLDEST_VERSION: Version = [4, 4, 0];
+
+/**
+ * Whether two clusters can be source and destination of a migration at all.
+ * @throws ConvoyError `sourceEqualsDestination`, `unsupportedServerVersion` or `unsupportedTopology`
+ */
+export function checkClusters(source: Cluster, destination: Cluster): void {
+  if (source.clusterId === destination.clusterId) {
+    throw new ConvoyError('sourceEqualsDestination', `${source.name} and ${destination.name} lead to the same cluster; configure two different ones.`);
+  }
+  if (isOlderRelease(source.version, OLDEST_VERSION)) {
+    throw new ConvoyError('unsupportedServerVersion', `The source ${source.name} runs ${text(source.version)}; Convoy needs ${text(OLDEST_VERSION)} or later.`);
+  }
+  if (isOlderRelease(destination.version, source.version)) {
+    throw new ConvoyError('unsupportedServerVersion', `The destination ${destination.name} runs ${text(destination.version)}, an older release than the source's ${text(source.version)}; upgrade it.`);
+  }
+  if (source.kind === 'sharded' && destination.kind === 'replicaSet') {
+    throw new ConvoyError('unsupportedTopology', 'A sharded cluster cannot be migrated to a replica set; choose a sharded destination.');
+  }
+}
+
+/** Compares releases (the first two numbers): patch levels are compatible with each other. */
+function isOlderRelease(a: Version, b: Version): boolean {
+  return a[0] !== b[0] ? a[0] < b[0] : a[1] < b[1];
+}
+
+function text(version: Version): string {
+  return `${version[0]}.${version[1]}`;
+}

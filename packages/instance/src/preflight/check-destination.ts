@@ -1,0 +1,80 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { listCollections, listDatabaseNames, listNamespaces } from '../catalog/list-namespaces.js';
+import type { ListedNamespace } from '../catalog/list-namespaces.js';
+import { mapBounded } from '../catalog/map-bounded.js';
+import { optionDifferences } from '../catalog/collection-options.js';
+import type { Catalog } from '../catalog/namespace.js';
+import { namespaceOf } from '../catalog/namespace.js';
+import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import { readConfig } from '../catalog/read-sharding.js';
+import type { Cluster } from '../cluster/door.js';
+import { nameSome } from './name-some.js';
+
+/** The reserved database of Convoy's state on the destination. */
+const METADATA_DATABASE = 'convoy_metadata';
+
+/** Collections looked into at the same time. */
+const COLLECTIONS_PARALLEL = 8;
+
+/**
+ * Whether the destination is free for the included namespaces: no state of another migration, no documents, nothing of
+ * the same name in another form, no zone ranges of others over collections to come. Empty collections that are just
+ * like the source's are taken over.
+ * @throws ConvoyError `migrationExists` or `destinationNotEmpty`, naming the first few namespaces
+ */
+export async function checkDestination(
+  destination: Cluster,
+  sourceCatalog: Catalog,
+  filter: NamespaceFilter,
+  signal: AbortSignal,
+): Promise<void> {
+  await checkMetadata(destination, signal);
+  const present = await listNamespaces(destination.router, filter, signal);
+  checkForms(present, sourceCatalog);
+  const collections = present.filter((row) => row.type === 'collection');
+  const full = await mapBounded(collections, COLLECTIONS_PARALLEL, (row) => holdsDocuments(destination, row, signal));
+  const names = collections.filter((_, position) => full[position]).map(namespaceOf);
+  if (names.length > 0) {
+    throw new ConvoyError('destinationNotEmpty', `The destination already has documents in ${nameSome(names)}; drop them or choose an empty cluster.`);
+  }
+  if (destination.kind === 'sharded') await checkZones(destination, filter, signal);
+}
+
+async function checkMetadata(destination: Cluster, signal: AbortSignal): Promise<void> {
+  const databases = await listDatabaseNames(destination.router, signal);
+  if (!databases.includes(METADATA_DATABASE)) return;
+  const collections = await listCollections(destination.router, METADATA_DATABASE, signal);
+  if (collections.length > 0) throw new ConvoyError('migrationExists');
+}
+
+function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog): void {
+  const expected = new Map(sourceCatalog.map((entry) => [namespaceOf(entry), entry]));
+  const unlike = present.filter((row) => {
+    const entry = expected.get(namespaceOf(row));
+    if (entry === undefined) return row.type === 'view';
+    return row.type !== entry.type || optionDifferences(entry, { ...entry, options: row.options }, 'temporary').length > 0;
+  });
+  if (unlike.length === 0) return;
+  throw new ConvoyError('destinationNotEmpty', `The destination has collections or views in another form than the source: ${nameSome(unlike.map(namespaceOf))}. Drop them.`);
+}
+
+async function holdsDocuments(destination: Cluster, row: ListedNamespace, signal: AbortSignal): Promise<boolean> {
+  const command = { find: row.name, limit: 1, projection: { _id: 1 } };
+  const reply = await destination.router.command(row.database, command, { signal });
+  return (reply.cursor as { firstBatch: unknown[] }).firstBatch.length > 0;
+}
+
+async function checkZones(destination: Cluster, filter: NamespaceFilter, signal: AbortSignal): Promise<void> {
+  const ranges = await readConfig(destination.router, { find: 'tags', filter: {} }, signal);
+  const names = ranges
+    .filter((range) => !String(range.tag).startsWith('convoy_'))
+    .map((range) => String(range.ns))
+    .filter((namespace) => isIncluded(filter, namespace));
+  if (names.length === 0) return;
+  throw new ConvoyError('destinationNotEmpty', `The destination has zone ranges for ${nameSome([...new Set(names)])}; remove them, since the source's distribution is placed by zones.`);
+}
+
+function isIncluded(filter: NamespaceFilter, namespace: string): boolean {
+  const dot = namespace.indexOf('.');
+  return filter.includes(namespace.slice(0, dot), namespace.slice(dot + 1));
+}
