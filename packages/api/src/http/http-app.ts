@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import Fastify from 'fastify';
+import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { failureReply } from '../contract/reply.js';
 import { ConvoyError } from '../errors/convoy-error.js';
@@ -57,7 +57,7 @@ function refuseWhileClosing(app: FastifyInstance): void {
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
   const app: FastifyInstance = Fastify({
     ...(options.logger === undefined ? { logger: false } : { loggerInstance: options.logger }),
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
