@@ -6,6 +6,8 @@ export interface CallOptions {
   signal: AbortSignal;
   /** Server-side limit of the call in milliseconds (`maxTimeMS`). */
   maxTime_ms?: number;
+  /** Cursors: documents per batch at most; given at the opening it holds for all later batches. */
+  batchDocumentsMax?: number;
 }
 
 /** One reply of a cursor, its documents as the bytes that came over the wire. */

@@ -54,7 +54,7 @@ export class DriverCursor implements RawCursor {
     private readonly home: CursorHome,
     private readonly session: ClientSession,
     private readonly namespace: { database: string; collection: string },
-    private readonly batchSize: unknown,
+    private readonly batchDocumentsMax: number | null,
     id: Long,
     readonly first: RawBatch,
   ) {
@@ -68,8 +68,7 @@ export class DriverCursor implements RawCursor {
     try {
       const reply = await send(home, session, database, withLimit(command, options), options);
       const collection = reply.cursor.ns.slice(reply.cursor.ns.indexOf('.') + 1);
-      const batchSize: unknown = command['batchSize'] ?? (command['cursor'] as Document | undefined)?.['batchSize'];
-      const cursor = new DriverCursor(home, session, { database, collection }, batchSize, reply.cursor.id, batchOf(reply));
+      const cursor = new DriverCursor(home, session, { database, collection }, batchLimit(command, options), reply.cursor.id, batchOf(reply));
       if (!cursor.open) await cursor.close();
       return cursor;
     } catch (error) {
@@ -84,7 +83,8 @@ export class DriverCursor implements RawCursor {
 
   async next(options: CallOptions): Promise<RawBatch> {
     const command: Document = { getMore: this.id, collection: this.namespace.collection };
-    if (typeof this.batchSize === 'number' && this.batchSize > 0) command['batchSize'] = this.batchSize;
+    const limit = options.batchDocumentsMax ?? this.batchDocumentsMax;
+    if (limit !== null) command['batchSize'] = limit;
     const reply = await send(this.home, this.session, this.namespace.database, withLimit(command, options), options);
     this.id = reply.cursor.id;
     if (!this.open) await this.close();
@@ -111,6 +111,12 @@ export class DriverCursor implements RawCursor {
       this.home.client.db(this.namespace.database).command(command, { session: this.session, signal }),
     );
   }
+}
+
+/** The limit for getMore: the caller's, else that of the opening command; its 0 means "not yet", not a limit. */
+function batchLimit(command: Document, options: CallOptions): number | null {
+  const ofCommand: unknown = command['batchSize'] ?? (command['cursor'] as Document | undefined)?.['batchSize'];
+  return options.batchDocumentsMax ?? (typeof ofCommand === 'number' && ofCommand > 0 ? ofCommand : null);
 }
 
 function withLimit(command: Document, options: CallOptions): Document {

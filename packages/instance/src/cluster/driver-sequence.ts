@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { BSON } from 'mongodb';
-import { decodeValue, elementsOf, rawValue, type RawValue } from '../bson/scan.js';
-import { elementType } from '../bson/element-type.js';
+import { losslessDocument } from '../bson/lossless.js';
 
 /** What Convoy uses of the driver's internal class: a command field sent as an OP_MSG document sequence. */
 interface DocumentSequence {
@@ -52,17 +51,5 @@ export function statementField(field: string, statements: readonly Uint8Array[])
 
 /** The public way: decoded into Maps, which keep every field's order and every value's type. */
 export function decodedStatements(statements: readonly Uint8Array[]): Map<string, unknown>[] {
-  return statements.map(decodedDocument);
-}
-
-function decodedDocument(bytes: Uint8Array): Map<string, unknown> {
-  const fields = new Map<string, unknown>();
-  for (const element of elementsOf(bytes)) fields.set(element.name, decoded(rawValue(bytes, element)));
-  return fields;
-}
-
-function decoded(value: RawValue): unknown {
-  if (value.type === elementType.document) return decodedDocument(value.bytes);
-  if (value.type === elementType.array) return [...elementsOf(value.bytes)].map((element) => decoded(rawValue(value.bytes, element)));
-  return decodeValue(value);
+  return statements.map(losslessDocument);
 }

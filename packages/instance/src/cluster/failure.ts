@@ -22,6 +22,11 @@ export type FailureKind =
   | 'unauthorized'
   | 'fatal';
 
+/** The collection did not exist, or not under that name, at the time of a snapshot read. */
+export class CollectionAbsentError extends Error {
+  override readonly name = 'CollectionAbsentError';
+}
+
 /** Error codes of the server (its `error_codes.yml`) by what they mean here. */
 const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>> = {
   retryable: {
@@ -87,6 +92,7 @@ export function codeOf(error: unknown): number | null {
 /** What a thrown value means, judged by its class, code and labels, never by its text. */
 export function classify(error: unknown): FailureKind {
   if (isNetworkFailure(error)) return 'retryable';
+  if (error instanceof CollectionAbsentError) return 'catalogChanged';
   if (!(error instanceof MongoServerError)) return 'fatal';
   const code = codeOf(error);
   const kind = code === null ? 'fatal' : kindOfCode(code);

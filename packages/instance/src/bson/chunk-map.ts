@@ -1,0 +1,66 @@
+import { compareRaw } from './compare.js';
+import { encodeValue, type RawValue } from './scan.js';
+import { shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
+
+/** A chunk as the catalog shows it; bounds hold one value per shard-key field, `max` is exclusive. */
+export interface ChunkBounds {
+  min: Readonly<Record<string, unknown>>;
+  max: Readonly<Record<string, unknown>>;
+  shard: string;
+}
+
+interface Range {
+  min: RawValue[];
+  shard: string;
+}
+
+/** Which shard owns which document of one sharded collection. */
+export class ChunkMap {
+  private readonly ranges: Range[];
+
+  /**
+   * @param chunks all chunks of the collection in any order, without gaps
+   * @throws RangeError when there are none
+   */
+  constructor(
+    private readonly key: readonly ShardKeyField[],
+    chunks: readonly ChunkBounds[],
+  ) {
+    if (chunks.length === 0) throw new RangeError('A sharded collection has at least one chunk');
+    const ranges = chunks.map(({ min, shard }) => ({ min: key.map(({ field }) => encodeValue(min[field])), shard }));
+    this.ranges = ranges.sort((a, b) => compareKeys(a.min, b.min));
+  }
+
+  /** The id of the shard that owns a document, or a change event's document key. */
+  ownerOf(document: Uint8Array, source: KeySource = 'document'): string {
+    const key = shardKeyOf(document, this.key, source);
+    let low = 0;
+    let high = this.ranges.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (compareKeys(this.rangeAt(middle).min, key) <= 0) low = middle;
+      else high = middle - 1;
+    }
+    return this.rangeAt(low).shard;
+  }
+
+  owns(document: Uint8Array, shard: string, source: KeySource = 'document'): boolean {
+    return this.ownerOf(document, source) === shard;
+  }
+
+  private rangeAt(position: number): Range {
+    const range = this.ranges[position];
+    if (range === undefined) throw new RangeError(`No chunk at ${position}`);
+    return range;
+  }
+}
+
+function compareKeys(a: readonly RawValue[], b: readonly RawValue[]): number {
+  for (const [position, value] of a.entries()) {
+    const other = b[position];
+    if (other === undefined) return 1;
+    const order = compareRaw(value, other);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}

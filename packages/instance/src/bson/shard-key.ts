@@ -1,0 +1,61 @@
+import { DocumentBuilder } from './build.js';
+import { elementType } from './element-type.js';
+import { hashValue } from './hash.js';
+import { findElement, findPath, nullValue, RawValue, rawValue } from './scan.js';
+
+/** One field of a shard key; `field` may be a dotted path. */
+export interface ShardKeyField {
+  field: string;
+  hashed: boolean;
+}
+
+/**
+ * Where shard-key values are read from. In a `document` a dotted field is a path; a change event's `documentKey`
+ * has it as a field whose name contains the dots.
+ */
+export type KeySource = 'document' | 'documentKey';
+
+/** The fields of a shard key as catalogs show it: `{field: 1 | "hashed", …}`. */
+export function shardKeyFields(key: Readonly<Record<string, unknown>>): ShardKeyField[] {
+  return Object.entries(key).map(([field, kind]) => ({ field, hashed: kind === 'hashed' }));
+}
+
+function plainValue(bytes: Uint8Array, field: string, source: KeySource): RawValue {
+  const dotted = field.includes('.');
+  const flat = !dotted || source === 'documentKey' ? findElement(bytes, field) : null;
+  const element = flat ?? (dotted ? findPath(bytes, field.split('.')) : null);
+  return element === null ? nullValue : rawValue(bytes, element);
+}
+
+function hashedValue(value: RawValue): RawValue {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeBigInt64LE(hashValue(value), 0);
+  return new RawValue(elementType.long, bytes);
+}
+
+/**
+ * The shard key of a document as chunk bounds compare it: a missing field counts as null, a hashed field as its hash.
+ * @param document BSON of a document or, said by `source`, of a change event's document key
+ */
+export function shardKeyOf(document: Uint8Array, key: readonly ShardKeyField[], source: KeySource = 'document'): RawValue[] {
+  return key.map(({ field, hashed }) => {
+    const value = plainValue(document, field, source);
+    return hashed ? hashedValue(value) : value;
+  });
+}
+
+/**
+ * The filter that names exactly one document to a router: the shard key's plain values and then `_id`.
+ * A missing shard-key field is matched by null.
+ * @param id the document's `_id`
+ */
+export function fullKeyFilter(
+  document: Uint8Array,
+  key: readonly ShardKeyField[],
+  id: RawValue,
+  source: KeySource = 'document',
+): Buffer {
+  const builder = new DocumentBuilder();
+  for (const { field } of key) if (field !== '_id') builder.raw(field, plainValue(document, field, source));
+  return builder.raw('_id', id).finish();
+}

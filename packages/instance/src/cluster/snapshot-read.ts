@@ -1,0 +1,47 @@
+import { Binary, type Document, type Timestamp } from 'mongodb';
+import { losslessValue } from '../bson/lossless.js';
+import type { RawValue } from '../bson/scan.js';
+import type { Door, RawCursor } from './door.js';
+import { CollectionAbsentError } from './failure.js';
+
+export interface SnapshotReadOptions {
+  database: string;
+  /** The name it had at that time (routers), or the 16 bytes of its UUID (shards). */
+  collection: string | Uint8Array;
+  /** The range of `_id` in index order: from `min` (inclusive) to `max` (exclusive); left out: no bound. */
+  min?: RawValue;
+  max?: RawValue;
+  /** The one time at which everything is read. */
+  at: Timestamp;
+  batchSize: number;
+  signal: AbortSignal;
+  /** Server-side limit of the opening in milliseconds. */
+  maxTime_ms?: number;
+}
+
+/**
+ * Reads a range of a collection in `_id` order exactly as it was at a time; the cursor keeps that time. Bounds are
+ * those of the index, so that no type is left out as comparisons in a filter would.
+ * @throws CollectionAbsentError when the collection did not exist under that name at that time (the server then
+ * answers an empty batch without `atClusterTime`); the server's error for times that are not readable (see `classify`)
+ */
+export async function openSnapshotCursor(door: Door, options: SnapshotReadOptions): Promise<RawCursor> {
+  const limit = options.maxTime_ms === undefined ? {} : { maxTime_ms: options.maxTime_ms };
+  const cursor = await door.openCursor(options.database, findCommand(options), { signal: options.signal, ...limit });
+  if (cursor.first.atClusterTime !== undefined) return cursor;
+  await cursor.close();
+  throw new CollectionAbsentError(`The collection did not exist in database ${options.database} at the time of the read`);
+}
+
+function findCommand(options: SnapshotReadOptions): Document {
+  const { collection, min, max } = options;
+  return {
+    find: typeof collection === 'string' ? collection : new Binary(collection, Binary.SUBTYPE_UUID),
+    hint: { _id: 1 },
+    sort: { _id: 1 },
+    ...(min === undefined ? {} : { min: { _id: losslessValue(min) } }),
+    ...(max === undefined ? {} : { max: { _id: losslessValue(max) } }),
+    batchSize: options.batchSize,
+    readConcern: { level: 'snapshot', atClusterTime: options.at },
+  };
+}

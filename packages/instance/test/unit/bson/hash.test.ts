@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { BSON, Code, Double, Long } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { hashValue } from '../../../src/bson/hash.js';
+import { encodeValue } from '../../../src/bson/scan.js';
+
+interface Step {
+  command?: { _hashBSONElement?: unknown };
+  reply?: { out?: { $numberLong: string } };
+}
+
+const steps = readFileSync(new URL('../../corpus/09-shard-key-hashes.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Step)
+  .filter((step) => step.command !== undefined && '_hashBSONElement' in step.command);
+
+function valueOf(step: Step): unknown {
+  const document = BSON.EJSON.parse(JSON.stringify({ v: step.command?._hashBSONElement }), { relaxed: false }) as { v: unknown };
+  return document.v;
+}
+
+describe('the hash of a hashed shard key', () => {
+  test('the recording has the values that the test is about', () => expect(steps.length).toBe(41));
+
+  test.each(steps.map((step) => [JSON.stringify(step.command?._hashBSONElement).slice(0, 60), step] as const))('of %s is the server\'s', (_, step) => {
+    expect(hashValue(encodeValue(valueOf(step))).toString()).toBe(step.reply?.out?.$numberLong);
+  });
+
+  test('numbers of one value have one hash', () => {
+    expect(hashValue(encodeValue(new Double(7)))).toBe(hashValue(encodeValue(Long.fromNumber(7))));
+  });
+
+  test('the scope of code counts', () => {
+    expect(hashValue(encodeValue(new Code('x', { a: 1 })))).not.toBe(hashValue(encodeValue(new Code('x', { a: 2 }))));
+  });
+});
