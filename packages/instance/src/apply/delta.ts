@@ -1,8 +1,14 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import { rawValue, type RawValue } from '../bson/raw-value.js';
-import { elementsOf, findElement, type NamedElement } from '../bson/scan.js';
-import { readDocument, readString } from '../bson/read.js';
+import {
+  elementsOf,
+  findElement,
+  type NamedElement,
+  rawValue,
+  type RawValue,
+  readDocument,
+  readString,
+} from '../bson/scan.js';
 import type { KeyField } from '../store/synced-collection.js';
 
 /** A change of top-level fields that can be replayed exactly, in the server's order. */

@@ -1,6 +1,13 @@
-import { bufferOf, elementsOf, findElement, type NamedElement } from '../bson/scan.js';
-import { rawValue } from '../bson/raw-value.js';
-import { readDocument, readString, readTimestamp } from '../bson/read.js';
+import {
+  bufferOf,
+  elementsOf,
+  findElement,
+  type NamedElement,
+  rawValue,
+  readDocument,
+  readString,
+  readTimestamp,
+} from '../bson/scan.js';
 import type { ChangeEvent, DataOperation } from '../store/change-event.js';
 
 /** A definition change, or anything else that is not a change of one document. */

@@ -1,4 +1,4 @@
-import type { RawValue } from '../bson/raw-value.js';
+import type { RawValue } from '../bson/scan.js';
 
 export type DataOperation = 'insert' | 'update' | 'replace' | 'delete';
 

@@ -1,18 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
+import { kindOfCode } from '../cluster/failure.js';
 import type { Retrying } from './metadata.js';
 import { Signalled } from './signalled.js';
-
-/** Server code of a write whose session has seen a higher number: another owner has fenced this one. */
-const transactionTooOld = 225;
-
-/** Codes inside `writeErrors` after which the same statement may be sent again under the same number. */
-const retryableStatementCodes = new Set([6, 7, 89, 91, 134, 189, 262, 9001, 10058, 10107, 11600, 11602, 13388, 13435, 13436]);
 
 /** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
 const numbersPerEpoch = 2n ** 32n;
 
-class RetryableStatement extends Error {
+/** A statement inside a bulk failed in a way that sending it again under the same number mends. */
+export class RetryableStatement extends Error {
   constructor(readonly code: number) {
     super(`a statement failed with retryable code ${code}`);
     this.name = 'RetryableStatement';
@@ -69,14 +65,10 @@ export class FencedWriter {
   async #send(write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
     const outcome = await this.door.write(write, ticket, { signal });
     for (const failure of outcome.failures) {
-      if (failure.code === transactionTooOld) throw new ConvoyError('staleEpoch');
-      if (retryableStatementCodes.has(failure.code)) throw new RetryableStatement(failure.code);
+      const kind = kindOfCode(failure.code);
+      if (kind === 'staleEpoch') throw new ConvoyError('staleEpoch');
+      if (kind === 'retryable') throw new RetryableStatement(failure.code);
     }
     return outcome;
   }
-}
-
-/** Whether a failure inside a bulk write may be repeated under the same number. */
-export function isRetryableStatement(error: unknown): boolean {
-  return error instanceof RetryableStatement;
 }

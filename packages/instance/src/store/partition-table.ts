@@ -1,6 +1,6 @@
 import { Binary, type Document, Timestamp } from 'mongodb';
 import { compareRaw } from '../bson/compare.js';
-import { maxKey, minKey, ownedValue, RawValue } from '../bson/raw-value.js';
+import { maxKey, minKey, ownedValue, RawValue } from '../bson/scan.js';
 import type { ChangeEvent } from './change-event.js';
 import type { SyncedCollection } from './synced-collection.js';
 
@@ -19,6 +19,8 @@ export interface Partition {
   readEnd: bigint | null;
   bytes: number;
   documents: number;
+  /** True from when all its documents are acknowledged; stored as done from then on, while events are still held. */
+  closing: boolean;
   /** Events later than `readTime`, in order, while copying. */
   held: ChangeEvent[];
 }
@@ -92,15 +94,15 @@ export class PartitionTable {
 }
 
 function waitingPartition(lower: RawValue, upper: RawValue): Partition {
-  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, bytes: 0, documents: 0, held: [] };
+  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, bytes: 0, documents: 0, closing: false, held: [] };
 }
 
 function storedPartition(partition: Partition): Document {
   return {
     lower: storedBound(partition.lower),
     upper: storedBound(partition.upper),
-    state: partition.state,
-    dirty: partition.dirty,
+    state: partition.closing ? 'done' : partition.state,
+    dirty: partition.dirty && !partition.closing,
     readTime: storedTime(partition.readTime),
     readEnd: storedTime(partition.readEnd),
     bytes: partition.bytes,
@@ -119,6 +121,7 @@ function restoredPartition(stored: Document): Partition {
     readEnd: restoredTime(stored.readEnd as Timestamp | null),
     bytes: wasDone ? Number(stored.bytes) : 0,
     documents: wasDone ? Number(stored.documents) : 0,
+    closing: false,
     held: [],
   };
 }

@@ -1,6 +1,6 @@
 import { Binary, type Document } from 'mongodb';
-import type { RawValue } from '../bson/raw-value.js';
-import { ownedValue, RawValue as RawValueClass } from '../bson/raw-value.js';
+import { idClass } from '../bson/id-class.js';
+import { ownedValue, RawValue } from '../bson/scan.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { ChangeEvent } from './change-event.js';
 import { Signalled } from './signalled.js';
@@ -18,6 +18,7 @@ export type RepairReason =
 /** A key that is to be brought to the source's state by reading it anew. */
 export interface RepairEntry {
   readonly collection: SyncedCollection;
+  /** Class of the `_id` in the simple collation: one entry stands for all `_id`s of it. */
   readonly idClass: string;
   readonly id: RawValue;
   readonly reason: RepairReason;
@@ -33,7 +34,6 @@ export interface RepairEntry {
 /** A key to be added. */
 export interface DoubtfulKey {
   collection: SyncedCollection;
-  idClass: string;
   id: RawValue;
   reason: RepairReason;
 }
@@ -74,27 +74,26 @@ export class RepairSet {
       const bytes = Buffer.from((document.id as Binary).value());
       const key: DoubtfulKey = {
         collection,
-        idClass: String(document.idClass),
-        id: new RawValueClass(bytes.readUInt8(0), bytes.subarray(1)),
+        id: new RawValue(bytes.readUInt8(0), bytes.subarray(1)),
         reason: document.reason as RepairReason,
       };
-      this.#entries.set(entryKey(key), { ...newEntry(key), durable: true });
+      const entry = { ...newEntry(key), durable: true };
+      this.#entries.set(entryKey(entry), entry);
     }
   }
 
-  get(collection: SyncedCollection, idClass: string): RepairEntry | undefined {
+  get(collection: SyncedCollection, id: RawValue): RepairEntry | undefined {
     if (this.#entries.size === 0) return undefined;
-    return this.#entries.get(entryKey({ collection, idClass }));
+    return this.#entries.get(entryKey({ collection, idClass: idClass(id, false) }));
   }
 
   /** Adds keys and resolves once they are durable. Keys that are in the set already stay as they are. */
   async add(keys: readonly DoubtfulKey[]): Promise<void> {
     const fresh: RepairEntry[] = [];
     for (const key of keys) {
-      const name = entryKey(key);
-      if (this.#entries.has(name)) continue;
       const entry = newEntry({ ...key, id: ownedValue(key.id) });
-      this.#entries.set(name, entry);
+      if (this.#entries.has(entryKey(entry))) continue;
+      this.#entries.set(entryKey(entry), entry);
       this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
       fresh.push(entry);
     }
@@ -108,8 +107,8 @@ export class RepairSet {
    * Says what becomes of an event of a key in the set: dropped (the coming reading includes it) or held.
    * @returns false when the key is not in the set and the event goes its ordinary way
    */
-  absorb(event: ChangeEvent, collection: SyncedCollection, idClass: string): 'dropped' | 'held' | false {
-    const entry = this.get(collection, idClass);
+  absorb(event: ChangeEvent, collection: SyncedCollection): 'dropped' | 'held' | false {
+    const entry = this.get(collection, event.id);
     if (entry === undefined) return false;
     if (entry.readTime === null || event.time <= entry.readTime) return 'dropped';
     entry.held.push(event);
@@ -146,7 +145,7 @@ export class RepairSet {
 }
 
 function newEntry(key: DoubtfulKey): RepairEntry {
-  return { ...key, readTime: null, held: [], attempts: 0, notBefore_ms: 0, durable: false };
+  return { ...key, idClass: idClass(key.id, false), readTime: null, held: [], attempts: 0, notBefore_ms: 0, durable: false };
 }
 
 function entryKey(key: { collection: SyncedCollection; idClass: string }): string {
@@ -161,7 +160,6 @@ function storedEntry(entry: RepairEntry): Document {
   return {
     _id: storedId(entry),
     uuid: entry.collection.uuid,
-    idClass: entry.idClass,
     id: new Binary(Buffer.concat([Buffer.from([entry.id.type]), entry.id.bytes])),
     reason: entry.reason,
   };

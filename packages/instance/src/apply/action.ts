@@ -1,0 +1,106 @@
+import { Buffer } from 'node:buffer';
+import { fullKeyFilter } from '../bson/shard-key.js';
+import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
+import type { ChangeEvent } from '../store/change-event.js';
+import type { RepairReason } from '../store/repair-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { type Delta, exactDelta, mergeDeltas, touchesKey } from './delta.js';
+
+/** What is to be done with one document: at most one statement of a wave. */
+export type Action =
+  /** The document is not there yet; meeting it is a doubt. */
+  | { kind: 'insert'; filter: Uint8Array; document: Uint8Array }
+  /** Brings the document to these bytes, whether it is there or not. */
+  | { kind: 'put'; filter: Uint8Array; document: Uint8Array }
+  | { kind: 'delta'; filter: Uint8Array; delta: Delta }
+  | { kind: 'delete'; filter: Uint8Array };
+
+/** An event that has no exact action: its key is read anew. */
+export interface Doubt {
+  kind: 'doubt';
+  reason: RepairReason;
+}
+
+/** Times that decide how an event may be applied. */
+export interface ReplayBounds {
+  /** Events up to here may have been applied before a restart: whole documents are put, deltas are in doubt. */
+  begunBefore: bigint;
+  /** Effects of transactions up to here may be in the partition's copy already. */
+  readEnd: bigint | null;
+}
+
+/** Turns one event into its exact action, or says why there is none. */
+export function actionOf(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | Doubt {
+  switch (event.operation) {
+    case 'insert':
+      return wholeDocument(event, collection, event.time <= bounds.begunBefore ? 'put' : 'insert');
+    case 'replace':
+      return replacement(event, collection);
+    case 'delete':
+      return { kind: 'delete', filter: keyFilter(event, collection) };
+    case 'update':
+      return update(event, collection, bounds);
+  }
+}
+
+/** Removes the document under the event's key: what an event of a dirty partition does before its next attempt. */
+export function removalOf(event: ChangeEvent, collection: SyncedCollection): Action {
+  return { kind: 'delete', filter: keyFilter(event, collection) };
+}
+
+/** The filter of an event: the full document key as the destination knows it, or `_id` alone where only that is known. */
+function keyFilter(event: ChangeEvent, collection: SyncedCollection): Uint8Array {
+  const known = collection.sourceKey.length > 0 || collection.destinationKey.length === 0;
+  return fullKeyFilter(event.documentKey, known ? collection.destinationKey : []);
+}
+
+function wholeDocument(event: ChangeEvent, collection: SyncedCollection, kind: 'insert' | 'put'): Action | Doubt {
+  const document = event.fullDocument;
+  if (document === null) return { kind: 'doubt', reason: 'inexactDelta' };
+  const filter = fullKeyFilter(document, collection.destinationKey);
+  return { kind: hasZeroTimestamp(document) ? 'put' : kind, document, filter };
+}
+
+function replacement(event: ChangeEvent, collection: SyncedCollection): Action | Doubt {
+  const action = wholeDocument(event, collection, 'put');
+  if (action.kind === 'doubt' || collection.destinationKey.length === 0) return action;
+  if (collection.sourceKey.length === 0) return { kind: 'doubt', reason: 'shardKeyChange' };
+  const before = keyFilter(event, collection);
+  return sameBytes(before, action.filter) ? action : { kind: 'doubt', reason: 'shardKeyChange' };
+}
+
+function update(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | Doubt {
+  if (event.time <= bounds.begunBefore) return { kind: 'doubt', reason: 'replayedDelta' };
+  if (event.inTransaction && bounds.readEnd !== null && event.time <= bounds.readEnd) {
+    return { kind: 'doubt', reason: 'preparedTransaction' };
+  }
+  const delta = event.updateDescription === null ? null : exactDelta(event.updateDescription);
+  if (delta === null) return { kind: 'doubt', reason: 'inexactDelta' };
+  const touched = touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey);
+  if (touched) return { kind: 'doubt', reason: 'shardKeyChange' };
+  return { kind: 'delta', filter: keyFilter(event, collection), delta };
+}
+
+/**
+ * Folds a later action of the same document into an earlier one of the same wave.
+ * @returns null when the two must be sent one after the other
+ */
+export function foldActions(earlier: Action, later: Action): Action | null {
+  if (!sameBytes(earlier.filter, later.filter)) return null;
+  switch (later.kind) {
+    case 'delete':
+      return later;
+    case 'insert':
+    case 'put':
+      return earlier.kind === 'insert' ? { ...later, kind: 'insert' } : { ...later, kind: 'put' };
+    case 'delta': {
+      if (earlier.kind !== 'delta') return null;
+      const delta = mergeDeltas(earlier.delta, later.delta);
+      return delta === null ? null : { ...later, delta };
+    }
+  }
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(a, b) === 0;
+}

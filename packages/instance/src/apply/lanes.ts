@@ -1,0 +1,64 @@
+import { Lane, type LaneContext } from './lane.js';
+import type { RoutedEvent } from './wave.js';
+
+/** Several lanes at once; all events of one id class go to the same lane. */
+export class Lanes {
+  readonly #lanes: Lane[];
+
+  constructor(
+    count: number,
+    private readonly context: LaneContext,
+  ) {
+    this.#lanes = Array.from({ length: count }, () => new Lane(context));
+  }
+
+  push(routed: RoutedEvent): void {
+    this.#laneOf(routed).push(routed);
+  }
+
+  /** Lets events of one id class that a repair has held go on, before everything that came after them. */
+  pushFirst(routed: readonly RoutedEvent[]): void {
+    const first = routed[0];
+    if (first !== undefined) this.#laneOf(first).pushFirst(routed);
+  }
+
+  /** Time of the earliest event whose effect is not durable yet, or null when there is none. */
+  oldest(): bigint | null {
+    let oldest: bigint | null = null;
+    for (const lane of this.#lanes) {
+      const time = lane.oldest();
+      if (time !== null && (oldest === null || time < oldest)) oldest = time;
+    }
+    return oldest;
+  }
+
+  /** Resolves once every event up to `time` that was pushed before is durable. */
+  async flushed(time: bigint, signal: AbortSignal): Promise<void> {
+    await this.context.progressed.until(() => {
+      const oldest = this.oldest();
+      return oldest === null || oldest > time;
+    }, signal);
+  }
+
+  /** Runs all lanes until the stop signal; rejects with the first failure. */
+  async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.run(stop, hard)));
+  }
+
+  #laneOf({ collection, laneClass }: RoutedEvent): Lane {
+    const name = collection.capped ? collection.uuid : laneClass;
+    const lane = this.#lanes[hashText(name) % this.#lanes.length];
+    if (lane === undefined) throw new Error('there are no lanes');
+    return lane;
+  }
+}
+
+/** FNV-1a over UTF-16 units: spreads classes over lanes. */
+function hashText(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i += 1) {
+    hash ^= text.charCodeAt(i);
+    hash = Math.imul(hash, 0x01000193);
+  }
+  return hash >>> 0;
+}

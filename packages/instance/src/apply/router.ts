@@ -1,0 +1,172 @@
+import { idClass } from '../bson/id-class.js';
+import type { ByteBudget } from '../store/byte-budget.js';
+import type { ChangeEvent } from '../store/change-event.js';
+import type { PartitionTable } from '../store/partition-table.js';
+import { Signalled } from '../store/signalled.js';
+import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';
+import { type DefinitionEvent, parseEvent } from './event.js';
+import type { Lanes } from './lanes.js';
+import type { StreamStep } from './stream.js';
+import type { RoutedEvent } from './wave.js';
+
+/** What the router asks of those around it. */
+export interface RouterContext {
+  collections: SyncedCollections;
+  tables: ReadonlyMap<string, PartitionTable>;
+  lanes: Lanes;
+  budget: ByteBudget;
+  /** Events up to this time may have been applied before a restart. */
+  begunBefore: bigint;
+  /** Called for events that are not changes of documents; throws what ends the migration. */
+  onDefinition(event: DefinitionEvent): void;
+  /** Called for changes of a collection that is not known; throws what ends the migration. */
+  onUnknownCollection(database: string, name: string): void;
+  /** Whether changes of this namespace count as writes to the migrated data. */
+  includes(database: string, name: string): boolean;
+}
+
+/**
+ * Sends every event of one shard's stream where it belongs: to its lane, into the partition that is being copied,
+ * or nowhere, because a copy still to come or already made includes it.
+ * A step is routed without interruption, so that the routed position never lies between two of its events.
+ */
+export class Router {
+  /** The largest time up to which every event has been routed. */
+  #position: bigint;
+  #ceiling: bigint | null = null;
+  /** Events above the ceiling, in order. */
+  #above: Uint8Array[] = [];
+  #readBelow: bigint;
+  #writesAbove = 0;
+  #sourceTime = 0n;
+  readonly moved = new Signalled();
+
+  constructor(
+    private readonly context: RouterContext,
+    startAt: bigint,
+  ) {
+    this.#position = startAt - 1n;
+    this.#readBelow = startAt;
+  }
+
+  get position(): bigint {
+    return this.#position;
+  }
+
+  /** Everything below has been read, whether routed or waiting above the ceiling. */
+  get readBelow(): bigint {
+    return this.#readBelow;
+  }
+
+  /** The source's own latest time, as far as its answers have told. */
+  get sourceTime(): bigint {
+    return this.#sourceTime > this.#readBelow ? this.#sourceTime : this.#readBelow;
+  }
+
+  /** Changes of migrated data that were seen above the ceiling. */
+  get writesAboveCeiling(): number {
+    return this.#writesAbove;
+  }
+
+  /** Sets the commit time: nothing later is routed until a later ceiling is set. */
+  setCeiling(time: bigint): void {
+    if (this.#ceiling !== null && time <= this.#ceiling) return;
+    this.#ceiling = time;
+    this.#writesAbove = 0;
+    const waiting = this.#above;
+    this.#above = [];
+    for (const bytes of waiting) this.context.budget.give(bytes.length);
+    this.#routeAll(waiting);
+    this.#advance();
+  }
+
+  /** Routes one step of the stream. */
+  route(step: StreamStep): void {
+    this.#readBelow = step.readBelow;
+    if (step.sourceTime > this.#sourceTime) this.#sourceTime = step.sourceTime;
+    this.#routeAll(step.events);
+    this.#advance();
+  }
+
+  /** Lets the held events of a finished partition go on. */
+  release(table: PartitionTable, events: readonly ChangeEvent[]): void {
+    for (const event of events) this.#place(event, table.collection, true);
+  }
+
+  /** An event of a repaired key that goes on, with the end of the repairing read. */
+  routedAfterRepair(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null): RoutedEvent {
+    return this.#routed(event, collection, readEnd, false);
+  }
+
+  #routeAll(events: readonly Uint8Array[]): void {
+    for (const bytes of events) {
+      const parsed = parseEvent(bytes);
+      if (this.#ceiling !== null && parsed.event.time > this.#ceiling) {
+        this.#keepAbove(bytes, parsed);
+      } else if (parsed.kind === 'definition') {
+        this.context.onDefinition(parsed.event);
+      } else {
+        this.#routeData(parsed.event, parsed.database, parsed.name);
+      }
+    }
+  }
+
+  #keepAbove(bytes: Uint8Array, parsed: ReturnType<typeof parseEvent>): void {
+    this.#above.push(bytes);
+    this.context.budget.take(bytes.length);
+    const namespace = parsed.kind === 'data' ? parsed : parsed.event;
+    if (this.context.includes(namespace.database, namespace.name)) this.#writesAbove += 1;
+  }
+
+  #advance(): void {
+    const read = this.#readBelow - 1n;
+    const limit = this.#above.length > 0 && this.#ceiling !== null ? this.#ceiling : read;
+    const position = limit < read ? limit : read;
+    if (position > this.#position) this.#position = position;
+    this.moved.changed();
+  }
+
+  #routeData(event: ChangeEvent, database: string, name: string): void {
+    const collection = this.context.collections.get(event.uuid);
+    if (collection === undefined) {
+      if (this.context.includes(database, name)) this.context.onUnknownCollection(database, name);
+      return;
+    }
+    const keyed = event.operation === 'insert' ? event.fullDocument : event.documentKey;
+    if (keyed !== null && !collection.owns(keyed)) return;
+    this.#place(event, collection, false);
+  }
+
+  /** @param wasHeld its bytes are counted already */
+  #place(event: ChangeEvent, collection: SyncedCollection, wasHeld: boolean): void {
+    const partition = this.context.tables.get(collection.uuid)?.find(event.id);
+    if (partition === undefined) throw new Error(`no partitions of ${collection.database}.${collection.name}`);
+    const seen = partition.readTime !== null && event.time <= partition.readTime;
+    if (partition.state === 'waiting') {
+      const removes = partition.dirty && event.operation !== 'insert';
+      if (removes) this.#toLane(this.#routed(event, collection, null, true), wasHeld);
+      else this.#drop(event, wasHeld);
+    } else if (seen) {
+      this.#drop(event, wasHeld);
+    } else if (partition.state === 'copying') {
+      if (!wasHeld) this.context.budget.take(event.bytes);
+      partition.held.push(event);
+    } else {
+      this.#toLane(this.#routed(event, collection, partition.readEnd, false), wasHeld);
+    }
+  }
+
+  #routed(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null, removes: boolean): RoutedEvent {
+    const bounds = { begunBefore: this.context.begunBefore, readEnd };
+    return { event, collection, laneClass: idClass(event.id, collection.collated), bounds, removes };
+  }
+
+  #drop(event: ChangeEvent, wasHeld: boolean): void {
+    if (wasHeld) this.context.budget.give(event.bytes);
+  }
+
+  #toLane(routed: RoutedEvent, wasHeld: boolean): void {
+    if (!wasHeld) this.context.budget.take(routed.event.bytes);
+    this.context.lanes.push(routed);
+  }
+}

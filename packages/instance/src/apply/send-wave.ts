@@ -1,0 +1,103 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { deleteStatement, replaceStatement, updateStatement } from '../bson/build.js';
+import type { RawWrite, WriteFailure, WriteOutcome } from '../cluster/door.js';
+import type { FencedWriter } from '../store/fenced-writer.js';
+import type { DoubtfulKey, RepairReason } from '../store/repair-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { writeRefused } from '../store/write-refused.js';
+import { deltaPipeline } from './delta.js';
+import type { Wave, WaveItem } from './wave.js';
+
+const duplicateKeyCode = 11000;
+
+/** Statements of one kind for one collection. */
+interface Bulk {
+  collection: SyncedCollection;
+  kind: WaveItem['action']['kind'];
+  items: WaveItem[];
+}
+
+/**
+ * Sends a wave as one bulk command per collection and kind, all in flight together, and waits for all answers.
+ * @returns the keys whose statement could not take its exact effect; they are to be read anew
+ */
+export async function sendWave(wave: Wave, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
+  const doubts = await Promise.all(bulksOf(wave).map((bulk) => sendBulk(bulk, writer, signal)));
+  return doubts.flat();
+}
+
+function bulksOf(wave: Wave): Bulk[] {
+  const bulks = new Map<string, Bulk>();
+  for (const item of wave.items) {
+    const name = `${item.collection.uuid}/${item.action.kind}`;
+    const bulk = bulks.get(name);
+    if (bulk === undefined) bulks.set(name, { collection: item.collection, kind: item.action.kind, items: [item] });
+    else bulk.items.push(item);
+  }
+  return [...bulks.values()];
+}
+
+async function sendBulk(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
+  const outcome = await writer.write(writeOf(bulk), signal);
+  const doubts = outcome.failures.map((failure) => doubtOf(bulk, failure));
+  if (bulk.kind === 'delta' && outcome.n + outcome.failures.length < bulk.items.length) {
+    return bulk.items.map((item) => doubtfulKey(item, 'unmatchedDelta'));
+  }
+  return bulk.collection.capped ? await restOfOrdered(bulk, outcome, writer, signal, doubts) : doubts;
+}
+
+/** An ordered command stops at its first failure: what came after it is sent on. */
+async function restOfOrdered(
+  bulk: Bulk,
+  outcome: WriteOutcome,
+  writer: FencedWriter,
+  signal: AbortSignal,
+  doubts: DoubtfulKey[],
+): Promise<DoubtfulKey[]> {
+  const failed = outcome.failures[0];
+  if (failed === undefined || failed.index + 1 >= bulk.items.length) return doubts;
+  const rest = { ...bulk, items: bulk.items.slice(failed.index + 1) };
+  return [...doubts, ...(await sendBulk(rest, writer, signal))];
+}
+
+function writeOf(bulk: Bulk): RawWrite {
+  const { database, name, capped, collated, destinationKey } = bulk.collection;
+  const simpleCollation = collated && destinationKey.length > 0;
+  return {
+    database,
+    collection: name,
+    kind: writeKind(bulk.kind),
+    ordered: capped,
+    statements: bulk.items.map((item) => statementOf(item, simpleCollation)),
+  };
+}
+
+function writeKind(kind: Bulk['kind']): RawWrite['kind'] {
+  if (kind === 'insert' || kind === 'delete') return kind;
+  return 'update';
+}
+
+function statementOf({ action }: WaveItem, simpleCollation: boolean): Uint8Array {
+  switch (action.kind) {
+    case 'insert':
+      return action.document;
+    case 'put':
+      return replaceStatement(action.filter, action.document, { simpleCollation });
+    case 'delta':
+      return updateStatement(action.filter, { pipeline: deltaPipeline(action.delta) }, { simpleCollation });
+    case 'delete':
+      return deleteStatement(action.filter, { simpleCollation });
+  }
+}
+
+function doubtOf(bulk: Bulk, failure: WriteFailure): DoubtfulKey {
+  const item = bulk.items[failure.index];
+  if (item === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
+  if (failure.code === duplicateKeyCode) return doubtfulKey(item, 'duplicateKey');
+  if (bulk.kind === 'delta') return doubtfulKey(item, 'inexactDelta');
+  throw writeRefused(bulk.collection, failure.code);
+}
+
+function doubtfulKey(item: WaveItem, reason: RepairReason): DoubtfulKey {
+  return { collection: item.collection, id: item.id, reason };
+}

@@ -1,0 +1,121 @@
+import { Buffer } from 'node:buffer';
+import { timeOf, timestampOf } from '../cluster/cluster-time.js';
+import type { RawCursor } from '../cluster/door.js';
+import type { ChangeEvent } from '../store/change-event.js';
+import type { Partition, PartitionTable } from '../store/partition-table.js';
+import { writeRefused } from '../store/write-refused.js';
+import { batchDocumentsMax, type CopyContext } from './copy-context.js';
+import { idOf } from './partition-writer.js';
+
+/**
+ * Copies a capped collection, which servers before 8.0 cannot read at one time: in natural order, one insert in flight.
+ * What is copied is a prefix of the insertion order, so that the held inserts up to the last copied document are in it
+ * already and those after it go on in order. An attempt that was broken off starts with an empty collection.
+ */
+export async function copyCapped(
+  table: PartitionTable,
+  partition: Partition,
+  context: CopyContext,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<void> {
+  await context.untilReady(stop);
+  const begin = context.position();
+  partition.readTime = begin;
+  partition.bytes = 0;
+  partition.documents = 0;
+  partition.state = 'copying';
+  try {
+    if (partition.dirty) await context.recreate(table.collection.uuid, stop);
+    partition.dirty = true;
+    await table.persist();
+    const { last, end } = await copyInOrder(table, partition, context, begin, stop, hard);
+    partition.readEnd = end;
+    await context.untilRouted(end, stop);
+    await closeCapped(table, partition, context, last);
+  } catch (error) {
+    partition.state = 'waiting';
+    const held = partition.held;
+    partition.held = [];
+    context.release(table, held);
+    throw error;
+  }
+}
+
+/** Returns the last copied document's `_id` bytes and the shard's operation time at the end. */
+async function copyInOrder(
+  table: PartitionTable,
+  partition: Partition,
+  context: CopyContext,
+  begin: bigint,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<{ last: Buffer | null; end: bigint }> {
+  const cursor = await context.retrying('read a capped collection', () => open(table, context, begin, stop), stop);
+  let last: Buffer | null = null;
+  let end = begin;
+  try {
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal: stop })) {
+      if (batch.operationTime !== undefined) end = timeOf(batch.operationTime);
+      await insertInOrder(table, batch.documents, context, hard);
+      partition.bytes += batch.bytes;
+      partition.documents += batch.documents.length;
+      const final = batch.documents.at(-1);
+      if (final !== undefined) last = Buffer.from(idOf(final).bytes);
+      if (!cursor.open) return { last, end };
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+function open(table: PartitionTable, context: CopyContext, begin: bigint, signal: AbortSignal): Promise<RawCursor> {
+  const { database, name } = table.collection;
+  const command = {
+    find: name,
+    sort: { $natural: 1 },
+    batchSize: batchDocumentsMax,
+    readConcern: { level: 'majority', afterClusterTime: timestampOf(begin) },
+  };
+  return context.shard.openCursor(database, command, { signal });
+}
+
+async function insertInOrder(
+  table: PartitionTable,
+  documents: readonly Uint8Array[],
+  context: CopyContext,
+  hard: AbortSignal,
+): Promise<void> {
+  if (documents.length === 0) return;
+  const { database, name } = table.collection;
+  const write = { database, collection: name, kind: 'insert' as const, statements: documents, ordered: true };
+  const outcome = await context.writer.write(write, hard);
+  const failure = outcome.failures[0];
+  if (failure !== undefined) throw writeRefused(table.collection, failure.code);
+}
+
+async function closeCapped(
+  table: PartitionTable,
+  partition: Partition,
+  context: CopyContext,
+  last: Buffer | null,
+): Promise<void> {
+  partition.closing = true;
+  await table.persist();
+  partition.state = 'done';
+  partition.dirty = false;
+  partition.closing = false;
+  const held = partition.held;
+  partition.held = [];
+  context.release(table, notYetCopied(held, last));
+}
+
+/** The held events without the inserts that the copy includes. */
+function notYetCopied(held: readonly ChangeEvent[], last: Buffer | null): ChangeEvent[] {
+  if (last === null) return [...held];
+  let included = -1;
+  held.forEach((event, index) => {
+    if (event.operation === 'insert' && last.equals(event.id.bytes)) included = index;
+  });
+  return held.filter((event, index) => index > included || event.operation !== 'insert');
+}

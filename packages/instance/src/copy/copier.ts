@@ -1,0 +1,59 @@
+import { Signalled } from '../store/signalled.js';
+import type { Partition, PartitionTable } from '../store/partition-table.js';
+import { copyCapped } from './capped.js';
+import type { CopyContext } from './copy-context.js';
+import { copyPartition } from './copy-partition.js';
+
+/** Copies all partitions of a share, several at once, those of the largest collections first. */
+export class Copier {
+  readonly #changed = new Signalled();
+  readonly #claimed = new Set<Partition>();
+
+  /** @param tables in the order in which they are to be copied */
+  constructor(
+    private readonly tables: readonly PartitionTable[],
+    private readonly context: CopyContext,
+  ) {}
+
+  get done(): boolean {
+    return this.tables.every((table) => table.done);
+  }
+
+  /** Resolves once every partition is done; rejects with the first failure. */
+  async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
+    await Promise.all(Array.from({ length: this.context.readers }, () => this.#read(stop, hard)));
+  }
+
+  async #read(stop: AbortSignal, hard: AbortSignal): Promise<void> {
+    for (;;) {
+      const next = this.#claim();
+      if (next === null) {
+        if (this.done) return;
+        await this.#changed.until(() => this.done || this.#waiting() !== null, stop);
+        continue;
+      }
+      try {
+        const copy = next.table.collection.capped ? copyCapped : copyPartition;
+        await copy(next.table, next.partition, this.context, stop, hard);
+      } finally {
+        this.#claimed.delete(next.partition);
+        this.#changed.changed();
+      }
+    }
+  }
+
+  #claim(): { table: PartitionTable; partition: Partition } | null {
+    const next = this.#waiting();
+    if (next !== null) this.#claimed.add(next.partition);
+    return next;
+  }
+
+  #waiting(): { table: PartitionTable; partition: Partition } | null {
+    for (const table of this.tables) {
+      for (const partition of table.partitions) {
+        if (partition.state === 'waiting' && !this.#claimed.has(partition)) return { table, partition };
+      }
+    }
+    return null;
+  }
+}

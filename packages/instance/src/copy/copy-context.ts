@@ -1,0 +1,38 @@
+import type { Clock } from '../cluster/clock.js';
+import type { Door } from '../cluster/door.js';
+import type { ChangeEvent } from '../store/change-event.js';
+import type { FencedWriter } from '../store/fenced-writer.js';
+import type { Retrying } from '../store/metadata.js';
+import type { PartitionTable } from '../store/partition-table.js';
+import type { RepairSet } from '../store/repair-set.js';
+
+/** What the copy station asks of those around it. */
+export interface CopyContext {
+  /** The source shard that is read. */
+  shard: Door;
+  writer: FencedWriter;
+  repairs: RepairSet;
+  retrying: Retrying;
+  clock: Clock;
+  /** The largest time up to which every event of the shard's stream has been routed. */
+  position(): bigint;
+  /** Resolves once a new partition may start: the stream is not far behind. */
+  untilReady(signal: AbortSignal): Promise<void>;
+  /** Resolves once the stream has been routed up to `time`. */
+  untilRouted(time: bigint, signal: AbortSignal): Promise<void>;
+  /** Resolves once every event up to `time` that was sent to a lane is durable. */
+  untilFlushed(time: bigint, signal: AbortSignal): Promise<void>;
+  /** Lets the events go on that a partition has held. */
+  release(table: PartitionTable, events: readonly ChangeEvent[]): void;
+  /** Makes an empty capped collection on the destination in place of one that was partly copied. */
+  recreate(uuid: string, signal: AbortSignal): Promise<void>;
+  /** After this long a partition is closed and its rest becomes a new one. */
+  partition_seconds: number;
+  /** How many partitions are read at once. */
+  readers: number;
+}
+
+/** Several batches of one partition are written at once, so that the source is read meanwhile. */
+export const writesInFlightMax = 3;
+/** Documents of one batch: a bulk write's reply stays small and a repeated batch is cheap. */
+export const batchDocumentsMax = 2000;

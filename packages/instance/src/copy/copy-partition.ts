@@ -1,0 +1,130 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { idClass } from '../bson/id-class.js';
+import { classify } from '../cluster/failure.js';
+import type { Partition, PartitionTable } from '../store/partition-table.js';
+import type { CopyContext } from './copy-context.js';
+import { PartitionReader } from './partition-reader.js';
+import { idOf, PartitionWriter } from './partition-writer.js';
+
+/** A partition that cannot be read at one time after so many attempts never will be. */
+const attemptsMax = 10;
+
+/**
+ * Copies one partition at one source time, closing it early when it takes long: the rest then becomes a waiting
+ * partition of its own. A time that has become too old, or a changed catalog, starts it anew.
+ * @param stop ends the copying at the next batch, leaving the partition dirty
+ * @param hard ends writes in flight
+ */
+export async function copyPartition(
+  table: PartitionTable,
+  partition: Partition,
+  context: CopyContext,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    await context.untilReady(stop);
+    try {
+      await attemptCopy(table, partition, context, stop, hard);
+      return;
+    } catch (error) {
+      abandon(table, partition, context);
+      const kind = classify(error);
+      if (kind !== 'snapshotTooOld' && kind !== 'catalogChanged') throw error;
+      if (attempt >= attemptsMax) throw tooManyAttempts(table);
+    }
+  }
+}
+
+async function attemptCopy(
+  table: PartitionTable,
+  partition: Partition,
+  context: CopyContext,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<void> {
+  const wasDirty = partition.dirty;
+  const readTime = context.position();
+  partition.readTime = readTime;
+  partition.bytes = 0;
+  partition.documents = 0;
+  partition.state = 'copying';
+  if (wasDirty) await context.untilFlushed(readTime, stop);
+  partition.dirty = true;
+  await table.persist();
+
+  const reader = new PartitionReader(table.collection, partition, context, readTime);
+  const writer = new PartitionWriter(table.collection, partition, wasDirty, context.writer, context.repairs);
+  try {
+    const rest = await pump(table, partition, reader, writer, wasDirty, context, stop, hard);
+    partition.readEnd = reader.readEnd;
+    if (rest !== null) rest.readEnd = reader.readEnd;
+  } finally {
+    await reader.close();
+    await writer.finish().catch(() => undefined);
+  }
+  await close(table, partition, context);
+}
+
+/** Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any. */
+async function pump(
+  table: PartitionTable,
+  partition: Partition,
+  reader: PartitionReader,
+  writer: PartitionWriter,
+  wasDirty: boolean,
+  context: CopyContext,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<Partition | null> {
+  const closeAt_ms = context.clock.monotonic_ms() + context.partition_seconds * 1000;
+  let lastSent: Uint8Array | null = null;
+  for (;;) {
+    stop.throwIfAborted();
+    const documents = await reader.next(stop);
+    if (documents === null) break;
+    const first = documents[0];
+    const late = context.clock.monotonic_ms() >= closeAt_ms && lastSent !== null && !table.collection.collated;
+    if (late && first !== undefined && lastSent !== null && differ(lastSent, first)) {
+      await writer.finish();
+      return table.splitAt(partition, idOf(first), wasDirty);
+    }
+    await writer.write(documents, hard);
+    lastSent = documents.at(-1) ?? lastSent;
+  }
+  await writer.finish();
+  return null;
+}
+
+function differ(a: Uint8Array, b: Uint8Array): boolean {
+  return idClass(idOf(a), false) !== idClass(idOf(b), false);
+}
+
+/** Everything is acknowledged: one durable write makes the partition done (and its rest waiting), then its events go on. */
+async function close(table: PartitionTable, partition: Partition, context: CopyContext): Promise<void> {
+  partition.closing = true;
+  await table.persist();
+  partition.state = 'done';
+  partition.dirty = false;
+  partition.closing = false;
+  const held = partition.held;
+  partition.held = [];
+  context.release(table, held);
+}
+
+/** The attempt is over without result: the partition waits again, and what it held removes documents now. */
+function abandon(table: PartitionTable, partition: Partition, context: CopyContext): void {
+  partition.state = 'waiting';
+  partition.closing = false;
+  const held = partition.held;
+  partition.held = [];
+  context.release(table, held);
+}
+
+function tooManyAttempts(table: PartitionTable): ConvoyError {
+  const { database, name } = table.collection;
+  return new ConvoyError(
+    'retriesExhausted',
+    `A part of ${database}.${name} could not be read at one time in ${attemptsMax} attempts. Enlarge minSnapshotHistoryWindowInSeconds on the source or lower partition_seconds.`,
+  );
+}

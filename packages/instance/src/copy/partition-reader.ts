@@ -1,0 +1,88 @@
+import type { Timestamp } from 'mongodb';
+import { elementType } from '../bson/element-type.js';
+import { compareRaw } from '../bson/compare.js';
+import { ownedValue, type RawValue } from '../bson/scan.js';
+import { timeOf, timestampOf } from '../cluster/cluster-time.js';
+import type { RawBatch, RawCursor } from '../cluster/door.js';
+import { openSnapshotCursor } from '../cluster/snapshot-read.js';
+import type { Partition } from '../store/partition-table.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { batchDocumentsMax, type CopyContext } from './copy-context.js';
+import { idOf } from './partition-writer.js';
+
+/** Reads one partition at one time in `_id` order; a lost cursor is opened again at the same time after the last document read. */
+export class PartitionReader {
+  #cursor: RawCursor | null = null;
+  #last: RawValue | null = null;
+  #ended = false;
+  #readEnd: bigint;
+  readonly #at: Timestamp;
+
+  constructor(
+    private readonly collection: SyncedCollection,
+    private readonly partition: Partition,
+    private readonly context: CopyContext,
+    readTime: bigint,
+  ) {
+    this.#at = timestampOf(readTime);
+    this.#readEnd = readTime;
+  }
+
+  /** The shard's operation time at the latest reply. */
+  get readEnd(): bigint {
+    return this.#readEnd;
+  }
+
+  /** The next documents that the share owns; null at the end of the partition. */
+  async next(signal: AbortSignal): Promise<Uint8Array[] | null> {
+    while (!this.#ended) {
+      const batch = await this.context.retrying('read documents', () => this.#read(signal), signal);
+      if (batch.operationTime !== undefined) this.#readEnd = timeOf(batch.operationTime);
+      if (this.#cursor?.open !== true) this.#ended = true;
+      const fresh = this.#afterLast(batch.documents);
+      const last = fresh.at(-1);
+      if (last !== undefined) this.#last = ownedValue(idOf(last));
+      const owned = fresh.filter((document) => this.collection.owns(document));
+      if (owned.length > 0) return owned;
+    }
+    return null;
+  }
+
+  async close(): Promise<void> {
+    const cursor = this.#cursor;
+    this.#cursor = null;
+    await cursor?.close();
+  }
+
+  async #read(signal: AbortSignal): Promise<RawBatch> {
+    try {
+      if (this.#cursor !== null) return await this.#cursor.next({ signal });
+      this.#cursor = await this.#open(signal);
+      return this.#cursor.first;
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  #open(signal: AbortSignal): Promise<RawCursor> {
+    const { lower, upper } = this.partition;
+    return openSnapshotCursor(this.context.shard, {
+      database: this.collection.database,
+      collection: Buffer.from(this.collection.uuid, 'hex'),
+      min: this.#last ?? lower,
+      // The upper bound of an index range is exclusive: without one, a document whose _id is MaxKey is read too.
+      ...(upper.type === elementType.maxKey ? {} : { max: upper }),
+      at: this.#at,
+      batchSize: batchDocumentsMax,
+      signal,
+    });
+  }
+
+  /** After a reopened cursor its first document is the last one that was read before. */
+  #afterLast(documents: Uint8Array[]): Uint8Array[] {
+    const first = documents[0];
+    if (this.#last === null || first === undefined) return documents;
+    return compareRaw(idOf(first), this.#last) === 0 ? documents.slice(1) : documents;
+  }
+}

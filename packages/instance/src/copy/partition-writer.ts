@@ -1,0 +1,90 @@
+import { replaceStatement } from '../bson/build.js';
+import { findValue, RawValue } from '../bson/scan.js';
+import { fullKeyFilter } from '../bson/shard-key.js';
+import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
+import type { RawWrite, WriteOutcome } from '../cluster/door.js';
+import type { FencedWriter } from '../store/fenced-writer.js';
+import type { Partition } from '../store/partition-table.js';
+import type { DoubtfulKey, RepairSet } from '../store/repair-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { writeRefused } from '../store/write-refused.js';
+import { writesInFlightMax } from './copy-context.js';
+
+const duplicateKeyCode = 11000;
+
+/** Writes the batches of one partition, several at once, and counts what was acknowledged. */
+export class PartitionWriter {
+  readonly #inFlight = new Set<Promise<void>>();
+  #failure: unknown = null;
+
+  /** @param replaces the partition may hold documents of an earlier attempt: what is found is replaced */
+  constructor(
+    private readonly collection: SyncedCollection,
+    private readonly partition: Partition,
+    private readonly replaces: boolean,
+    private readonly writer: FencedWriter,
+    private readonly repairs: RepairSet,
+  ) {}
+
+  /** Hands a batch over; waits while too many are in flight. Rejects when an earlier one failed. */
+  async write(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+    while (this.#inFlight.size >= writesInFlightMax) await Promise.race(this.#inFlight);
+    this.#throwFailure();
+    if (documents.length === 0) return;
+    const sending: Promise<void> = this.#send(documents, signal)
+      .catch((error: unknown) => {
+        this.#failure ??= error;
+      })
+      .finally(() => this.#inFlight.delete(sending));
+    this.#inFlight.add(sending);
+  }
+
+  /** Resolves once everything handed over is acknowledged and every doubtful key is durable. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#inFlight);
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== null) throw this.#failure as Error;
+  }
+
+  async #send(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+    const puts = this.replaces ? documents : documents.filter(hasZeroTimestamp);
+    const inserts = puts.length === 0 ? documents : documents.filter((document) => !puts.includes(document));
+    if (inserts.length > 0) await this.#bulk('insert', inserts, inserts, signal);
+    if (puts.length > 0) await this.#bulk('update', puts, puts.map((document) => this.#put(document)), signal);
+    this.partition.documents += documents.length;
+    for (const document of documents) this.partition.bytes += document.length;
+  }
+
+  #put(document: Uint8Array): Uint8Array {
+    const simpleCollation = this.collection.collated && this.collection.destinationKey.length > 0;
+    return replaceStatement(fullKeyFilter(document, this.collection.destinationKey), document, { simpleCollation });
+  }
+
+  async #bulk(
+    kind: RawWrite['kind'],
+    documents: readonly Uint8Array[],
+    statements: readonly Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { database, name } = this.collection;
+    const outcome = await this.writer.write({ database, collection: name, kind, statements, ordered: false }, signal);
+    await this.repairs.add(this.#doubts(outcome, documents));
+  }
+
+  #doubts(outcome: WriteOutcome, documents: readonly Uint8Array[]): DoubtfulKey[] {
+    return outcome.failures.map((failure) => {
+      if (failure.code !== duplicateKeyCode) throw writeRefused(this.collection, failure.code);
+      return { collection: this.collection, id: idOf(documents[failure.index]), reason: 'duplicateKey' };
+    });
+  }
+}
+
+/** The `_id` of a document as a view of its bytes. */
+export function idOf(document: Uint8Array | undefined): RawValue {
+  const id = document === undefined ? null : findValue(document, '_id');
+  if (id === null) throw new RangeError('a document without _id');
+  return id;
+}

@@ -1,0 +1,43 @@
+import { compareRaw } from '../bson/compare.js';
+import { ownedValue, type RawValue } from '../bson/scan.js';
+import type { Door } from '../cluster/door.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { idOf } from './partition-writer.js';
+
+/** Below this a second reader costs more than it gains. */
+const startBytes = 8 * 1024 * 1024;
+/** Samples per starting point: evens out the ranges. */
+const samplesPerStart = 16;
+
+/**
+ * `_id`s at which further readers begin, from a random sample, in order and without repetition.
+ * Sizes adapt by themselves later: a partition that takes long is closed and its rest becomes a new one.
+ * @param sizeBytes estimated size of the collection on this shard
+ * @param startsMax how many partitions may begin at once
+ */
+export async function startingPoints(
+  shard: Door,
+  collection: SyncedCollection,
+  sizeBytes: number,
+  startsMax: number,
+  signal: AbortSignal,
+): Promise<RawValue[]> {
+  const starts = Math.min(startsMax, Math.floor(sizeBytes / startBytes));
+  if (starts < 2 || collection.capped || collection.collated) return [];
+  const size = starts * samplesPerStart;
+  const command = {
+    aggregate: collection.name,
+    pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }],
+    cursor: { batchSize: size },
+  };
+  const cursor = await shard.openCursor(collection.database, command, { signal });
+  await cursor.close();
+  const ids = cursor.first.documents.map((document) => ownedValue(idOf(document))).sort(compareRaw);
+  const chosen: RawValue[] = [];
+  for (let index = samplesPerStart; index < ids.length; index += samplesPerStart) {
+    const id = ids[index];
+    const before = chosen.at(-1);
+    if (id !== undefined && (before === undefined || compareRaw(before, id) < 0)) chosen.push(id);
+  }
+  return chosen;
+}
