@@ -7,6 +7,24 @@ const PROBLEMS_NAMED_MAX = 20;
 /** Characters of an unknown field's name that are repeated in a description. */
 const FIELD_NAME_CHARACTERS_MAX = 80;
 
+/** JSON values in one body: far above any filter, and few enough that a problem with each of them needs little memory. */
+const VALUES_MAX = 50_000;
+
+/** Whether a JSON value is made of more values than may be checked; ends at the first that is too many. */
+function hasTooManyValues(body: unknown): boolean {
+  const waiting: unknown[] = [body];
+  let seen = 0;
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    seen += 1;
+    if (typeof value !== 'object' || value === null) continue;
+    const inner: unknown[] = Object.values(value);
+    if (seen + waiting.length + inner.length > VALUES_MAX) return true;
+    waiting.push(...inner);
+  }
+  return false;
+}
+
 /** A zod schema's message for a missing field, in the words of the contract. */
 function missingFieldMessage(issue: { readonly code?: string | undefined; readonly input?: unknown }): string | undefined {
   return issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : undefined;
@@ -40,6 +58,7 @@ function describeIssue(issue: z.core.$ZodIssue): string[] {
  * @throws ConvoyError `invalidRequest` that names the path of every wrong value
  */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  if (hasTooManyValues(body)) throw new ConvoyError('invalidRequest', `body: has more than ${VALUES_MAX} values`);
   const result = schema.safeParse(body, { error: missingFieldMessage });
   if (result.success) return result.data;
   const problems = result.error.issues.flatMap(describeIssue);

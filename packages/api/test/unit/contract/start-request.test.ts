@@ -106,6 +106,18 @@ describe('values', () => {
     expect(error.errorDescription).toMatch(/field19: unknown field; and 5 more$/);
   });
 
+  it.each([
+    { includeNamespaces: Array.from({ length: 50_000 }, () => 1) },
+    { includeNamespaces: Array.from({ length: 20_000 }, () => ({ database: 'a', collections: ['b'] })) },
+  ])('refuses a body with too many values before it checks them: %#', (fields) => {
+    expectInvalid(fields, 'body: has more than 50000 values');
+  });
+
+  it('takes a filter of ten thousand selectors', () => {
+    const selectors = Array.from({ length: 10_000 }, (_, position) => ({ database: 'a', collections: [`c${position}`] }));
+    expect(parseStartRequest({ ...clusters, includeNamespaces: selectors }).includeNamespaces).toHaveLength(10_000);
+  });
+
   it('shortens the name of an unknown field', () => {
     const error = failureOf(() => parseStartRequest({ ...clusters, ['x'.repeat(100_000)]: 1 }));
     expect(error.errorDescription.length).toBeLessThan(200);

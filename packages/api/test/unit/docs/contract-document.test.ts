@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const repository = new URL('../../../../../', import.meta.url);
+
+interface Row {
+  readonly id: string;
+  readonly sentence: string;
+  readonly shownBy: string;
+}
+
+/** The rows of docs/contract.md; a row that is not written as the others has empty parts. */
+function documentRows(): Row[] {
+  const lines = readFileSync(new URL('docs/contract.md', repository), 'utf8').split('\n');
+  return lines.filter((line) => /^\| \d/.test(line)).map((line) => {
+    const [, id = '', sentence = '', shownBy = ''] = /^\| (\d[\d.]*-\d+) \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
+    return { id, sentence, shownBy };
+  });
+}
+
+/** The titles in a test file: of the calls of `it`, `test` and their tables. */
+function titlesIn(source: string): string[] {
+  const call = /\b(?:it|test)(?:\.\w+)*\(\s*(?<quote>['"`])(?<title>(?:\\.|(?!\k<quote>)[^\\])*)\k<quote>/g;
+  const tableCall = /\)\(\s*(?<quote>['"`])(?<title>(?:\\.|(?!\k<quote>)[^\\])*)\k<quote>,\s*(?:async\s*)?\(/g;
+  return [call, tableCall].flatMap((pattern) => {
+    return [...source.matchAll(pattern)].map((match) => (match.groups?.['title'] ?? '').replace(/\\(['"`])/g, '$1'));
+  });
+}
+
+const rows = documentRows();
+
+describe('docs/contract.md', () => {
+  it('has rows for every chapter from 2 to 8, each with an id of its own', () => {
+    const chapters = new Set(rows.map((row) => row.id.charAt(0)));
+    expect([...chapters].sort()).toEqual(['2', '3', '4', '5', '6', '7', '8']);
+    expect(new Set(rows.map((row) => row.id)).size).toBe(rows.length);
+  });
+
+  it.each(rows.filter((row) => row.shownBy !== 'open'))('row $id names tests that exist', ({ shownBy }) => {
+    for (const reference of shownBy.split('<br>')) {
+      const { file = '', title = '' } = /^`(?<file>[^`]+\.test\.ts)` > (?<title>.+)$/.exec(reference)?.groups ?? {};
+      const url = new URL(file, repository);
+      expect({ reference, exists: file !== '' && existsSync(url) }).toEqual({ reference, exists: true });
+      expect(titlesIn(readFileSync(url, 'utf8'))).toContain(title);
+    }
+  });
+});
