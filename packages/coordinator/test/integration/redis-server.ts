@@ -45,13 +45,14 @@ async function freePort(): Promise<number> {
 async function startServer(port: number): Promise<ChildProcess> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'];
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (line.includes('Ready to accept connections')) {
-      child.stdout.resume();
-      return child;
-    }
-  }
-  throw new Error('redis-server has ended before it was ready');
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.includes('Ready to accept connections')) resolve();
+    });
+    child.once('exit', () => reject(new Error('redis-server has ended before it was ready')));
+    child.once('error', reject);
+  });
+  return child;
 }
 
 async function endServer(child: ChildProcess): Promise<void> {
