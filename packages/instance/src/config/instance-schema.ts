@@ -1,0 +1,83 @@
+import { MongoClient } from 'mongodb';
+import { z } from 'zod';
+import { parseConnectionString } from '../cluster/connection-string.js';
+import { byteSizeSchema } from './byte-size.js';
+import { Secret } from './secret.js';
+
+/** Where an instance listens when nothing else is configured, as mongosync does. */
+export const INSTANCE_PORT_DEFAULT = 27_182;
+
+const mebibyte = 2 ** 20;
+/** One document, event or reply may be 16 MB, and source and destination each hold some at a time. */
+const memoryBytesMin = 64 * mebibyte;
+const memoryBytesDefault = 128 * mebibyte;
+const memoryBytesLimit = 64 * 1024 * mebibyte;
+/** More in flight than this only lengthens the queues of the servers. */
+const parallelMax = 64;
+
+/** Names as mongosync's users know them, from the most to the least talkative. */
+const verbosities = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL'] as const;
+const readPreferences = ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'] as const;
+
+const text = z.string().min(1, 'must not be empty');
+const parallel = z.int().min(1).max(parallelMax);
+
+function isConnectionString(value: string): boolean {
+  try {
+    parseConnectionString(value);
+    // The driver knows every option and checks them without connecting.
+    return new MongoClient(value) instanceof MongoClient;
+  } catch {
+    return false;
+  }
+}
+
+const connectionString = z
+  .string()
+  .refine(isConnectionString, 'must be a connection string that the MongoDB driver accepts: mongodb://… or mongodb+srv://…')
+  .transform((value) => new Secret(value));
+
+const shardCredentials = z.strictObject({
+  user: text,
+  password: text.transform((value) => new Secret(value)),
+  authSource: text.default('admin'),
+});
+
+/** All settings of an instance; messages never repeat a value. */
+export const instanceSchema = z.strictObject({
+  cluster0: connectionString,
+  cluster1: connectionString,
+  /** Shard of the source that this instance is for; a lone instance has none. */
+  id: z.string().regex(/^[^\s:/]{1,64}$/, 'must be 1 to 64 characters without spaces, colons and slashes').optional(),
+  /** As the coordinator's settings have it: a URL or an object, checked by whoever connects. */
+  redis: z.union([text.transform((value) => new Secret(value)), z.record(z.string(), z.unknown())]).optional(),
+  fleet: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, dashes or underscores').default('default'),
+  port: z.int().min(0).max(65_535).default(INSTANCE_PORT_DEFAULT),
+  listen: text.default('127.0.0.1'),
+  allowedHosts: z.array(text).max(100).default([]),
+  token: z.string().regex(/^\S+$/, 'must be one word').transform((value) => new Secret(value)).optional(),
+  allowUnauthenticated: z.boolean().default(false),
+  syncUser: text.optional(),
+  /** Credentials for the shards themselves, by cluster. */
+  shards: z.strictObject({ cluster0: shardCredentials.optional(), cluster1: shardCredentials.optional() }).default({}),
+  /** How the source is read: straight from its shards, through its router, or as a probe finds possible. */
+  sourceAccess: z.enum(['auto', 'direct', 'router']).default('auto'),
+  readPreference: z.enum(readPreferences).default('primary'),
+  memoryBytesMax: byteSizeSchema(memoryBytesMin, memoryBytesLimit).default(memoryBytesDefault),
+  readers: parallel.default(4),
+  writers: parallel.default(4),
+  lanes: parallel.default(4),
+  /** After this long a reader closes its partition and goes on with the rest as a new one. */
+  partition_seconds: z.number().min(1).max(600).default(20),
+  checkpoint_ms: z.int().min(100).max(60_000).default(1_000),
+  retry_minutes: z.number().min(0).max(24 * 60).default(30),
+  /** Upper bound of what is read from the source per second; none when left out. */
+  loadRateBytesPerSecond: byteSizeSchema(64 * 1024, 2 ** 40).optional(),
+  logPath: text.optional(),
+  verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
+});
+
+/** The settings of an instance process, frozen. Secrets in it do not show when it is logged. */
+export type InstanceConfig = Readonly<z.output<typeof instanceSchema>>;
+
+export type Verbosity = InstanceConfig['verbosity'];
