@@ -146,3 +146,23 @@ function signedFraction(value: NumberValue): Fraction | number {
 function withSign(fraction: Fraction, negative: boolean): Fraction {
   return negative ? { numerator: -fraction.numerator, denominator: fraction.denominator } : fraction;
 }
+
+/** True for a value of any number type. */
+export function isNumber(value: unknown): value is NumberValue {
+  if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return false;
+  const type = value._bsontype;
+  return type === 'Int32' || type === 'Double' || type === 'Long' || type === 'Decimal128';
+}
+
+/** The nearest JavaScript number. */
+export function toNumber(value: NumberValue): number {
+  switch (value._bsontype) {
+    case 'Int32':
+    case 'Double':
+      return value.value;
+    case 'Long':
+      return value.toNumber();
+    case 'Decimal128':
+      return Number(value.toString());
+  }
+}

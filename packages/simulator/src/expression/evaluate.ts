@@ -1,0 +1,94 @@
+import type { Value } from '../bson/value.js';
+import { badValue, located } from '../query/query-error.js';
+import { CommandError } from '../node/command.js';
+import { fieldPathValue } from './field-path.js';
+import type { Compile, Evaluate, OperatorCompiler } from './operator.js';
+import { arithmeticOperators } from './operators/arithmetic.js';
+import { arrayOperators } from './operators/array.js';
+import { booleanOperators } from './operators/boolean.js';
+import { conditionalOperators } from './operators/conditional.js';
+import { conversionOperators } from './operators/conversion.js';
+import { dateOperators } from './operators/date.js';
+import { documentOperators } from './operators/document.js';
+import { iterationOperators } from './operators/iteration.js';
+import { textOperators } from './operators/text.js';
+import { type ExpressionContext, variableValue } from './variables.js';
+
+const operators = new Map<string, OperatorCompiler>(
+  [
+    arithmeticOperators,
+    arrayOperators,
+    booleanOperators,
+    conditionalOperators,
+    conversionOperators,
+    dateOperators,
+    documentOperators,
+    iterationOperators,
+    textOperators,
+  ].flatMap((table) => Object.entries(table)),
+);
+
+/**
+ * Compiles an aggregation expression.
+ * @throws CommandError with the server's code for what it would refuse
+ */
+export function compileExpression(expression: Value, context: ExpressionContext = {}): Evaluate {
+  const compile: Compile = (inner) => compileExpression(inner, context);
+  if (typeof expression === 'string') return compileText(expression);
+  if (Array.isArray(expression)) {
+    const items = expression.map(compile);
+    return (variables) => items.map((item) => item(variables) ?? null);
+  }
+  if (!(expression instanceof Map)) return () => expression;
+  const [first] = expression.keys();
+  if (first?.startsWith('$') === true) {
+    if (expression.size > 1) throw located(15983, `An object representing an expression must have exactly one field: ${first}`);
+    return compileOperator(first, expression.get(first) ?? null, compile, context);
+  }
+  return compileDocument(expression, compile);
+}
+
+/** True when the expression is an operator of the language. */
+export function isExpressionOperator(name: string): boolean {
+  return name === '$literal' || name === '$const' || operators.has(name);
+}
+
+function compileOperator(name: string, operand: Value, compile: Compile, context: ExpressionContext): Evaluate {
+  if (name === '$literal' || name === '$const') return () => operand;
+  const operator = operators.get(name);
+  if (operator === undefined) throw new CommandError(168, 'InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  return operator(operand, compile, name, context);
+}
+
+function compileText(text: string): Evaluate {
+  if (!text.startsWith('$')) return () => text;
+  if (text === '$') throw located(16872, "'$' by itself is not a valid FieldPath");
+  if (!text.startsWith('$$')) {
+    const path = checkedPath(text.slice(1));
+    return (variables) => fieldPathValue(variables.doc, path);
+  }
+  const [name = '', ...path] = checkedPath(text.slice(2));
+  return (variables) => fieldPathValue(variableValue(variables, name), path);
+}
+
+function checkedPath(text: string): string[] {
+  const path = text.split('.');
+  if (path.includes('')) throw located(15998, 'FieldPath field names may not be empty strings.');
+  if (path.some((name) => name.startsWith('$'))) throw located(16410, `FieldPath field names may not start with '$'. Consider using $getField or $setField.`);
+  return path;
+}
+
+function compileDocument(expression: ReadonlyMap<string, Value>, compile: Compile): Evaluate {
+  const fields = [...expression].map(([name, value]) => {
+    if (name.includes('.')) throw badValue(`FieldPath field names may not contain '.'. Consider using $getField or $setField.`);
+    return [name, compile(value)] as const;
+  });
+  return (variables) => {
+    const doc = new Map<string, Value>();
+    for (const [name, evaluate] of fields) {
+      const value = evaluate(variables);
+      if (value !== undefined) doc.set(name, value);
+    }
+    return doc;
+  };
+}

@@ -1,0 +1,64 @@
+import type { Value } from '../bson/value.js';
+import { located } from '../query/query-error.js';
+import type { ExpressionContext, Variables } from './variables.js';
+
+/** Computes a value; undefined is a missing one. */
+export type Evaluate = (variables: Variables) => Value | undefined;
+
+/** Compiles any expression; given to operators so that they need not import the table they are in. */
+export type Compile = (expression: Value) => Evaluate;
+
+/** Compiles one operator with its operand. */
+export type OperatorCompiler = (operand: Value, compile: Compile, name: string, context: ExpressionContext) => Evaluate;
+
+/** Operators by name. */
+export type OperatorTable = Readonly<Record<string, OperatorCompiler>>;
+
+/** The arguments of an operator; one that is no array stands for itself. */
+export function argumentList(operand: Value): Value[] {
+  return Array.isArray(operand) ? operand : [operand];
+}
+
+/**
+ * An operator with a fixed number of arguments.
+ * @throws CommandError 16020 for another number
+ */
+export function fixed(count: number, apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined): OperatorCompiler {
+  return ranged(count, count, apply);
+}
+
+/**
+ * An operator with a number of arguments within bounds.
+ * @throws CommandError 16020 or 28667 for another number
+ */
+export function ranged(
+  min: number,
+  max: number,
+  apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined,
+): OperatorCompiler {
+  return (operand, compile, name, context) => {
+    const list = argumentList(operand);
+    if (list.length < min || list.length > max) throw wrongCount(name, min, max, list.length);
+    const evaluated = list.map(compile);
+    return (variables) => apply(evaluated.map((evaluate) => evaluate(variables)), name, context);
+  };
+}
+
+/** An operator with any number of arguments. */
+export function variadic(apply: (values: (Value | undefined)[], name: string, context: ExpressionContext) => Value | undefined): OperatorCompiler {
+  return ranged(0, Number.MAX_SAFE_INTEGER, apply);
+}
+
+/** The named arguments of an operator that takes a document. */
+export function namedArguments(operand: Value, name: string, known: readonly string[], required: readonly string[]): ReadonlyMap<string, Value> {
+  if (!(operand instanceof Map)) throw located(28646, `${name} only supports an object as its argument`);
+  for (const field of operand.keys()) if (!known.includes(field)) throw located(28647, `Unrecognized parameter to ${name}: ${field}`);
+  for (const field of required) if (!operand.has(field)) throw located(28648, `Missing '${field}' parameter to ${name}`);
+  return operand;
+}
+
+function wrongCount(name: string, min: number, max: number, count: number): Error {
+  return min === max
+    ? located(16020, `Expression ${name} takes exactly ${min} arguments. ${count} were passed in.`)
+    : located(28667, `Expression ${name} takes at least ${min} arguments, and at most ${max}, but ${count} were passed in.`);
+}

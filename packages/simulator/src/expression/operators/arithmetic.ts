@@ -1,0 +1,93 @@
+import { Int32, Long } from 'bson';
+import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js';
+import { addNumbers, divideNumbers, doubleOrDecimal, multiplyNumbers, remainderOfNumbers, roundNumber, subtractNumbers } from '../../bson/arithmetic.js';
+import { typeName } from '../../bson/type-of.js';
+import { DateTime, type Value } from '../../bson/value.js';
+import { located, typeMismatch } from '../../query/query-error.js';
+import { fixed, type OperatorCompiler, type OperatorTable, ranged, variadic } from '../operator.js';
+import { isNullish } from '../truth.js';
+
+/** Sums, products and functions of numbers. Any null or missing argument gives null. */
+export const arithmeticOperators: OperatorTable = {
+  $add: variadic(add),
+  $subtract: fixed(2, subtract),
+  $multiply: variadic((values, name) => fold(values, name, new Int32(1), multiplyNumbers)),
+  $divide: fixed(2, (values, name) => binary(values, name, divide)),
+  $mod: fixed(2, (values, name) => binary(values, name, remainder)),
+  $pow: fixed(2, (values, name) => binary(values, name, (a, b) => doubleOrDecimal(toNumber(a) ** toNumber(b), a, b))),
+  $log: fixed(2, (values, name) => binary(values, name, (a, b) => doubleOrDecimal(Math.log(toNumber(a)) / Math.log(toNumber(b)), a, b))),
+  $abs: fixed(1, (values, name) => unary(values, name, (value) => (toNumber(value) < 0 ? subtractNumbers(new Int32(0), value) : value))),
+  $ceil: fixed(1, (values, name) => unary(values, name, (value) => roundNumber(value, Math.ceil))),
+  $floor: fixed(1, (values, name) => unary(values, name, (value) => roundNumber(value, Math.floor))),
+  $trunc: rounding(Math.trunc),
+  $round: rounding(roundHalfEven),
+  $sqrt: mathFunction(Math.sqrt),
+  $exp: mathFunction(Math.exp),
+  $ln: mathFunction(Math.log),
+  $log10: mathFunction(Math.log10),
+  $sin: mathFunction(Math.sin),
+  $cos: mathFunction(Math.cos),
+  $tan: mathFunction(Math.tan),
+};
+
+function add(values: (Value | undefined)[], name: string): Value {
+  const date = values.find((value) => value instanceof DateTime);
+  if (date === undefined) return fold(values, name, new Int32(0), addNumbers);
+  const sum = fold(values.filter((value) => value !== date), name, new Int32(0), addNumbers);
+  return isNumber(sum) ? new DateTime((date as DateTime).ms + BigInt(Math.round(toNumber(sum)))) : null;
+}
+
+function subtract([a, b]: (Value | undefined)[], name: string): Value {
+  if (a instanceof DateTime && b instanceof DateTime) return Long.fromBigInt(a.ms - b.ms);
+  if (a instanceof DateTime && isNumber(b)) return new DateTime(a.ms - BigInt(Math.round(toNumber(b))));
+  return binary([a, b], name, subtractNumbers);
+}
+
+
+function divide(a: NumberValue, b: NumberValue): Value {
+  if (toNumber(b) === 0) throw located(2, "can't $divide by zero");
+  return divideNumbers(a, b);
+}
+
+function remainder(a: NumberValue, b: NumberValue): Value {
+  if (toNumber(b) === 0) throw located(16610, "can't $mod by zero");
+  return remainderOfNumbers(a, b);
+}
+
+function fold(values: (Value | undefined)[], name: string, start: NumberValue, combine: (a: NumberValue, b: NumberValue) => NumberValue): Value {
+  let result = start;
+  for (const value of values) {
+    if (isNullish(value)) return null;
+    result = combine(result, numeric(value, name));
+  }
+  return result;
+}
+
+function binary([a, b]: (Value | undefined)[], name: string, apply: (a: NumberValue, b: NumberValue) => Value): Value {
+  return isNullish(a) || isNullish(b) ? null : apply(numeric(a, name), numeric(b, name));
+}
+
+function unary([value]: (Value | undefined)[], name: string, apply: (value: NumberValue) => Value): Value {
+  return isNullish(value) ? null : apply(numeric(value, name));
+}
+
+function mathFunction(apply: (value: number) => number): OperatorCompiler {
+  return fixed(1, (values, name) => unary(values, name, (value) => doubleOrDecimal(apply(toNumber(value)), value)));
+}
+
+function rounding(round: (value: number) => number): OperatorCompiler {
+  return ranged(1, 2, ([value, place], name) => {
+    const digits = isNumber(place) ? toNumber(place) : 0;
+    return unary([value], name, (number) => roundNumber(number, (plain) => round(plain * 10 ** digits) / 10 ** digits));
+  });
+}
+
+function roundHalfEven(value: number): number {
+  const rounded = Math.round(value);
+  return Math.abs(value % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
+}
+
+function numeric(value: Value | undefined, name: string): NumberValue {
+  if (isNumber(value)) return value;
+  throw typeMismatch(`${name} only supports numeric types, not ${typeName(value)}`);
+}

@@ -1,0 +1,128 @@
+import { Int32 } from 'bson';
+import { compareValues, equalValues } from '../../bson/compare.js';
+import { isNumber, toNumber } from '../../bson/exact-number.js';
+import { typeName } from '../../bson/type-of.js';
+import type { Value } from '../../bson/value.js';
+import { located } from '../../query/query-error.js';
+import { argumentList, fixed, type OperatorCompiler, type OperatorTable, ranged, variadic } from '../operator.js';
+import { averageOf, maximumOf, minimumOf, sumOf } from '../totals.js';
+import { isNullish, isTruthy } from '../truth.js';
+
+/** Operators on arrays and sets, and the accumulators that also work on lists. */
+export const arrayOperators: OperatorTable = {
+  $size: fixed(1, ([value]) => new Int32(required(value, 17124, '$size').length)),
+  $isArray: fixed(1, ([value]) => Array.isArray(value)),
+  $arrayElemAt: fixed(2, ([list, index]) => elementAt(list, index)),
+  $first: listFunction((values) => values[0]),
+  $last: listFunction((values) => values.at(-1)),
+  $concatArrays: variadic(concatArrays),
+  $slice: ranged(2, 3, slice),
+  $in: fixed(2, ([value, list]) => required(list, 40081, '$in').some((item) => value !== undefined && equalValues(item, value))),
+  $indexOfArray: ranged(2, 4, indexOfArray),
+  $reverseArray: fixed(1, ([list]) => (isNullish(list) ? null : required(list, 34435, '$reverseArray').toReversed())),
+  $range: ranged(2, 3, range),
+  $setUnion: variadic((lists) => (lists.some(isNullish) ? null : distinct(lists.flatMap((list) => required(list, 17043, '$setUnion'))))),
+  $setIntersection: variadic(setIntersection),
+  $setDifference: fixed(2, ([a, b]) => {
+    if (isNullish(a) || isNullish(b)) return null;
+    const excluded = required(b, 17049, '$setDifference');
+    return distinct(required(a, 17048, '$setDifference').filter((item) => !contains(excluded, item)));
+  }),
+  $setEquals: ranged(2, Number.MAX_SAFE_INTEGER, (lists) => {
+    const [first = [], ...others] = lists.map((list) => required(list, 17044, '$setEquals'));
+    return others.every((other) => isSubset(first, other) && isSubset(other, first));
+  }),
+  $setIsSubset: fixed(2, ([a, b]) => isSubset(required(a, 17046, '$setIsSubset'), required(b, 17042, '$setIsSubset'))),
+  $anyElementTrue: fixed(1, ([list]) => required(list, 17041, '$anyElementTrue').some(isTruthy)),
+  $allElementsTrue: fixed(1, ([list]) => required(list, 17040, '$allElementsTrue').every(isTruthy)),
+  $sum: overList(sumOf),
+  $avg: overList(averageOf),
+  $min: overList(minimumOf),
+  $max: overList(maximumOf),
+};
+
+function required(value: Value | undefined, code: number, name: string): Value[] {
+  if (Array.isArray(value)) return value;
+  throw located(code, `The argument to ${name} must be an array, but was of type: ${typeName(value)}`);
+}
+
+function listFunction(apply: (values: Value[]) => Value | undefined): OperatorCompiler {
+  return fixed(1, ([value], name) => (isNullish(value) ? null : apply(required(value, 28689, name))));
+}
+
+function elementAt(list: Value | undefined, index: Value | undefined): Value | undefined {
+  if (isNullish(list) || isNullish(index)) return null;
+  if (!isNumber(index)) throw located(28690, `$arrayElemAt's second argument must be a numeric value, but is ${typeName(index)}`);
+  return required(list, 28689, '$arrayElemAt').at(toNumber(index));
+}
+
+function concatArrays(lists: (Value | undefined)[]): Value {
+  return lists.some(isNullish) ? null : lists.flatMap((list) => required(list, 28664, '$concatArrays'));
+}
+
+function slice([list, first, second]: (Value | undefined)[]): Value {
+  if (isNullish(list) || isNullish(first) || second === null) return null;
+  const items = required(list, 28724, '$slice');
+  const position = integer(first, 28725);
+  if (second === undefined) return position >= 0 ? items.slice(0, position) : items.slice(position);
+  const count = integer(second, 28727);
+  if (count <= 0) throw located(28729, `Third argument to $slice must be positive: ${count}`);
+  const start = position >= 0 ? position : Math.max(0, items.length + position);
+  return items.slice(start, start + count);
+}
+
+function integer(value: Value, code: number): number {
+  if (isNumber(value) && Number.isInteger(toNumber(value))) return toNumber(value);
+  throw located(code, `Argument must be representable as a 32-bit integer, but was of type: ${typeName(value)}`);
+}
+
+function indexOfArray([list, searched, start, end]: (Value | undefined)[]): Value {
+  if (isNullish(list)) return null;
+  const items = required(list, 40090, '$indexOfArray');
+  const to = end === undefined ? items.length : Math.min(items.length, integer(end ?? null, 40096));
+  for (let index = start === undefined ? 0 : integer(start ?? null, 40096); index < to; index += 1) {
+    if (searched !== undefined && equalValues(items[index] ?? null, searched)) return new Int32(index);
+  }
+  return new Int32(-1);
+}
+
+function range([start, end, step]: (Value | undefined)[]): Value {
+  const from = integer(start ?? null, 34443);
+  const to = integer(end ?? null, 34445);
+  const by = step === undefined ? 1 : integer(step ?? null, 34447);
+  if (by === 0) throw located(34449, '$range requires a non-zero step value');
+  const values: Value[] = [];
+  for (let value = from; by > 0 ? value < to : value > to; value += by) values.push(new Int32(value));
+  return values;
+}
+
+function setIntersection(lists: (Value | undefined)[]): Value {
+  if (lists.some(isNullish)) return null;
+  const [first = [], ...others] = lists.map((list) => required(list, 17047, '$setIntersection'));
+  return distinct(first.filter((item) => others.every((other) => contains(other, item))));
+}
+
+function contains(list: readonly Value[], value: Value): boolean {
+  return list.some((item) => equalValues(item, value));
+}
+
+function isSubset(a: readonly Value[], b: readonly Value[]): boolean {
+  return a.every((item) => contains(b, item));
+}
+
+/** Each value once, in the server's order. */
+function distinct(values: Value[]): Value[] {
+  return values.toSorted((a, b) => compareValues(a, b)).filter((value, index, sorted) => index === 0 || !equalValues(value, sorted[index - 1] ?? null));
+}
+
+/** One argument that is an array stands for its elements. */
+function overList(apply: (values: readonly (Value | undefined)[]) => Value): OperatorCompiler {
+  return (operand, compile) => {
+    const evaluated = argumentList(operand).map(compile);
+    return (variables) => {
+      const values = evaluated.map((evaluate) => evaluate(variables));
+      const [only] = values;
+      return apply(values.length === 1 && Array.isArray(only) ? only : values);
+    };
+  };
+}

@@ -1,0 +1,119 @@
+import { BSONRegExp, BSONSymbol, Int32 } from 'bson';
+import { compareStrings } from '../../bson/compare.js';
+import { isNumber, toNumber } from '../../bson/exact-number.js';
+import { typeName } from '../../bson/type-of.js';
+import { DateTime, type Value } from '../../bson/value.js';
+import { located } from '../../query/query-error.js';
+import { compileRegex } from '../../query/regex.js';
+import { type Compile, type Evaluate, fixed, namedArguments, type OperatorTable, ranged, variadic } from '../operator.js';
+import { isNullish } from '../truth.js';
+import { isoText } from './date.js';
+
+/** Operators on texts. */
+export const textOperators: OperatorTable = {
+  $concat: variadic((values) => (values.some(isNullish) ? null : values.map((value) => onlyText(value, 16702, '$concat')).join(''))),
+  $toLower: fixed(1, ([value], name) => textOf(value, name).toLowerCase()),
+  $toUpper: fixed(1, ([value], name) => textOf(value, name).toUpperCase()),
+  $strcasecmp: fixed(2, ([a, b], name) => new Int32(Math.sign(compareStrings(textOf(a, name).toUpperCase(), textOf(b, name).toUpperCase())))),
+  $strLenCP: fixed(1, ([value]) => new Int32([...onlyText(value, 34471, '$strLenCP')].length)),
+  $strLenBytes: fixed(1, ([value]) => new Int32(Buffer.byteLength(onlyText(value, 34473, '$strLenBytes')))),
+  $substr: fixed(3, substringBytes),
+  $substrBytes: fixed(3, substringBytes),
+  $substrCP: fixed(3, ([value, start, count], name) => {
+    const from = count === undefined ? 0 : numberOf(start);
+    return [...textOf(value, name)].slice(from, from + numberOf(count)).join('');
+  }),
+  $split: fixed(2, ([value, separator]) =>
+    isNullish(value) || isNullish(separator) ? null : onlyText(value, 40085, '$split').split(onlyText(separator, 40086, '$split')),
+  ),
+  $indexOfCP: ranged(2, 4, ([value, searched, start, end]) => {
+    if (isNullish(value)) return null;
+    const points = [...onlyText(value, 40093, '$indexOfCP')];
+    const wanted = [...onlyText(searched, 40094, '$indexOfCP')];
+    const to = Math.min(points.length, end === undefined ? points.length : numberOf(end)) - wanted.length;
+    for (let at = start === undefined ? 0 : numberOf(start); at <= to; at += 1) {
+      if (wanted.every((point, index) => points[at + index] === point)) return new Int32(at);
+    }
+    return new Int32(-1);
+  }),
+  $trim: (operand, compile) => compileTrim(operand, compile, '$trim', true, true),
+  $ltrim: (operand, compile) => compileTrim(operand, compile, '$ltrim', true, false),
+  $rtrim: (operand, compile) => compileTrim(operand, compile, '$rtrim', false, true),
+  $regexMatch: (operand, compile) => compileRegexMatch(operand, compile),
+  $replaceOne: (operand, compile) => compileReplace(operand, compile, '$replaceOne', false),
+  $replaceAll: (operand, compile) => compileReplace(operand, compile, '$replaceAll', true),
+};
+
+const SPACES = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a';
+
+function onlyText(value: Value | undefined, code: number, name: string): string {
+  if (typeof value === 'string') return value;
+  throw located(code, `${name} requires a string argument, found: ${typeName(value)}`);
+}
+
+/** A value as text where operators convert: numbers and dates too, null as nothing. */
+function textOf(value: Value | undefined, name: string): string {
+  if (isNullish(value)) return '';
+  if (typeof value === 'string') return value;
+  if (isNumber(value)) return value.toString();
+  if (value instanceof DateTime) return isoText(value);
+  if (value instanceof BSONSymbol) return value.value;
+  throw located(16007, `can't convert from BSON type ${typeName(value)} to String (${name})`);
+}
+
+function numberOf(value: Value | undefined): number {
+  if (isNumber(value)) return toNumber(value);
+  throw located(16034, `starting index and length must be numbers (is BSON type ${typeName(value)})`);
+}
+
+function substringBytes([value, start, count]: (Value | undefined)[], name: string): Value {
+  const bytes = Buffer.from(textOf(value, name));
+  const from = numberOf(start);
+  if (from < 0) throw located(50752, `${name}: starting index must be non-negative (got: ${from})`);
+  const length = numberOf(count);
+  return bytes.subarray(from, length < 0 ? undefined : from + length).toString('utf8');
+}
+
+function compileTrim(operand: Value, compile: Compile, name: string, left: boolean, right: boolean): Evaluate {
+  const parts = namedArguments(operand, name, ['input', 'chars'], ['input']);
+  const input = compile(parts.get('input') ?? null);
+  const chars = parts.has('chars') ? compile(parts.get('chars') ?? null) : () => SPACES;
+  return (variables) => {
+    const text = input(variables);
+    const cut = chars(variables);
+    if (isNullish(text) || isNullish(cut)) return null;
+    return trimmed([...onlyText(text, 50699, name)], new Set(onlyText(cut, 50700, name)), left, right);
+  };
+}
+
+function trimmed(points: string[], cut: ReadonlySet<string>, left: boolean, right: boolean): string {
+  let from = 0;
+  let to = points.length;
+  while (left && from < to && cut.has(points[from] ?? '')) from += 1;
+  while (right && to > from && cut.has(points[to - 1] ?? '')) to -= 1;
+  return points.slice(from, to).join('');
+}
+
+function compileRegexMatch(operand: Value, compile: Compile): Evaluate {
+  const parts = namedArguments(operand, '$regexMatch', ['input', 'regex', 'options'], ['input', 'regex']);
+  const [input, regex, options] = ['input', 'regex', 'options'].map((name) => compile(parts.get(name) ?? null));
+  return (variables) => {
+    const text = input?.(variables);
+    const pattern = regex?.(variables);
+    if (isNullish(text) || isNullish(pattern)) return false;
+    const flags = options?.(variables);
+    const compiled = pattern instanceof BSONRegExp ? compileRegex(pattern.pattern, pattern.options) : compileRegex(onlyText(pattern, 51105, '$regexMatch'), typeof flags === 'string' ? flags : '');
+    return compiled.test(onlyText(text, 51104, '$regexMatch'));
+  };
+}
+
+function compileReplace(operand: Value, compile: Compile, name: string, all: boolean): Evaluate {
+  const parts = namedArguments(operand, name, ['input', 'find', 'replacement'], ['input', 'find', 'replacement']);
+  const evaluated = ['input', 'find', 'replacement'].map((part) => compile(parts.get(part) ?? null));
+  return (variables) => {
+    const values = evaluated.map((evaluate) => evaluate(variables));
+    if (values.some(isNullish)) return null;
+    const [text = '', find = '', replacement = ''] = values.map((value, index) => onlyText(value, 51746 - index, name));
+    return all ? text.replaceAll(find, () => replacement) : text.replace(find, () => replacement);
+  };
+}

@@ -1,0 +1,217 @@
+import { Binary, BSONRegExp } from 'bson';
+import { decodeDocument } from '../bson/decode.js';
+import type { Collation } from '../bson/collation.js';
+import { isNumber, longValue, type NumberValue, toNumber } from '../bson/exact-number.js';
+import { isNumberType, typeOf, typeOfAlias } from '../bson/type-of.js';
+import { type Doc, RawDocument, type Value } from '../bson/value.js';
+import { type ComparisonOperator, comparisonTest, inTest, type LeafTest } from './comparison.js';
+import { badValue, failedToParse } from './query-error.js';
+import { regexTest } from './regex.js';
+
+/** How one operator tests what a path reaches. */
+export interface FieldTest {
+  test: LeafTest;
+  /** Whether elements of an array at the end of the path are tested too. */
+  leafArrays: boolean;
+  /** Whether the field matches when nothing passes the test. */
+  negated: boolean;
+}
+
+/** Compiles embedded queries; given by the matcher, which this file must not import. */
+export interface NestedQueries {
+  compileFilter(filter: Doc): (doc: Doc) => boolean;
+  compileOperators(operators: Doc): (value: Value) => boolean;
+}
+
+const SIGNED_64 = 64;
+const TYPE_BYTE_MAX = 127;
+
+/**
+ * Compiles one operator of a field.
+ * @throws CommandError 2 (BadValue) with the server's message
+ */
+export function compileOperator(name: string, operand: Value, siblings: Doc, nested: NestedQueries, collation?: Collation): FieldTest | undefined {
+  switch (name) {
+    case '$eq':
+    case '$gt':
+    case '$gte':
+    case '$lt':
+    case '$lte':
+      return traversing(comparison(name, operand, collation));
+    case '$ne':
+      if (operand instanceof BSONRegExp) throw badValue("Can't have regex as arg to $ne.");
+      return { ...traversing(comparison('$eq', operand, collation)), negated: true };
+    case '$in':
+      return traversing(inTest(listOperand(operand, '$in'), collation));
+    case '$nin':
+      return { ...traversing(inTest(listOperand(operand, '$nin'), collation)), negated: true };
+    case '$exists':
+      return { test: (value) => value !== undefined, leafArrays: false, negated: !isTrue(operand) };
+    case '$type':
+      return traversing(typeTest(operand));
+    case '$regex':
+      return traversing(regexOperator(operand, siblings));
+    case '$options':
+      if (!siblings.has('$regex')) throw badValue('$options needs a $regex');
+      return undefined;
+    case '$mod':
+      return traversing(modTest(operand));
+    case '$size':
+      return whole(sizeTest(operand));
+    case '$elemMatch':
+      return whole(elemMatchTest(operand, nested));
+    case '$comment':
+      return undefined;
+    case '$bitsAllSet':
+    case '$bitsAnySet':
+    case '$bitsAllClear':
+    case '$bitsAnyClear':
+      return traversing(bitsTest(name, operand));
+    default:
+      throw badValue(`unknown operator: ${name}`);
+  }
+}
+
+/** Whether a value counts as true in an option: anything but false, null and zero. */
+export function isTrue(value: Value): boolean {
+  return isNumber(value) ? toNumber(value) !== 0 : value !== false && value !== null;
+}
+
+/** Plain values and regular expressions written without an operator. */
+export function equalityTest(operand: Value, collation?: Collation): FieldTest {
+  const test = operand instanceof BSONRegExp ? regexTest(operand.pattern, operand.options) : comparison('$eq', operand, collation);
+  return traversing(test);
+}
+
+/** The operand of an operator that takes a list. */
+export function listOperand(operand: Value, name: string): Value[] {
+  if (!Array.isArray(operand)) throw badValue(`${name} needs an array`);
+  for (const value of operand) {
+    const first = value instanceof Map ? [...value.keys()][0] : undefined;
+    if (first?.startsWith('$') === true) throw badValue(`cannot nest $ under ${name}`);
+  }
+  return operand;
+}
+
+function traversing(test: LeafTest): FieldTest {
+  return { test, leafArrays: true, negated: false };
+}
+
+function whole(test: LeafTest): FieldTest {
+  return { test, leafArrays: false, negated: false };
+}
+
+function comparison(operator: ComparisonOperator, operand: Value, collation?: Collation): LeafTest {
+  if (operand instanceof BSONRegExp && operator !== '$eq') throw badValue(`Can't have RegEx as arg to predicate over field '${operator}'.`);
+  return comparisonTest(operator, operand instanceof RawDocument ? decodeDocument(operand.bytes) : operand, collation);
+}
+
+function typeTest(operand: Value): LeafTest {
+  const types = new Set<number>();
+  for (const type of Array.isArray(operand) ? operand : [operand]) for (const code of typeCodes(type)) types.add(code);
+  if (types.size === 0) throw failedToParse(' must match at least one type');
+  return (value) => value !== undefined && types.has(typeOf(value));
+}
+
+function typeCodes(operand: Value): number[] {
+  if (operand === 'number') return [0x01, 0x10, 0x12, 0x13];
+  if (typeof operand === 'string') {
+    const type = typeOfAlias(operand);
+    if (type === undefined) throw badValue(`Unknown type name alias: ${operand}`);
+    return [type];
+  }
+  if (!isNumber(operand)) throw failedToParse('type must be represented as a number or a string');
+  const code = toNumber(operand);
+  if (code === -1) return [0xff];
+  if (!Number.isInteger(code) || code < 1 || code > TYPE_BYTE_MAX || (code > 0x13 && code < TYPE_BYTE_MAX)) throw badValue(`Invalid numerical type code: ${code}`);
+  return [code];
+}
+
+function regexOperator(operand: Value, siblings: Doc): LeafTest {
+  const options = siblings.get('$options');
+  if (options !== undefined && typeof options !== 'string') throw badValue('$options has to be a string');
+  if (operand instanceof BSONRegExp) return regexTest(operand.pattern, options ?? operand.options);
+  if (typeof operand !== 'string') throw badValue('$regex has to be a string');
+  return regexTest(operand, options ?? '');
+}
+
+function modTest(operand: Value): LeafTest {
+  if (!Array.isArray(operand)) throw badValue('malformed mod, needs to be an array');
+  const [divisor, remainder, ...more] = operand;
+  if (divisor === undefined || remainder === undefined) throw badValue('malformed mod, not enough elements');
+  if (more.length > 0) throw badValue('malformed mod, too many elements');
+  if (!isNumber(divisor) || !isNumber(remainder)) throw badValue('malformed mod, divisor not a number');
+  const by = wholePart(divisor) ?? 0n;
+  const rest = wholePart(remainder) ?? 0n;
+  if (by === 0n) throw badValue('divisor cannot be 0');
+  return (value) => isNumber(value) && wholePart(value) !== undefined && (wholePart(value) ?? 0n) % by === rest;
+}
+
+function wholePart(value: NumberValue): bigint | undefined {
+  if (value._bsontype === 'Long') return longValue(value);
+  const number = toNumber(value);
+  return Number.isFinite(number) ? BigInt(Math.trunc(number)) : undefined;
+}
+
+function sizeTest(operand: Value): LeafTest {
+  if (!isNumber(operand)) throw failedToParse('Failed to parse $size. Expected a number in: $size');
+  const size = toNumber(operand);
+  if (!Number.isInteger(size)) throw failedToParse('Failed to parse $size. Expected an integer');
+  if (size < 0) throw failedToParse(`Failed to parse $size. Expected a non-negative number in: $size: ${size}`);
+  return (value) => Array.isArray(value) && value.length === size;
+}
+
+function elemMatchTest(operand: Value, nested: NestedQueries): LeafTest {
+  if (!(operand instanceof Map)) throw badValue('$elemMatch needs an Object');
+  if (isValueMatch(operand)) {
+    const matches = nested.compileOperators(operand);
+    return (value) => Array.isArray(value) && value.some(matches);
+  }
+  const matches = nested.compileFilter(operand);
+  return (value) => Array.isArray(value) && value.some((item) => isContainer(item) && matches(asDocument(item)));
+}
+
+/** An `$elemMatch` of operators on the element itself, unlike one of a query on its fields. */
+function isValueMatch(operand: Doc): boolean {
+  const [first] = operand.keys();
+  return first?.startsWith('$') === true && !['$and', '$or', '$nor', '$where', '$expr', '$jsonSchema'].includes(first);
+}
+
+function isContainer(value: Value): value is Doc | Value[] {
+  return value instanceof Map || Array.isArray(value);
+}
+
+function asDocument(value: Doc | Value[]): Doc {
+  return value instanceof Map ? value : new Map(value.map((item, index) => [String(index), item]));
+}
+
+function bitsTest(name: string, operand: Value): LeafTest {
+  const mask = bitMask(name, operand);
+  return (value) => {
+    const bits = bitsOf(value);
+    if (bits === undefined) return false;
+    const set = bits & mask;
+    if (name === '$bitsAllSet') return set === mask;
+    if (name === '$bitsAnySet') return set !== 0n;
+    return name === '$bitsAllClear' ? set === 0n : set !== mask;
+  };
+}
+
+function bitMask(name: string, operand: Value): bigint {
+  if (Array.isArray(operand)) {
+    return operand.reduce<bigint>((mask, position) => {
+      if (!isNumber(position) || toNumber(position) < 0) throw badValue(`Failed to parse bit position. Expected a non-negative number in: ${name}`);
+      return mask | (1n << BigInt(toNumber(position)));
+    }, 0n);
+  }
+  const bits = bitsOf(operand);
+  if (bits === undefined || bits < 0n) throw badValue(`${name} takes an Array, a number, or a BinData but received: ${typeof operand}`);
+  return bits;
+}
+
+function bitsOf(value: Value | undefined): bigint | undefined {
+  if (value instanceof Binary) return [...value.buffer.subarray(0, value.position)].reduce((bits, byte, index) => bits | (BigInt(byte) << BigInt(index * 8)), 0n);
+  if (!isNumber(value) || !isNumberType(typeOf(value)) || !Number.isInteger(toNumber(value))) return undefined;
+  const whole = wholePart(value);
+  return whole === undefined || whole !== BigInt.asIntN(SIGNED_64, whole) ? undefined : whole;
+}

@@ -1,0 +1,150 @@
+import { BSONRegExp } from 'bson';
+import type { Collation } from '../bson/collation.js';
+import type { Doc, Value } from '../bson/value.js';
+import { compileExpression } from '../expression/evaluate.js';
+import { isTruthy } from '../expression/truth.js';
+import { type ExpressionContext, makeVariables } from '../expression/variables.js';
+import { anyAtPath, splitPath } from './document-path.js';
+import { compileOperator, equalityTest, type FieldTest, listOperand, type NestedQueries } from './field-operators.js';
+import { compileJsonSchema } from './json-schema.js';
+import { badValue } from './query-error.js';
+
+/** Whether a document matches. */
+export type Matcher = (doc: Doc) => boolean;
+
+const matchesAll: Matcher = () => true;
+
+/**
+ * Compiles a query filter.
+ * @param context values of `$$NOW` and `$$CLUSTER_TIME` and the `let` variables for `$expr`
+ * @throws CommandError with the server's code and message for a filter it would refuse
+ */
+export function compileMatcher(filter: Doc, collation?: Collation, context?: ExpressionContext): Matcher {
+  const nested: NestedQueries = {
+    compileFilter: (inner) => compileMatcher(inner, collation, context),
+    compileOperators: (operators) => compileValueMatcher(operators, collation),
+  };
+  const tests: Matcher[] = [];
+  for (const [name, operand] of filter) {
+    const test = name.startsWith('$') ? compileTopLevel(name, operand, collation, context) : compileField(name, operand, nested, collation);
+    if (test !== matchesAll) tests.push(test);
+  }
+  return allOf(tests);
+}
+
+/**
+ * Compiles operators that apply to a value that has no name, as in `$pull: {a: {$gt: 5}}`.
+ * @throws CommandError as `compileMatcher`
+ */
+export function compileValueMatcher(operators: Doc, collation?: Collation): (value: Value) => boolean {
+  const matches = compileMatcher(new Map<string, Value>([['', operators]]), collation);
+  return (value) => matches(new Map([['', value]]));
+}
+
+/** True for a document whose first field is an operator, which is no plain value in a filter. */
+export function isOperatorDocument(value: Value): value is Doc {
+  if (!(value instanceof Map)) return false;
+  const [first] = value.keys();
+  return first?.startsWith('$') === true && first !== '$ref' && first !== '$id' && first !== '$db';
+}
+
+function allOf(tests: readonly Matcher[]): Matcher {
+  const [first, second] = tests;
+  if (first === undefined) return matchesAll;
+  if (second === undefined) return first;
+  return (doc) => {
+    for (const test of tests) if (!test(doc)) return false;
+    return true;
+  };
+}
+
+function compileTopLevel(name: string, operand: Value, collation?: Collation, context?: ExpressionContext): Matcher {
+  switch (name) {
+    case '$and':
+      return allOf(compileList(name, operand, collation, context));
+    case '$or': {
+      const tests = compileList(name, operand, collation, context);
+      return (doc) => tests.some((test) => test(doc));
+    }
+    case '$nor': {
+      const tests = compileList(name, operand, collation, context);
+      return (doc) => !tests.some((test) => test(doc));
+    }
+    case '$expr':
+      return compileExpr(operand, collation, context);
+    case '$jsonSchema':
+      return compileJsonSchema(operand);
+    case '$comment':
+    case '$alwaysTrue':
+      return matchesAll;
+    case '$alwaysFalse':
+      return () => false;
+    default:
+      throw badValue(
+        `unknown top level operator: ${name}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
+      );
+  }
+}
+
+function compileList(name: string, operand: Value, collation?: Collation, context?: ExpressionContext): Matcher[] {
+  if (!Array.isArray(operand)) throw badValue(`${name} must be an array`);
+  if (operand.length === 0) throw badValue('$and/$or/$nor must be a nonempty array');
+  return operand.map((entry) => {
+    if (!(entry instanceof Map)) throw badValue('$or/$and/$nor entries need to be full objects');
+    return compileMatcher(entry, collation, context);
+  });
+}
+
+function compileExpr(operand: Value, collation?: Collation, context: ExpressionContext = {}): Matcher {
+  const evaluate = compileExpression(operand, collation === undefined ? context : { ...context, collation });
+  return (doc) => isTruthy(evaluate(makeVariables(doc, context)));
+}
+
+function compileField(name: string, operand: Value, nested: NestedQueries, collation?: Collation): Matcher {
+  const path = splitPath(name);
+  if (!isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, collation));
+  const tests: Matcher[] = [];
+  for (const [operator, value] of operand) {
+    if (operator === '$not') tests.push(compileNot(name, value, nested, collation));
+    else if (operator === '$all') tests.push(compileAll(name, value, nested, collation));
+    else {
+      const test = compileOperator(operator, value, operand, nested, collation);
+      if (test !== undefined) tests.push(fieldMatcher(path, test));
+    }
+  }
+  return allOf(tests);
+}
+
+function fieldMatcher(path: readonly string[], { test, leafArrays, negated }: FieldTest): Matcher {
+  const [name] = path;
+  if (path.length > 1 || name === undefined) {
+    return (doc) => anyAtPath(doc, path, leafArrays, test) !== negated;
+  }
+  return (doc) => {
+    const value = doc.get(name);
+    return (leafArrays && Array.isArray(value) ? value.some(test) || test(value) : test(value)) !== negated;
+  };
+}
+
+function compileNot(name: string, operand: Value, nested: NestedQueries, collation?: Collation): Matcher {
+  if (operand instanceof Map) {
+    const [first] = operand.keys();
+    if (first === undefined) throw badValue('$not cannot be empty');
+    if (!first.startsWith('$')) throw badValue(`unknown operator: ${first}`);
+  } else if (!(operand instanceof BSONRegExp)) {
+    throw badValue('$not needs a regex or a document');
+  }
+  const matches = compileField(name, operand, nested, collation);
+  return (doc) => !matches(doc);
+}
+
+function compileAll(name: string, operand: Value, nested: NestedQueries, collation?: Collation): Matcher {
+  if (!Array.isArray(operand)) throw badValue('$all needs an array');
+  if (operand.length === 0) return () => false;
+  const elements = operand.map((value) =>
+    value instanceof Map && value.has('$elemMatch')
+      ? compileField(name, value, nested, collation)
+      : fieldMatcher(splitPath(name), equalityTest(listOperand([value], '$all')[0] ?? null, collation)),
+  );
+  return allOf(elements);
+}

@@ -1,0 +1,74 @@
+import type { Collation } from '../bson/collation.js';
+import { compareValues } from '../bson/compare.js';
+import { isNumber, toNumber } from '../bson/exact-number.js';
+import { type Doc, UndefinedValue, type Value } from '../bson/value.js';
+import { indexedValues, type Path, splitPath } from './document-path.js';
+import { badValue, located } from './query-error.js';
+
+interface SortField {
+  path: Path;
+  descending: boolean;
+}
+
+/** One value per field of a sort, as `keyOf` makes them. */
+export type SortKey = readonly Value[];
+
+/** A sort compiled once: keys may be kept beside documents and compared without these. */
+export interface CompiledSort {
+  keyOf(doc: Doc): SortKey;
+  compareKeys(a: SortKey, b: SortKey): number;
+}
+
+/**
+ * Compares documents in the order of a sort specification; 0 leaves the order as it is.
+ * @throws CommandError for values other than 1 and -1
+ */
+export function compileSort(spec: Doc, collation?: Collation): (a: Doc, b: Doc) => number {
+  const sort = compileSortKeys(spec, collation);
+  return (a, b) => sort.compareKeys(sort.keyOf(a), sort.keyOf(b));
+}
+
+/** As `compileSort`, with keys that are taken once per document. */
+export function compileSortKeys(spec: Doc, collation?: Collation): CompiledSort {
+  const fields = [...spec].filter(([, direction]) => !(direction instanceof Map)).map(([name, direction]) => sortField(name, direction));
+  return {
+    keyOf: (doc) => fields.map((field) => extremeValue(doc, field, collation)),
+    compareKeys: (a, b) => {
+      for (const [index, { descending }] of fields.entries()) {
+        const order = compareValues(a[index] ?? null, b[index] ?? null, collation);
+        if (order !== 0) return descending ? -order : order;
+      }
+      return 0;
+    },
+  };
+}
+
+/** Documents sorted by a specification, stable, keys taken once. */
+export function sortDocuments(docs: Iterable<Doc>, spec: Doc, collation?: Collation): Doc[] {
+  const sort = compileSortKeys(spec, collation);
+  return [...docs]
+    .map((doc) => ({ doc, key: sort.keyOf(doc) }))
+    .sort((a, b) => sort.compareKeys(a.key, b.key))
+    .map(({ doc }) => doc);
+}
+
+function sortField(name: string, direction: Value): SortField {
+  if (name === '') throw badValue('FieldPath cannot be constructed with empty string');
+  if (!isNumber(direction)) throw located(15974, `Illegal key in $sort specification: ${name}: ${String(direction)}`);
+  const number = toNumber(direction);
+  if (number !== 1 && number !== -1) throw located(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
+  return { path: splitPath(name), descending: number === -1 };
+}
+
+/** Of several values the least counts when ascending and the greatest when descending; an empty array is below null. */
+function extremeValue(doc: Doc, { path, descending }: SortField, collation?: Collation): Value {
+  const [name] = path;
+  const direct = path.length === 1 ? (doc.get(name ?? '') ?? null) : undefined;
+  if (direct !== undefined && !Array.isArray(direct)) return direct;
+  let found: Value | undefined;
+  for (const candidate of indexedValues(doc, path)) {
+    const value = candidate === undefined ? UndefinedValue.instance : candidate;
+    if (found === undefined || compareValues(value, found, collation) * (descending ? -1 : 1) < 0) found = value;
+  }
+  return found ?? null;
+}
