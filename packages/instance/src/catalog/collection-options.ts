@@ -60,6 +60,10 @@ function comparableOptions(entry: CatalogEntry, form: 'temporary' | 'final'): Do
   }
   if (options.capped !== true) delete comparable.capped;
   if (isEmptyDocument(options.validator)) delete comparable.validator;
+  // Some releases spell the defaults out.
+  if (options.validationLevel === 'strict') delete comparable.validationLevel;
+  if (options.validationAction === 'error') delete comparable.validationAction;
+  if ((options.changeStreamPreAndPostImages as Document | undefined)?.enabled !== true) delete comparable.changeStreamPreAndPostImages;
   return comparable;
 }
 

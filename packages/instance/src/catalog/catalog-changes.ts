@@ -1,0 +1,87 @@
+import type { Document } from 'mongodb';
+import { canonicalText, sameDocument } from './canonical-text.js';
+import { ownershipRanges } from './chunk-ranges.js';
+import { sameKey } from './index-spec.js';
+import type { Catalog, CatalogEntry, Sharding } from './namespace.js';
+import { namespaceOf } from './namespace.js';
+
+/** What DDL has done to one collection or view between two readings of a catalog; `entry` is as read last. */
+export type CatalogChange =
+  | { kind: 'created'; entry: CatalogEntry }
+  | { kind: 'dropped'; entry: CatalogEntry }
+  /** The same collection (by UUID) under another name. */
+  | { kind: 'renamed'; before: CatalogEntry; entry: CatalogEntry }
+  | { kind: 'options'; before: CatalogEntry; entry: CatalogEntry }
+  | { kind: 'indexes'; entry: CatalogEntry; added: Document[]; dropped: Document[]; modified: { before: Document; after: Document }[] }
+  /** Sharded, resharded, refined or unsharded. */
+  | { kind: 'shardKey'; before: CatalogEntry; entry: CatalogEntry }
+  /** Ranges of a sharded collection have another owner. Splits and merges alone are no change. */
+  | { kind: 'chunksMoved'; before: CatalogEntry; entry: CatalogEntry }
+  /** An unsharded collection or a database's primary has moved to another shard. */
+  | { kind: 'primaryShard'; before: CatalogEntry; entry: CatalogEntry };
+
+/**
+ * What has changed between two readings of one cluster's catalog with the same filter. Collections go by UUID, views by
+ * name. A collection dropped and made anew is a drop and a creation; one renamed into or out of the filter is a creation
+ * or a drop. Drops come first, then renames, then everything else in order of namespace.
+ */
+export function catalogChanges(before: Catalog, after: Catalog): CatalogChange[] {
+  const earlier = new Map(before.map((entry) => [identityOf(entry), entry]));
+  const later = new Map(after.map((entry) => [identityOf(entry), entry]));
+  const dropped = before.filter((entry) => !later.has(identityOf(entry))).map((entry): CatalogChange => ({ kind: 'dropped', entry }));
+  const renamed: CatalogChange[] = [];
+  const others: CatalogChange[] = [];
+  for (const entry of after) {
+    const old = earlier.get(identityOf(entry));
+    if (old === undefined) {
+      others.push({ kind: 'created', entry });
+      continue;
+    }
+    if (namespaceOf(old) !== namespaceOf(entry)) renamed.push({ kind: 'renamed', before: old, entry });
+    others.push(...entryChanges(old, entry));
+  }
+  return [...dropped, ...renamed, ...others];
+}
+
+/** A view has no UUID; its name cannot be taken for one, since it contains a dot. */
+function identityOf(entry: CatalogEntry): string {
+  return entry.uuid === '' ? `${entry.type} ${namespaceOf(entry)}` : entry.uuid;
+}
+
+function entryChanges(before: CatalogEntry, entry: CatalogEntry): CatalogChange[] {
+  const changes: CatalogChange[] = [];
+  if (!sameDocument(before.options, entry.options)) changes.push({ kind: 'options', before, entry });
+  const indexes = indexChanges(before, entry);
+  if (indexes !== null) changes.push(indexes);
+  if (!sameShardKey(before.sharding, entry.sharding)) changes.push({ kind: 'shardKey', before, entry });
+  else if (!sameOwners(before.sharding, entry.sharding)) changes.push({ kind: 'chunksMoved', before, entry });
+  if (before.primaryShard !== entry.primaryShard) changes.push({ kind: 'primaryShard', before, entry });
+  return changes;
+}
+
+function indexChanges(before: CatalogEntry, entry: CatalogEntry): CatalogChange | null {
+  const old = byName(before.indexes);
+  const current = byName(entry.indexes);
+  const added = entry.indexes.filter((index) => !old.has(index.name as string));
+  const dropped = before.indexes.filter((index) => !current.has(index.name as string));
+  const modified = entry.indexes.flatMap((after) => {
+    const was = old.get(after.name as string);
+    return was === undefined || sameDocument(was, after) ? [] : [{ before: was, after }];
+  });
+  if (added.length + dropped.length + modified.length === 0) return null;
+  return { kind: 'indexes', entry, added, dropped, modified };
+}
+
+function byName(indexes: readonly Document[]): Map<string, Document> {
+  return new Map(indexes.map((index) => [index.name as string, index]));
+}
+
+function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.unique === b.unique && sameKey(a.key, b.key);
+}
+
+function sameOwners(a: Sharding | null, b: Sharding | null): boolean {
+  const owners = (sharding: Sharding | null): string => ownershipRanges(sharding?.chunks ?? []).map((range) => canonicalText({ ...range })).join('\n');
+  return owners(a) === owners(b);
+}

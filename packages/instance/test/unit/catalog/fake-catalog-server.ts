@@ -1,0 +1,269 @@
+import { BSON } from 'mongodb';
+import type { Document } from 'mongodb';
+import { indexSignature } from '../../../src/catalog/index-spec.js';
+import { sameDocument } from '../../../src/catalog/canonical-text.js';
+import { withoutFields } from '../../../src/catalog/without-fields.js';
+import { FakeDoor, serverError } from '../fake-door.js';
+import type { Handler } from '../fake-door.js';
+
+interface Collection {
+  uuid: BSON.UUID;
+  type: string;
+  options: Document;
+  indexes: Document[];
+  documents: Document[];
+}
+
+/** Lies in a connection's way: thrown instead of an answer, before or after the command took effect. */
+export class ConnectionLost extends Error {}
+
+/**
+ * A router with a catalog in memory: as much of DDL, zones and the config database as 5.0.7 was recorded to do
+ * (02-catalog, 10-initial-distribution, 15-attributes). Data is only counted on.
+ */
+export class FakeCatalogServer {
+  readonly databases = new Map<string, { primary: string; collections: Map<string, Collection> }>();
+  readonly sharded = new Map<string, Document>();
+  readonly chunks: Document[] = [];
+  readonly shards: { _id: string; tags: string[] }[];
+  tags: Document[] = [];
+  /** Namespaces whose documents violate every unique index. */
+  readonly violating = new Set<string>();
+  readonly door: FakeDoor;
+  /** Loses the connection at the n-th command from now on, counted from 0, once. */
+  failure: { atCommand: number; afterEffect: boolean } | null = null;
+
+  constructor(shardIds: readonly string[], readonly version = 5) {
+    this.shards = shardIds.map((_id) => ({ _id, tags: [] }));
+    this.door = new FakeDoor('fake router', this.withFailures({
+      listDatabases: () => ({ databases: [...this.databases.keys()].map((name) => ({ name })) }),
+      listCollections: (database, command) => cursor(this.listCollections(database, command)),
+      listIndexes: (database, command) => cursor(this.need(database, command.listIndexes as string).indexes),
+      find: (database, command) => cursor(this.find(database, command)),
+      aggregate: (database, command) => cursor(this.aggregate(database, command)),
+      create: (database, command, exact) => this.create(database, command, exact),
+      createIndexes: (database, command) => this.createIndexes(database, command),
+      dropIndexes: (database, command) => this.dropIndexes(database, command),
+      collMod: (database, command) => this.collMod(database, command),
+      enableSharding: (_, command) => this.enableSharding(command),
+      shardCollection: (_, command) => this.shardCollection(command),
+      addShardToZone: (_, command) => this.addShardToZone(command),
+      removeShardFromZone: (_, command) => this.removeShardFromZone(command),
+      updateZoneKeyRange: (_, command) => this.updateZoneKeyRange(command),
+      flushRouterConfig: () => ({ flushed: true }),
+      connectionStatus: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserPrivileges: [] } }),
+    }));
+  }
+
+  /** Makes a collection without going through commands. */
+  add(namespace: string, parts: Partial<Collection> = {}): Collection {
+    const [database, name] = split(namespace);
+    const indexes = parts.type === 'view' ? [] : [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...(parts.indexes ?? [])];
+    const collection: Collection = { uuid: new BSON.UUID(), type: 'collection', options: {}, documents: [], ...parts, indexes };
+    this.database(database).collections.set(name, collection);
+    return collection;
+  }
+
+  /** Shards a collection that was added, with the given chunks. */
+  addSharded(namespace: string, key: Document, unique: boolean, chunks: Document[], parts: Partial<Collection> = {}): void {
+    const { uuid } = this.add(namespace, parts);
+    this.sharded.set(namespace, { _id: namespace, key, unique, uuid });
+    this.chunks.push(...chunks.map((chunk) => ({ ...chunk, uuid })));
+  }
+
+  /** Everything that must be equal after an interrupted and an uninterrupted run. */
+  state(): unknown {
+    const collections = [...this.databases].flatMap(([database, { primary, collections: list }]) =>
+      [...list].map(([name, { type, options, indexes }]) => ({ namespace: `${database}.${name}`, primary, type, options, indexes: [...indexes].sort(byName) })),
+    );
+    return BSON.EJSON.parse(BSON.EJSON.stringify({
+      collections: collections.sort((a, b) => (a.namespace < b.namespace ? -1 : 1)),
+      sharded: [...this.sharded.values()].map(({ _id, key, unique }) => ({ _id: _id as string, key: key as Document, unique: unique as boolean })).sort((a, b) => (a._id < b._id ? -1 : 1)),
+      chunks: this.chunks.map(({ min, max, shard }) => BSON.EJSON.stringify({ min, max, shard })).sort(),
+      tags: this.tags,
+      shards: this.shards,
+    }, { relaxed: false }));
+  }
+
+  private withFailures(table: Record<string, Handler>): Record<string, Handler> {
+    const wrapped = Object.entries(table).map(([name, handler]): [string, Handler] => [name, (database, command, exact) => {
+      const { failure } = this;
+      if (failure === null) return handler(database, command, exact);
+      failure.atCommand -= 1;
+      if (failure.atCommand >= 0) return handler(database, command, exact);
+      this.failure = null;
+      if (failure.afterEffect) handler(database, command, exact);
+      throw new ConnectionLost();
+    }]);
+    return Object.fromEntries(wrapped);
+  }
+
+  private database(name: string): { primary: string; collections: Map<string, Collection> } {
+    let database = this.databases.get(name);
+    if (database === undefined) {
+      database = { primary: this.shards[0]?._id ?? '', collections: new Map() };
+      this.databases.set(name, database);
+    }
+    return database;
+  }
+
+  private need(database: string, name: string): Collection {
+    const collection = this.databases.get(database)?.collections.get(name);
+    if (collection === undefined) throw serverError(26, 'NamespaceNotFound');
+    return collection;
+  }
+
+  private listCollections(database: string, command: Document): Document[] {
+    const wanted = (command.filter as Document | undefined)?.name as string | undefined;
+    const rows = [...(this.databases.get(database)?.collections ?? [])];
+    return rows
+      .filter(([name]) => wanted === undefined || name === wanted)
+      .map(([name, { uuid, type, options }]) => ({ name, type, options, info: type === 'collection' ? { readOnly: false, uuid } : { readOnly: true } }));
+  }
+
+  private find(database: string, command: Document): Document[] {
+    const name = command.find as string;
+    if (database !== 'config') return this.databases.get(database)?.collections.get(name)?.documents ?? [];
+    const filter = Object.entries((command.filter as Document | undefined) ?? {});
+    return this.config(name).filter((row) => filter.every(([field, value]) => sameDocument({ value: row[field] as unknown }, { value: value as unknown })));
+  }
+
+  private config(name: string): Document[] {
+    switch (name) {
+      case 'databases': return [...this.databases].map(([_id, { primary }]) => ({ _id, primary, partitioned: true }));
+      case 'collections': return [...this.sharded.values()];
+      case 'chunks': return this.chunks;
+      case 'tags': return this.tags;
+      case 'shards': return this.shards;
+      default: return [];
+    }
+  }
+
+  private aggregate(database: string, command: Document): Document[] {
+    const [stage] = command.pipeline as Document[];
+    if (stage?.$collStats === undefined) throw serverError(40324, 'Location40324');
+    const { documents } = this.need(database, command.aggregate as string);
+    return [{ shard: 'shard0', storageStats: { size: 10 * documents.length, count: documents.length } }];
+  }
+
+  private create(database: string, command: Document, exact: Document): Document {
+    const name = command.create as string;
+    const options = withoutFields(command, 'create', 'writeConcern');
+    for (const field of ['pipeline', 'validator']) if (field in options) options[field] = exact[field] as unknown;
+    const existing = this.databases.get(database)?.collections.get(name);
+    if (existing !== undefined && !sameDocument(existing.options, options)) throw serverError(48, 'NamespaceExists');
+    if (existing === undefined) this.add(`${database}.${name}`, { type: 'viewOn' in options ? 'view' : 'collection', options });
+    return {};
+  }
+
+  private createIndexes(database: string, command: Document): Document {
+    const name = command.createIndexes as string;
+    const { indexes, options } = this.need(database, name);
+    const added: Document[] = [];
+    for (const wanted of command.indexes as Document[]) {
+      const shown: Document = { v: 2, ...wanted };
+      if ((shown.collation as Document | undefined)?.locale === 'simple') delete shown.collation;
+      else if (options.collation !== undefined) shown.collation ??= options.collation as Document;
+      if (indexes.some((index) => sameDocument(index, shown))) continue;
+      if (indexes.some((index) => index.name === shown.name)) throw serverError(86, 'IndexKeySpecsConflict');
+      if ([...indexes, ...added].some((index) => indexSignature(index) === indexSignature(shown))) throw serverError(85, 'IndexOptionsConflict');
+      if (Number(shown.expireAfterSeconds ?? 0) > Date.now() / 1000) throw serverError(67, 'CannotCreateIndex');
+      if (shown.unique === true && this.violating.has(`${database}.${name}`)) throw serverError(11000, 'DuplicateKey');
+      added.push(shown);
+    }
+    indexes.push(...added);
+    return {};
+  }
+
+  private dropIndexes(database: string, command: Document): Document {
+    const { indexes } = this.need(database, command.dropIndexes as string);
+    const position = indexes.findIndex((index) => index.name === command.index);
+    if (position < 0) throw serverError(27, 'IndexNotFound');
+    indexes.splice(position, 1);
+    return {};
+  }
+
+  private collMod(database: string, command: Document): Document {
+    const name = command.collMod as string;
+    const collection = this.need(database, name);
+    if ('expireAfterSeconds' in command) collection.options.expireAfterSeconds = command.expireAfterSeconds as number;
+    const change = command.index as Document | undefined;
+    if (change === undefined) return {};
+    const index = collection.indexes.find((one) => one.name === change.name);
+    if (index === undefined) throw serverError(27, 'IndexNotFound');
+    const attributes = withoutFields(change, 'name');
+    if (('unique' in attributes || 'prepareUnique' in attributes) && this.version < 6) throw serverError(40415, 'Location40415');
+    if ('expireAfterSeconds' in attributes && index.expireAfterSeconds === undefined) throw serverError(72, 'InvalidOptions');
+    if (attributes.unique === true) {
+      if (index.prepareUnique !== true) throw serverError(72, 'InvalidOptions');
+      if (this.violating.has(`${database}.${name}`)) throw serverError(359, 'CannotConvertIndexToUnique');
+      delete index.prepareUnique;
+    }
+    Object.assign(index, attributes);
+    return {};
+  }
+
+  private enableSharding(command: Document): Document {
+    const name = command.enableSharding as string;
+    const existing = this.databases.get(name);
+    if (existing === undefined) this.databases.set(name, { primary: (command.primaryShard as string | undefined) ?? '', collections: new Map() });
+    else if (command.primaryShard !== undefined && command.primaryShard !== existing.primary) throw serverError(48, 'NamespaceExists');
+    return {};
+  }
+
+  private shardCollection(command: Document): Document {
+    const namespace = command.shardCollection as string;
+    if (this.sharded.has(namespace)) throw serverError(23, 'AlreadyInitialized');
+    const [database, name] = split(namespace);
+    const { uuid, indexes } = this.need(database, name);
+    const key = command.key as Document;
+    const isSupported = indexes.some((index) => Object.entries(key).every(([field, value], position) => {
+      const other = Object.entries(index.key as Document)[position];
+      return other?.[0] === field && other[1] === value;
+    }));
+    if (!isSupported) indexes.push({ v: 2, key, name: `server_made_${name}` });
+    this.sharded.set(namespace, { _id: namespace, key, unique: command.unique === true, uuid });
+    const ranges = this.tags.filter((tag) => tag.ns === namespace);
+    for (const { min, max, tag } of ranges) {
+      const owner = this.shards.find((shard) => shard.tags.includes(tag as string));
+      this.chunks.push({ uuid, min: min as Document, max: max as Document, shard: owner?._id });
+    }
+    return {};
+  }
+
+  private addShardToZone(command: Document): Document {
+    const shard = this.shards.find(({ _id }) => _id === command.addShardToZone);
+    if (shard === undefined) throw serverError(70, 'ShardNotFound');
+    if (!shard.tags.includes(command.zone as string)) shard.tags.push(command.zone as string);
+    return {};
+  }
+
+  private removeShardFromZone(command: Document): Document {
+    if (this.tags.some((tag) => tag.tag === command.zone)) throw serverError(179, 'ZoneStillInUse');
+    const shard = this.shards.find(({ _id }) => _id === command.removeShardFromZone);
+    if (shard !== undefined) shard.tags = shard.tags.filter((zone) => zone !== command.zone);
+    return {};
+  }
+
+  private updateZoneKeyRange(command: Document): Document {
+    const ns = command.updateZoneKeyRange as string;
+    const { min, max, zone } = command as { min: Document; max: Document; zone: string | null };
+    if (zone !== null && !this.shards.some(({ tags }) => tags.includes(zone))) throw serverError(178, 'ZoneNotFound');
+    this.tags = this.tags.filter((tag) => tag.ns !== ns || !sameDocument(tag.min as Document, min));
+    if (zone !== null) this.tags.push({ ns, min, max, tag: zone });
+    return {};
+  }
+}
+
+function cursor(firstBatch: Document[]): Document {
+  return { cursor: { firstBatch, id: 0 } };
+}
+
+function split(namespace: string): [string, string] {
+  const dot = namespace.indexOf('.');
+  return [namespace.slice(0, dot), namespace.slice(dot + 1)];
+}
+
+function byName(a: Document, b: Document): number {
+  return (a.name as string) < (b.name as string) ? -1 : 1;
+}

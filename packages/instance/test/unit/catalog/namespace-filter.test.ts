@@ -1,0 +1,69 @@
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import { describe, expect, it } from 'vitest';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+
+type Selectors = StartRequest['includeNamespaces'];
+
+const filterOf = (include: Selectors, exclude: Selectors = []) =>
+  compileNamespaceFilter({ includeNamespaces: include, excludeNamespaces: exclude });
+
+describe('compileNamespaceFilter', () => {
+  it('includes everything but reserved names when nothing is selected', () => {
+    const filter = filterOf([]);
+    expect(filter.includes('shop', 'orders')).toBe(true);
+    expect(filter.includes('shop', 'system.js')).toBe(true);
+    for (const database of ['admin', 'config', 'local', 'convoy_metadata']) expect(filter.includes(database, 'c')).toBe(false);
+    for (const name of ['system.views', 'system.buckets.t', 'system.profile']) expect(filter.includes('shop', name)).toBe(false);
+  });
+
+  it('never includes reserved databases, not even by name', () => {
+    expect(filterOf([{ database: 'admin' }]).includes('admin', 'c')).toBe(false);
+  });
+
+  it('leaves out databases that are not listed, and takes all of one listed without selector', () => {
+    const filter = filterOf([{ database: 'shop' }]);
+    expect(filter.includes('shop', 'anything')).toBe(true);
+    expect(filter.includes('Shop', 'anything')).toBe(false);
+    expect(filter.mayInclude('other')).toBe(false);
+  });
+
+  it('unites collections and collectionsRegex of one element', () => {
+    const filter = filterOf([{ database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^log_', options: '' } }]);
+    expect(['orders', 'log_1', 'orders2', 'alog_'].map((name) => filter.includes('shop', name))).toEqual([true, true, false, false]);
+  });
+
+  it('matches patterns anywhere unless they are anchored', () => {
+    const filter = filterOf([{ databaseRegex: { pattern: 'hop', options: '' } }]);
+    expect(filter.includes('shop', 'c')).toBe(true);
+    expect(filter.includes('shp', 'c')).toBe(false);
+  });
+
+  it('knows the option letters i, m, s and u', () => {
+    const matches = (pattern: string, options: string, name: string): boolean =>
+      filterOf([{ database: 'd', collectionsRegex: { pattern, options } }]).includes('d', name);
+    expect(matches('^ORD', 'i', 'orders')).toBe(true);
+    expect(matches('^ORD', '', 'orders')).toBe(false);
+    expect(matches('^b$', 'm', 'a\nb')).toBe(true);
+    expect(matches('^a.b$', 's', 'a\nb')).toBe(true);
+    expect(matches('^a.b$', 'u', 'a\nb')).toBe(false);
+  });
+
+  it('excludes after including', () => {
+    const filter = filterOf([{ database: 'shop' }], [{ databaseRegex: { pattern: '.*', options: '' }, collections: ['secret'] }]);
+    expect(filter.includes('shop', 'orders')).toBe(true);
+    expect(filter.includes('shop', 'secret')).toBe(false);
+  });
+
+  it('refuses what the linear-time engine cannot do', () => {
+    for (const [pattern, options] of [['(a)\\1', ''], ['(?<=a)b', ''], ['(?=a)', ''], ['(', ''], ['a', 'x']] as const) {
+      expect(() => filterOf([{ databaseRegex: { pattern, options } }]), `${pattern} ${options}`).toThrow(
+        expect.objectContaining({ error: 'filterPatternInvalid' }),
+      );
+    }
+  });
+
+  it('matches in linear time what makes backtracking engines explode', () => {
+    const filter = filterOf([{ database: 'd', collectionsRegex: { pattern: '^(a+)+$', options: '' } }]);
+    expect(filter.includes('d', `${'a'.repeat(5_000)}b`)).toBe(false);
+  });
+});
