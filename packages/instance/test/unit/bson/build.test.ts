@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { BSON, Int32, Long, Timestamp } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { deleteStatement, DocumentBuilder, replaceStatement, updateStatement } from '../../../src/bson/build.js';
+import { encodeValue } from '../../../src/bson/scan.js';
+import { bsonValues } from './values.js';
+
+const bytesEqual = (a: Uint8Array, b: Uint8Array) => {
+  expect(Buffer.from(a).toString('hex')).toBe(Buffer.from(b).toString('hex'));
+};
+
+describe('DocumentBuilder', () => {
+  test('writes the bytes that the driver writes', () => {
+    const built = new DocumentBuilder(16)
+      .int32('i', -5)
+      .long('l', 2n ** 40n)
+      .bool('b', true)
+      .string('grün', 'ä'.repeat(300))
+      .timestamp('t', (5n << 32n) | 6n)
+      .document('d', BSON.serialize({ x: 1 }))
+      .array('a', [encodeValue(1), encodeValue('z')])
+      .begin('n').begin('m').int32('k', 1).end().end()
+      .finish();
+    const expected = new Map<string, unknown>([
+      ['i', new Int32(-5)],
+      ['l', Long.fromBigInt(2n ** 40n)],
+      ['b', true],
+      ['grün', 'ä'.repeat(300)],
+      ['t', new Timestamp({ t: 5, i: 6 })],
+      ['d', { x: 1 }],
+      ['a', [1, 'z']],
+      ['n', { m: { k: 1 } }],
+    ]);
+    bytesEqual(built, BSON.serialize(expected));
+  });
+
+  test('takes any raw values', () => {
+    fc.assert(
+      fc.property(fc.array(bsonValues, { maxLength: 5 }), (values) => {
+        const builder = new DocumentBuilder(16);
+        values.forEach((value, index) => builder.raw(`f${index}`, encodeValue(value)));
+        bytesEqual(builder.finish(), BSON.serialize(new Map(values.map((value, index) => [`f${index}`, value])), { ignoreUndefined: false }));
+      }),
+    );
+  });
+
+  test('refuses what is not closed or closed twice', () => {
+    expect(() => new DocumentBuilder().begin('a').finish()).toThrow();
+    const ended = new DocumentBuilder();
+    ended.finish();
+    expect(() => ended.end()).toThrow();
+  });
+});
+
+describe('statements', () => {
+  const filter = BSON.serialize({ sk: 1, _id: 2 });
+  const document = BSON.serialize({ _id: 2, 'a.b': 1, $x: new Timestamp(0n) });
+
+  test('replace whole documents by a pipeline that keeps them as they are', () => {
+    const expected = { q: { sk: 1, _id: 2 }, u: [{ $replaceWith: { $literal: BSON.deserialize(document) } }], upsert: true };
+    bytesEqual(replaceStatement(filter, document), BSON.serialize(expected));
+    bytesEqual(replaceStatement(filter, document, { simpleCollation: true }), BSON.serialize({ ...expected, collation: { locale: 'simple' } }));
+  });
+
+  test('update by operators or a pipeline, without upsert', () => {
+    const operators = BSON.serialize({ $set: { a: 1 } });
+    bytesEqual(updateStatement(filter, { document: operators }), BSON.serialize({ q: { sk: 1, _id: 2 }, u: { $set: { a: 1 } } }));
+    const pipeline = encodeValue([{ $set: { a: 1 } }]).bytes;
+    bytesEqual(updateStatement(filter, { pipeline }), BSON.serialize({ q: { sk: 1, _id: 2 }, u: [{ $set: { a: 1 } }] }));
+  });
+
+  test('delete one document', () => {
+    bytesEqual(deleteStatement(filter), BSON.serialize({ q: { sk: 1, _id: 2 }, limit: 1 }));
+  });
+});

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { BSON, Long, MaxKey, MinKey, type Document } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { ChunkMap } from '../../../src/bson/chunk-map.js';
+import { decodeValue, encodeValue, nullValue } from '../../../src/bson/scan.js';
+import { fullKeyFilter, shardKeyFields, shardKeyOf } from '../../../src/bson/shard-key.js';
+
+const ranged = shardKeyFields({ a: 1, 'b.c': 1 });
+const hashed = shardKeyFields({ h: 'hashed' });
+
+describe('the shard key of a document', () => {
+  test('takes dotted fields by their path, and null for missing ones', () => {
+    const key = shardKeyOf(BSON.serialize({ b: { c: 'x' } }), ranged);
+    expect(key.map(decodeValue)).toEqual([null, 'x']);
+    expect(shardKeyOf(BSON.serialize({ a: 1, b: 2 }), ranged)[1]).toBe(nullValue);
+  });
+
+  test('of a change event has dotted fields under their whole name', () => {
+    const key = shardKeyOf(BSON.serialize({ a: 'y', 'b.c': 'x', _id: 1 }), ranged, 'documentKey');
+    expect(key.map(decodeValue)).toEqual(['y', 'x']);
+  });
+
+  test('has hashes as 64-bit integers', () => {
+    expect(shardKeyOf(BSON.serialize({ h: 5 }), hashed).map(decodeValue)).toEqual([Long.fromString('4470791281878691347')]);
+  });
+});
+
+describe('the filter of a full key', () => {
+  test('holds plain values, the shard key first and the _id once', () => {
+    const document = BSON.serialize({ _id: { x: 1 }, a: 'y', b: { c: [] } });
+    expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue({ x: 1 })))).toEqual({ a: 'y', 'b.c': [], _id: { x: 1 } });
+    const byId = shardKeyFields({ _id: 'hashed' });
+    expect(BSON.deserialize(fullKeyFilter(document, byId, encodeValue({ x: 1 })))).toEqual({ _id: { x: 1 } });
+  });
+
+  test('matches a missing field by null', () => {
+    expect(BSON.deserialize(fullKeyFilter(BSON.serialize({ _id: 1 }), hashed, encodeValue(1)))).toEqual({ h: null, _id: 1 });
+  });
+});
+
+describe('the owners of chunks', () => {
+  test('of a compound key', () => {
+    const key = shardKeyFields({ a: 1, b: 1 });
+    const min = { a: new MinKey(), b: new MinKey() };
+    const middle = { a: 5, b: new MinKey() };
+    const within = { a: 5, b: 'm' };
+    const max = { a: new MaxKey(), b: new MaxKey() };
+    const map = new ChunkMap(key, [
+      { min: within, max, shard: 's2' },
+      { min, max: middle, shard: 's0' },
+      { min: middle, max: within, shard: 's1' },
+    ]);
+    const ownerOf = (document: Document) => map.ownerOf(BSON.serialize(document));
+    expect(ownerOf({ a: 4, b: 'z' })).toBe('s0');
+    expect(ownerOf({ a: 5 })).toBe('s1');
+    expect(ownerOf({ a: Long.fromNumber(5), b: 'l' })).toBe('s1');
+    expect(ownerOf({ a: 5, b: 'm' })).toBe('s2');
+    expect(ownerOf({ a: new Date() })).toBe('s2');
+    expect(ownerOf({})).toBe('s0');
+    expect(map.owns(BSON.serialize({}), 's0')).toBe(true);
+    expect(map.owns(BSON.serialize({}), 's2')).toBe(false);
+  });
+
+  test('need at least one chunk', () => expect(() => new ChunkMap(hashed, [])).toThrow(RangeError));
+
+  test('of a hashed key are those that a real cluster chose', () => {
+    const steps = readFileSync(new URL('../../corpus/09-shard-key-hashes.jsonl', import.meta.url), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => BSON.EJSON.parse(line, { relaxed: false }) as Document);
+    const step = (number: number) => steps.find((candidate) => Number(candidate['step']) === number) as Document;
+    const batch = (number: number) => (step(number)['reply'] as { cursor: { firstBatch: Document[] } }).cursor.firstBatch;
+    const chunks = (batch(48) as { min: Document; max: Document; shard: string }[]).filter(({ min }) => 'h' in min);
+    const map = new ChunkMap(hashed, chunks);
+    const inserted = [...(step(44)['command'] as { documents: Document[] }).documents, { _id: 'missing' }];
+    const byShard = (shard: string) => inserted.filter((document) => map.owns(BSON.serialize(document), shard)).map(({ _id }) => String(_id));
+    for (const [shard, number] of [['shard0', 46], ['shard1', 47]] as const) {
+      expect(byShard(shard)).toEqual(batch(number).map(({ _id }) => String(_id)));
+    }
+  });
+});
