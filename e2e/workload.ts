@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AnyBulkWriteOperation, MongoClient } from 'mongodb';
+import { Random } from '@convoy/cli/demo/random';
+import { largeCollection, order, type Order } from './data.js';
+
+/** Pause between two rounds: a steady stream of changes that leaves the machine room for the migration. */
+const pause_ms = 50;
+const operationsPerRound = 20;
+/** New documents get `_id`s from here, far from those that were loaded. */
+const firstNewId = 10_000_000;
+/** A few documents that nearly every round touches. */
+const hotDocuments = 5;
+
+/** Changes of every kind on the large collection, and some on the others, until it is stopped or disposed. */
+export class Workload implements AsyncDisposable {
+  operations = 0;
+  private readonly stopping = new AbortController();
+  private readonly random: Random;
+  private readonly running: Promise<void>;
+  private nextId = firstNewId;
+
+  private constructor(
+    private readonly client: MongoClient,
+    private readonly loaded: number,
+    seed: number,
+  ) {
+    this.random = new Random(seed);
+    this.running = this.run();
+    this.running.catch(() => undefined);
+  }
+
+  /** @param loaded documents of the large collection, with `_id` from 0 */
+  static start(client: MongoClient, loaded: number): Workload {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    console.log(`workload seed ${seed}`);
+    return new Workload(client, loaded, seed);
+  }
+
+  /**
+   * Ends it once every write is answered.
+   * @throws what made it end by itself
+   */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.running;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.stopping.abort();
+    await this.running.catch(() => undefined);
+  }
+
+  private async run(): Promise<void> {
+    const database = this.client.db(largeCollection.database);
+    const orders = database.collection<Order>(largeCollection.name);
+    for (let round = 0; !this.stopping.signal.aborted; round += 1) {
+      await orders.bulkWrite(Array.from({ length: operationsPerRound }, () => this.operation()), { ordered: this.random.next() < 0.5 });
+      await orders.updateOne({ _id: this.random.below(hotDocuments) }, { $inc: { version: 1 }, $push: { lines: { $each: [{ article: round, count: 2 }], $slice: -4 } } });
+      await database.collection('log').insertOne({ line: 1_000 + round });
+      await database.collection('customers').updateMany({ region: 'south', number: this.random.below(700) }, { $set: { seen: round } });
+      await database.collection('mixed').updateOne({ number: this.random.below(10) }, [{ $set: { 'deep.value': round, copy: '$number' } }]);
+      this.operations += operationsPerRound + 4;
+      await delay(pause_ms, undefined, { signal: this.stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  private operation(): AnyBulkWriteOperation<Order> {
+    const id = this.random.next() < 0.2 ? firstNewId + this.random.below(Math.max(this.nextId - firstNewId, 1)) : this.random.below(this.loaded);
+    const dice = this.random.below(8);
+    if (dice <= 1) return { insertOne: { document: order(this.nextId++) } };
+    if (dice === 2) return { deleteOne: { filter: { _id: id } } };
+    if (dice === 3) return { replaceOne: { filter: { _id: id }, replacement: { ...order(id), replaced: this.random.below(100) }, upsert: true } };
+    if (dice === 4) return { updateOne: { filter: { _id: id }, update: { $unset: { padding: '' }, $set: { 'lines.0.count': this.random.below(9) } } } };
+    if (dice === 5) return { updateOne: { filter: { _id: id }, update: { $push: { lines: { article: 1, count: this.random.below(9) } } } } };
+    if (dice === 6) return { updateOne: { filter: { _id: id }, update: [{ $set: { total: { $add: ['$total', 1] }, tag: 'pipeline' } }] } };
+    return { updateOne: { filter: { _id: id }, update: { $inc: { version: 1 } }, upsert: true } };
+  }
+}

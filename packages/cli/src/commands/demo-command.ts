@@ -1,0 +1,43 @@
+import { InvalidArgumentError, type Command } from 'commander';
+import { documentsMin } from '../demo/load.js';
+import { runDemo } from '../demo/demo.js';
+import { formatCount } from '../progress-view/quantity.js';
+import { exitCodes } from './exit-code.js';
+import { interruption } from './interruption.js';
+
+/** About 0.6 GB, which a machine with two cores copies in about half a minute. */
+const documentsDefault = 600_000;
+const shardsMax = 16;
+const documentsMax = 3_000_000;
+
+interface DemoFlags {
+  shards: number;
+  dstShards?: number;
+  documents: number;
+  workload: boolean;
+  keep?: boolean;
+}
+
+/** Adds `convoy demo`. */
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description('move real data between two local clusters with a real fleet, under load, and compare them')
+    .option('--shards <n>', 'shards of the source', wholeNumber(1, shardsMax), 2)
+    .option('--dst-shards <n>', 'shards of the destination (as many as the source when left out)', wholeNumber(1, shardsMax))
+    .option('--documents <n>', `documents to load, at least ${formatCount(documentsMin)}`, wholeNumber(documentsMin, documentsMax), documentsDefault)
+    .option('--no-workload', 'without writes while the data moves')
+    .option('--keep', 'leave everything running at the end and print the addresses')
+    .action(async ({ shards, dstShards, documents, workload, keep }: DemoFlags) => {
+      const equal = await runDemo({ shards, destinationShards: dstShards ?? shards, documents, workload, keep: keep ?? false }, interruption());
+      process.exitCode = equal ? exitCodes.done : exitCodes.failed;
+    });
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
+}

@@ -1,0 +1,141 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { MongoClient } from 'mongodb';
+import { Closers } from '../environment/closers.js';
+import { startTestCluster, type TestCluster } from '../environment/cluster/test-cluster.js';
+import { startFleet, type Fleet } from '../environment/fleet/start-fleet.js';
+import { ScratchFolder } from '../environment/process/scratch-folder.js';
+import { LiveView } from '../progress-view/live-view.js';
+import { formatCount } from '../progress-view/quantity.js';
+import { compareClusters } from './compare.js';
+import { documentsMin, loadDemoData } from './load.js';
+import { Migration } from './migration.js';
+import { Stopwatch } from './stopwatch.js';
+import { summaryLines } from './summary.js';
+import { Workload, type WorkloadCounts } from './workload.js';
+
+export interface DemoOptions {
+  shards: number;
+  destinationShards: number;
+  documents: number;
+  workload: boolean;
+  /** Leaves everything running at the end until it is interrupted. */
+  keep: boolean;
+}
+
+/** Operations per second of the live workload: clearly visible, and no hindrance on a small machine. */
+const workloadRate = 500;
+/** How long the workload goes on after the copy, to show change events being applied. */
+const applyStretch_ms = 5_000;
+/** The whole demo takes well below three minutes; these only end one that hangs. */
+const copyLimit_ms = 900_000;
+const catchUpLimit_ms = 300_000;
+const commitLimit_ms = 300_000;
+
+/**
+ * Moves real data from one cluster into another under load, with a real fleet, and compares the clusters at the end.
+ * @param signal ends it; everything that was started is stopped
+ * @returns whether both clusters are equal
+ */
+export async function runDemo(options: DemoOptions, signal: AbortSignal): Promise<boolean> {
+  await using closers = new Closers();
+  const folder = closers.use(ScratchFolder.create('demo'));
+  const watch = new Stopwatch();
+  const view = new LiveView(process.stdout);
+  try {
+    const { source, destination, fleet, clients } = await watch.time('set-up', () => setUp(options, folder, closers, signal));
+    const loaded = await watch.time('loading', () => load(clients.source, source, options, signal));
+    const workload = options.workload ? startWorkload(clients.source, options.documents) : undefined;
+    if (workload) closers.defer(() => workload.stop().catch(() => undefined));
+    const migration = new Migration(fleet.coordinator.client, (progress) => view.show(progress), signal);
+    const counts = await migrate(migration, fleet, workload, watch);
+    view.end();
+    console.log(`Comparing ${formatCount(loaded)} documents and more, byte for byte …`);
+    const comparison = await watch.time('comparing', () => compareClusters(clients.source, clients.destination));
+    const figures = {
+      setUp_seconds: watch.of('set-up'),
+      loading_seconds: watch.of('loading'),
+      copy_seconds: watch.of('copy'),
+      apply_seconds: watch.of('apply'),
+      cutOver_seconds: watch.of('cut-over'),
+      comparing_seconds: watch.of('comparing'),
+      migration: migration.figures,
+      workload: counts,
+      comparison,
+    };
+    console.log(summaryLines(figures).join('\n'));
+    if (options.keep) await keepRunning(source, destination, fleet, folder, signal);
+    return comparison.equal;
+  } catch (error) {
+    view.end();
+    if (!signal.aborted) {
+      folder.keep();
+      console.error(`The logs are in ${folder.path}`);
+    }
+    throw error;
+  }
+}
+
+interface Running {
+  source: TestCluster;
+  destination: TestCluster;
+  fleet: Fleet;
+  clients: { source: MongoClient; destination: MongoClient };
+}
+
+async function setUp(options: DemoOptions, folder: ScratchFolder, closers: Closers, signal: AbortSignal): Promise<Running> {
+  console.log(`Starting two clusters of ${options.shards} and ${options.destinationShards} shards, Redis, a coordinator and ${options.shards} instances …`);
+  const start = async (name: string, shards: number) => closers.use(await startTestCluster({ name, topology: { shards }, folder }));
+  const starting = [start('source', options.shards), start('destination', options.destinationShards)] as const;
+  await Promise.allSettled(starting);
+  const [source, destination] = await Promise.all(starting);
+  signal.throwIfAborted();
+  const fleet = closers.use(await startFleet({ source, destination, folder }));
+  signal.throwIfAborted();
+  const clients = { source: new MongoClient(source.connectionString), destination: new MongoClient(destination.connectionString) };
+  closers.defer(() => Promise.all([clients.source.close(), clients.destination.close()]));
+  console.log(`Servers: ${source.backend} ${source.version.join('.')}; Redis: ${fleet.redis.origin}; fleet API: ${fleet.coordinator.url}`);
+  return { source, destination, fleet, clients };
+}
+
+async function load(client: MongoClient, source: TestCluster, { documents }: DemoOptions, signal: AbortSignal): Promise<number> {
+  console.log(`Loading ${formatCount(documents)} documents: places of GeoNames (CC BY 4.0) and climate figures derived from them …`);
+  const loaded = await loadDemoData(client, source.shardIds, documents, () => signal.throwIfAborted());
+  return loaded.documents;
+}
+
+function startWorkload(client: MongoClient, documents: number): Workload {
+  const seed = randomInt(2 ** 31);
+  console.log(`Writing to the source all the time: ${workloadRate} operations/s (seed ${seed})`);
+  return Workload.start({ client, measurements: documents - documentsMin, operationsPerSecond: workloadRate, seed });
+}
+
+/** From start to COMMITTED. */
+async function migrate(migration: Migration, fleet: Fleet, workload: Workload | undefined, watch: Stopwatch): Promise<WorkloadCounts | undefined> {
+  const { client } = fleet.coordinator;
+  await watch.time('copy', async () => {
+    await client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+    await migration.follow('the copy is done', copyLimit_ms, ({ info }) => info === 'change event application');
+  });
+  const counts = await watch.time('apply', async () => {
+    const enough = performance.now() + (workload ? applyStretch_ms : 0);
+    await migration.follow('the changes are applied', catchUpLimit_ms, ({ canCommit }) => canCommit && performance.now() >= enough);
+    return workload?.stop();
+  });
+  await watch.time('cut-over', async () => {
+    await client.commit();
+    await migration.follow('the destination takes writes', commitLimit_ms, ({ canWrite }) => canWrite === true);
+  });
+  await migration.follow('the migration is committed', commitLimit_ms, ({ state }) => state === 'COMMITTED');
+  return counts;
+}
+
+async function keepRunning(source: TestCluster, destination: TestCluster, fleet: Fleet, folder: ScratchFolder, signal: AbortSignal): Promise<void> {
+  console.log('\nEverything keeps running until Ctrl-C:');
+  console.log(`  source       ${source.connectionString}`);
+  console.log(`  destination  ${destination.connectionString}`);
+  console.log(`  fleet        ${fleet.coordinator.url}   (convoy watch --url ${fleet.coordinator.url})`);
+  for (const { name, url } of fleet.instances) console.log(`  ${name.padEnd(12)} ${url}`);
+  console.log(`  logs         ${folder.path}`);
+  if (!signal.aborted) await once(signal, 'abort');
+}

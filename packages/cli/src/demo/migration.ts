@@ -1,0 +1,38 @@
+import type { ContractClient } from '@convoy/api/client/contract-client';
+import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { follow } from '../environment/fleet/follow.js';
+
+/** Figures gathered while the fleet works. */
+export interface MigrationFigures {
+  /** Bytes copied, as the fleet counts them. */
+  copiedBytes: number;
+  eventsApplied: number;
+  lagMax_seconds: number;
+}
+
+/** Follows a migration over the fleet API. */
+export class Migration {
+  readonly figures: MigrationFigures = { copiedBytes: 0, eventsApplied: 0, lagMax_seconds: 0 };
+
+  constructor(
+    private readonly client: ContractClient,
+    private readonly show: (progress: FleetProgress) => void,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Shows progress until a condition holds; see `follow`. */
+  follow(what: string, limit_ms: number, until: (progress: FleetProgress) => boolean): Promise<FleetProgress> {
+    const read = async () => (await this.client.fleetProgress({ signal: this.signal })).progress;
+    const show = (progress: FleetProgress) => {
+      this.note(progress);
+      this.show(progress);
+    };
+    return follow(read, { what, limit_ms, until, show, signal: this.signal });
+  }
+
+  private note(progress: FleetProgress): void {
+    this.figures.copiedBytes = Math.max(this.figures.copiedBytes, progress.collectionCopy?.estimatedCopiedBytes ?? 0);
+    this.figures.eventsApplied = Math.max(this.figures.eventsApplied, progress.totalEventsApplied ?? 0);
+    this.figures.lagMax_seconds = Math.max(this.figures.lagMax_seconds, progress.lagTimeSeconds ?? 0);
+  }
+}

@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs';
+import { ContractClient } from '@convoy/api/client/contract-client';
+import type { TestCluster } from '../cluster/test-cluster.js';
+import { Child, type Exit } from '../process/child.js';
+import { freePort } from '../process/free-port.js';
+import type { ScratchFolder } from '../process/scratch-folder.js';
+import { convoyProgram, listensLine, listensWithin_ms } from './convoy-program.js';
+
+export interface InstanceProcessOptions {
+  /** Name of its source shard; undefined for an instance that syncs a whole cluster alone. */
+  id: string | undefined;
+  source: TestCluster;
+  destination: TestCluster;
+  /** Redis and the name of the fleet there; undefined for a lone instance. */
+  membership: { redis: string; fleet: string } | undefined;
+  folder: ScratchFolder;
+  /** More settings for its configuration file. */
+  settings?: Readonly<Record<string, unknown>>;
+}
+
+/** One `convoy instance` process, which can be killed and started again under the same address. */
+export class InstanceProcess implements AsyncDisposable {
+  readonly url: string;
+  readonly client: ContractClient;
+
+  private constructor(
+    readonly name: string,
+    private readonly launch: () => Promise<Child>,
+    port: number,
+    private child: Child,
+  ) {
+    this.url = `http://127.0.0.1:${port}`;
+    this.client = new ContractClient(this.url);
+  }
+
+  /** Starts the process and waits until it listens. */
+  static async start(options: InstanceProcessOptions): Promise<InstanceProcess> {
+    const { id, source, destination, membership, folder, settings } = options;
+    const name = id ?? 'single';
+    const port = await freePort();
+    const configFile = folder.file(`instance-${name}.json`);
+    const config = { cluster0: source.connectionString, cluster1: destination.connectionString, port, ...(id && { id }), ...membership, ...settings };
+    writeFileSync(configFile, JSON.stringify(config, null, 2));
+    const launch = () =>
+      Child.start({
+        name: `instance ${name}`,
+        command: process.execPath,
+        args: [convoyProgram, 'instance', '--config', configFile, '--port', String(port)],
+        ready: listensLine,
+        readyWithin_ms: listensWithin_ms,
+        logFile: folder.file(`instance-${name}.log`),
+      });
+    return new InstanceProcess(name, launch, port, await launch());
+  }
+
+  get pid(): number {
+    return this.child.pid;
+  }
+
+  /** Ends it as `kill -9` does. */
+  kill(): Promise<Exit> {
+    return this.child.kill();
+  }
+
+  /** Starts it again with the same configuration. It must have ended. */
+  async restart(): Promise<void> {
+    await this.child.exited;
+    this.child = await this.launch();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.child.stop();
+  }
+}

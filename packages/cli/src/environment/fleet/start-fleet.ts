@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { Closers } from '../closers.js';
+import type { TestCluster } from '../cluster/test-cluster.js';
+import type { ScratchFolder } from '../process/scratch-folder.js';
+import { findRedis, type Redis } from '../redis/find-redis.js';
+import { CoordinatorProcess } from './coordinator-process.js';
+import { InstanceProcess } from './instance-process.js';
+
+/** The processes that move `source` into `destination`: Redis, a coordinator and one instance per source shard. */
+export interface Fleet extends AsyncDisposable {
+  redis: Redis;
+  coordinator: CoordinatorProcess;
+  /** In the order of the source's shards. */
+  instances: InstanceProcess[];
+}
+
+export interface FleetOptions {
+  source: TestCluster;
+  destination: TestCluster;
+  folder: ScratchFolder;
+  /** More settings for every instance's configuration file. */
+  settings?: Readonly<Record<string, unknown>>;
+}
+
+/** Starts all processes of a fleet; nothing stays behind when one of them fails to start. */
+export async function startFleet({ source, destination, folder, settings }: FleetOptions): Promise<Fleet> {
+  const closers = new Closers();
+  try {
+    const redis = closers.use(await findRedis(folder));
+    // A Redis that was only given may serve others too.
+    const membership = { redis: redis.url, fleet: `fleet-${randomBytes(6).toString('hex')}` };
+    const coordinator = closers.use(await CoordinatorProcess.start(membership, folder));
+    const starting = source.shardIds.map(async (id) =>
+      closers.use(await InstanceProcess.start({ id, source, destination, membership, folder, ...(settings && { settings }) })),
+    );
+    await Promise.allSettled(starting);
+    const instances = await Promise.all(starting);
+    return { redis, coordinator, instances, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
+  } catch (error) {
+    await closers[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** An instance alone: it syncs a replica set or a whole cluster and needs neither Redis nor a coordinator. */
+export function startLoneInstance({ source, destination, folder, settings }: FleetOptions): Promise<InstanceProcess> {
+  return InstanceProcess.start({ id: undefined, source, destination, membership: undefined, folder, ...(settings && { settings }) });
+}

@@ -1,0 +1,43 @@
+import type { WriteStream } from 'node:tty';
+import { progressBlock, progressLine, type ShownProgress } from './progress-lines.js';
+
+/** How often a line is written where nothing can be drawn over. */
+const plainInterval_ms = 2_000;
+
+/** Shows progress as it changes: drawn over in a terminal, line by line elsewhere. */
+export class LiveView {
+  private drawnLines = 0;
+  private lastLine = '';
+  private lastLineAt = -Infinity;
+
+  constructor(private readonly output: Pick<WriteStream, 'write'> & { isTTY?: boolean; columns?: number }) {}
+
+  /** Shows the newest figures. `title` stands before them. */
+  show(progress: ShownProgress, title = ''): void {
+    if (this.output.isTTY) this.draw(progressBlock(progress), title);
+    else this.writeLine(progressLine(progress), title);
+  }
+
+  /** Leaves what is shown in place: what is written next stands below it. */
+  end(): void {
+    this.drawnLines = 0;
+    this.lastLineAt = -Infinity;
+  }
+
+  private draw(block: string[], title: string): void {
+    const width = this.output.columns ?? 80;
+    const lines = (title ? [title, ...block] : block).map((line) => line.slice(0, width - 1));
+    // Up to the first drawn line, then each line anew, then whatever stood below.
+    const up = this.drawnLines > 0 ? `\u001b[${this.drawnLines}A` : '';
+    this.output.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}\u001b[J`);
+    this.drawnLines = lines.length;
+  }
+
+  private writeLine(line: string, title: string): void {
+    const now = performance.now();
+    if (line === this.lastLine || now - this.lastLineAt < plainInterval_ms) return;
+    this.lastLine = line;
+    this.lastLineAt = now;
+    this.output.write(`${title ? `${title}: ` : ''}${line}\n`);
+  }
+}

@@ -1,0 +1,65 @@
+import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { Progress } from '@convoy/api/contract/progress';
+import { formatBar, formatBytes, formatCount, formatSeconds } from './quantity.js';
+
+const barWidth = 40;
+
+/** Progress of one instance or, with the fields that it adds, of a fleet. */
+export type ShownProgress = Progress & Partial<FleetProgress>;
+
+/** One line that says it all, for logs and pipes. */
+export function progressLine(progress: ShownProgress): string {
+  const copy = progress.collectionCopy;
+  const parts = [progress.state, progress.info ?? undefined];
+  if (copy) parts.push(`${percentOf(progress).toFixed(1)} %`, `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`);
+  parts.push(...ratesAndLag(progress));
+  for (const warning of progress.warnings ?? []) parts.push(`warning ${warning.name}`);
+  return parts.filter((part) => part !== undefined).join(' · ');
+}
+
+/** Several lines for a terminal: the whole, a bar, one line for each instance, warnings. */
+export function progressBlock(progress: ShownProgress): string[] {
+  const copy = progress.collectionCopy;
+  const head = [progress.state, progress.info ?? undefined, ...ratesAndLag(progress)].filter((part) => part !== undefined).join(' · ');
+  const lines = [head];
+  if (copy) {
+    const remaining = progress.secondsRemaining == null ? '' : `, ${formatSeconds(progress.secondsRemaining)} left`;
+    const bytes = `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`;
+    lines.push(`${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`);
+  }
+  for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
+  for (const warning of progress.warnings ?? []) lines.push(`! ${warning.name}: ${warning.description}`);
+  return lines;
+}
+
+function instanceLine(instance: FleetInstance): string {
+  const parts = [
+    `  ${instance.id}`,
+    instance.reachable ? (instance.state ?? 'unknown') : 'not heard of',
+    instance.estimatedCopiedBytes === null ? undefined : formatBytes(instance.estimatedCopiedBytes),
+    ...ratesAndLag(instance),
+    instance.error === null ? undefined : `${instance.error}: ${instance.errorDescription ?? ''}`,
+  ];
+  return parts.filter((part) => part !== undefined).join('  ');
+}
+
+interface Rates {
+  copyBytesPerSecond?: number | null;
+  eventsPerSecond?: number | null;
+  totalEventsApplied: number | null;
+  lagTimeSeconds: number | null;
+}
+
+function ratesAndLag({ copyBytesPerSecond, eventsPerSecond, totalEventsApplied, lagTimeSeconds }: Rates): string[] {
+  const parts: string[] = [];
+  if (copyBytesPerSecond) parts.push(`${formatBytes(copyBytesPerSecond)}/s`);
+  if (totalEventsApplied !== null) parts.push(`${formatCount(totalEventsApplied)} events${eventsPerSecond ? ` (${formatCount(eventsPerSecond)}/s)` : ''}`);
+  if (lagTimeSeconds !== null) parts.push(`lag ${lagTimeSeconds} s`);
+  return parts;
+}
+
+/** The fleet's own figure, or the copied part of an instance alone. */
+function percentOf({ percent, collectionCopy }: ShownProgress): number {
+  if (percent != null) return percent;
+  return collectionCopy ? (100 * collectionCopy.estimatedCopiedBytes) / Math.max(collectionCopy.estimatedTotalBytes, 1) : 0;
+}
