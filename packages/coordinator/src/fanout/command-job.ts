@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { commandNames } from '@convoy/api/fleet/fleet';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import { isErrorName } from '@convoy/api/errors/table';
-import type { ErrorName } from '@convoy/api/errors/table';
 import type { RedisConnection } from '../redis/connections.js';
 
 /** Tries of a command that fails for a reason that passes by itself. */
@@ -33,7 +32,7 @@ const resultSchema = z.discriminatedUnion('success', [
   z.object({ success: z.literal(true) }),
   z.object({
     success: z.literal(false),
-    error: z.string().refine(isErrorName).transform((name) => name as ErrorName),
+    error: z.string().refine(isErrorName),
     errorDescription: z.string(),
   }),
 ]);

@@ -46,7 +46,6 @@ export class Heartbeat {
   readonly #parts: HeartbeatParts;
   readonly #task: PeriodicTask;
   #report: InstanceReport | null = null;
-  #reportedAt_ms = 0;
   #lastBeat_ms = Number.NEGATIVE_INFINITY;
   #newsTimer: NodeJS.Timeout | undefined;
   #held = true;
@@ -64,7 +63,6 @@ export class Heartbeat {
   /** Takes a report to be told soon. */
   publish(report: InstanceReport): void {
     this.#report = report;
-    this.#reportedAt_ms = this.#parts.clock.now_ms();
     if (this.#newsTimer !== undefined || this.#stopped) return;
     const { clock, timings } = this.#parts;
     const wait_ms = Math.max(0, this.#lastBeat_ms + timings.publishGap_ms - clock.monotonic_ms());
@@ -83,7 +81,7 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const { connection, keys, identity, timings, clock, logger } = this.#parts;
     this.#lastBeat_ms = clock.monotonic_ms();
-    const message = this.#report === null ? '' : encodeReport(this.#report, this.#reportedAt_ms);
+    const message = this.#report === null ? '' : encodeReport(this.#report, clock.now_ms());
     const call = connection.eval(
       BEAT,
       3,

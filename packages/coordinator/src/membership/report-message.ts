@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { progressSchema } from '@convoy/api/contract/progress';
 import { isErrorName } from '@convoy/api/errors/table';
-import type { ErrorName } from '@convoy/api/errors/table';
 import { syncStates } from '@convoy/api/fleet/fleet';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 
@@ -20,7 +19,7 @@ const reportSchema = z.object({
   identity: identitySchema,
   state: z.enum(syncStates),
   failure: z
-    .object({ error: z.string().refine(isErrorName).transform((name) => name as ErrorName), errorDescription: z.string() })
+    .object({ error: z.string().refine(isErrorName), errorDescription: z.string() })
     .nullable(),
   ready: z.object({ canCommit: z.boolean(), canWrite: z.boolean() }),
   expectedIds: z.array(z.string()),

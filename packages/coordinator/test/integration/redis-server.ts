@@ -91,7 +91,11 @@ export async function startOwnRedis(): Promise<OwnRedis> {
 export async function openRedis(): Promise<TestRedis> {
   if (givenUrl === undefined) return startOwnRedis();
   const client = makeClient(givenUrl);
-  return { settings: parseRedisSettings(givenUrl), client, close: () => Promise.resolve(client.disconnect()) };
+  const close = (): Promise<void> => {
+    client.disconnect();
+    return Promise.resolve();
+  };
+  return { settings: parseRedisSettings(givenUrl), client, close };
 }
 
 let namesMade = 0;

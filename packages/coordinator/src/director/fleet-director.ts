@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
+import type { CommandName } from '@convoy/api/fleet/fleet';
+import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
+import { CommandSender } from '../fanout/command-sender.js';
+import { FleetView } from '../fleet/fleet-view.js';
+import { fleetTimingsDefault } from '../fleet/timings.js';
+import type { FleetTimings } from '../fleet/timings.js';
+import { aggregateProgress } from '../progress/aggregate.js';
+import type { GlobalProgress } from '../progress/aggregate.js';
+import { membersOf } from '../progress/members.js';
+import type { FleetSnapshot } from '../progress/members.js';
+import type { RemainingEstimate } from '../progress/time-remaining.js';
+import { RedisConnections } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/connections.js';
+import { fleetKeys } from '../redis/keys.js';
+import { redisFailureReason } from '../redis/redis-failure.js';
+import type { RedisSettings } from '../redis/redis-settings.js';
+import { systemClock } from '../time/clock.js';
+import type { Clock } from '../time/clock.js';
+import { PeriodicTask } from '../time/periodic-task.js';
+import { outcomeFailure } from './command-outcome.js';
+import type { CommandOutcome } from './command-outcome.js';
+
+/** How long the instances have to acknowledge a command: they record it durably, which may wait for an election. */
+const COMMAND_LIMIT_MS = 30_000;
+
+export interface FleetDirectorOptions {
+  readonly redis: RedisSettings;
+  readonly fleet: string;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+  readonly timings?: Partial<FleetTimings>;
+  /** How long the instances have to acknowledge a command, in milliseconds. */
+  readonly commandLimit_ms?: number;
+}
+
+/** A fleet as a coordinator process sees and steers it, without being a member. Any number of directors may work at once. */
+export class FleetDirector {
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #commandLimit_ms: number;
+  readonly #connections: RedisConnections;
+  readonly #connection: RedisConnection;
+  readonly #view: FleetView;
+  readonly #sender: CommandSender;
+  readonly #leaderTask: PeriodicTask;
+  #remaining: RemainingEstimate | null = null;
+
+  /** @throws ConvoyError `invalidConfiguration` when the fleet's name or a TLS file cannot be used */
+  constructor(options: FleetDirectorOptions) {
+    const timings = { ...fleetTimingsDefault, ...options.timings };
+    const keys = fleetKeys(options.fleet, options.redis.keyPrefix);
+    this.#logger = options.logger;
+    this.#clock = options.clock ?? systemClock;
+    this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
+    this.#connections = new RedisConnections(options.redis, options.logger);
+    this.#connection = this.#connections.bounded();
+    const patient = this.#connections.patient();
+    const common = { keys, timings, clock: this.#clock, logger: this.#logger };
+    this.#view = new FleetView({ ...common, connection: this.#connection, subscriber: this.#connections.patient() });
+    this.#sender = new CommandSender({ connection: patient, keys, redisCall_ms: timings.redisCall_ms, logger: this.#logger });
+    this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
+  }
+
+  /**
+   * Begins to listen.
+   * @throws ConvoyError `redisUnavailable`; the connections are then closed
+   */
+  async open(): Promise<void> {
+    try {
+      await this.#view.open();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    this.#leaderTask.start();
+  }
+
+  /** Whether Redis answers at present as far as the connection knows. */
+  isConnected(): boolean {
+    return ['ready', 'connect'].includes(this.#connection.status);
+  }
+
+  /** Calls the listener after every change. Returns the function that ends it. */
+  watch(listener: () => void): () => void {
+    return this.#view.watchers.add(listener);
+  }
+
+  /** What is known of the fleet now. */
+  snapshot(): FleetSnapshot {
+    const reports = this.#view.reports();
+    const monotonic_ms = this.#clock.monotonic_ms();
+    const silent_ms = new Map(
+      [...reports.keys()].map((id) => [id, monotonic_ms - (this.#view.board.heardAt_ms(id) ?? Number.NEGATIVE_INFINITY)]),
+    );
+    return { reports, leader: this.#view.leader(), silent_ms, now_ms: this.#clock.now_ms() };
+  }
+
+  /** The figures of the whole fleet. */
+  progress(): GlobalProgress {
+    const global = aggregateProgress(this.snapshot(), this.#remaining);
+    this.#remaining = global.remaining;
+    return global;
+  }
+
+  /** One row per instance. */
+  instances(): readonly FleetInstance[] {
+    return this.progress().instances;
+  }
+
+  /**
+   * Sends a command to every living or expected instance at once, and waits until all have acknowledged.
+   * @param body what each instance gets as the command's body; validate it first
+   * @param commandId sending one id again has no further effect, and gives the same results
+   * @returns what became of it, instance by instance
+   * @throws ConvoyError `fleetIncomplete` when no instance is registered, `redisUnavailable` when nothing was sent
+   */
+  async command(name: CommandName, body: unknown, commandId: string = randomUUID()): Promise<CommandOutcome> {
+    const { seen, missingIds } = membersOf(this.snapshot());
+    const ids = [...seen.map(({ report }) => report.identity.id), ...missingIds];
+    if (ids.length === 0) throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.');
+    const results = await this.#sender.send({ commandId, name, body }, ids, this.#commandLimit_ms);
+    const success = [...results.values()].every((result) => result.success);
+    this.#logger.info({ event: 'commandSent', command: name, commandId, instances: ids.length, success }, 'command sent to the fleet');
+    return { commandId, name, success, results };
+  }
+
+  /**
+   * As `command`, for callers who want success or one failure.
+   * @throws ConvoyError that lists each instance's result, besides those of `command`
+   */
+  async commandAll(name: CommandName, body: unknown): Promise<void> {
+    const failure = outcomeFailure(await this.command(name, body));
+    if (failure !== null) throw failure;
+  }
+
+  async close(): Promise<void> {
+    await this.#leaderTask.stop();
+    await this.#view.close();
+    this.#connections.close();
+  }
+
+  async #askForLeader(): Promise<void> {
+    try {
+      await this.#view.refreshLeader();
+    } catch (error) {
+      this.#logger.debug({ event: 'leaderUnknown', reason: redisFailureReason(error) }, 'the leader could not be asked for');
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import { idleFleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { ceaStages } from '@convoy/api/contract/progress';
+import type { Progress } from '@convoy/api/contract/progress';
+import type { Failure, InstanceReport, Leader, SyncState } from '@convoy/api/fleet/fleet';
+import { fleetInfo, fleetState } from './fleet-state.js';
+import { instanceRows } from './instance-rows.js';
+import { membersOf } from './members.js';
+import type { FleetSnapshot, Members } from './members.js';
+import { earliestOf, firstOf, maxOf, sumOf } from './nullable-figures.js';
+import { shortestOplogTime } from './oplog-time.js';
+import { nextEstimate } from './time-remaining.js';
+import type { RemainingEstimate } from './time-remaining.js';
+import { fleetVerification } from './verification.js';
+import { fleetWarnings } from './warnings.js';
+
+/** An instance that has not reached the copy reports 0 bytes of this total, which is no figure. */
+const TOTAL_BYTES_UNKNOWN = 1;
+
+/** The figures of a whole fleet. */
+export interface GlobalProgress {
+  /** The failure that ended the migration, which `GET /api/v1/progress` answers instead of the figures. */
+  readonly failure: Failure | null;
+  readonly progress: FleetProgress;
+  /** One row per instance, whatever the state. */
+  readonly instances: readonly FleetInstance[];
+  /** To be given to the next call. */
+  readonly remaining: RemainingEstimate | null;
+}
+
+/** The leader's value, or the first known one when the leader has none. */
+function leadersOwn<Value>({ leading, reports }: Members, read: (progress: Progress) => Value | null): Value | null {
+  return firstOf([leading === null ? null : read(leading.progress), ...reports.map(({ progress }) => read(progress))]);
+}
+
+function fleetCopy({ leading, reports }: Members): Progress['collectionCopy'] {
+  const copies = reports.flatMap(({ progress }) => (progress.collectionCopy === null ? [] : [progress.collectionCopy]));
+  if (copies.length === 0) return null;
+  const leaders = leading?.progress.collectionCopy?.estimatedTotalBytes ?? TOTAL_BYTES_UNKNOWN;
+  const largest = Math.max(...copies.map((copy) => copy.estimatedTotalBytes));
+  const estimatedTotalBytes = leaders === TOTAL_BYTES_UNKNOWN ? largest : leaders;
+  const copied = copies.reduce((sum, copy) => sum + copy.estimatedCopiedBytes, 0);
+  return { estimatedTotalBytes, estimatedCopiedBytes: Math.min(copied, estimatedTotalBytes) };
+}
+
+function percentOf(copy: Progress['collectionCopy']): number | null {
+  if (copy === null) return null;
+  // An empty source is copied as soon as the copy is reached.
+  return copy.estimatedTotalBytes === 0 ? 100 : (copy.estimatedCopiedBytes / copy.estimatedTotalBytes) * 100;
+}
+
+function fleetLag(progresses: readonly Progress[]): Progress['lag'] {
+  const lags = progresses.flatMap(({ lag }) => (lag === null ? [] : [lag]));
+  if (lags.length === 0) return null;
+  return {
+    overallLagSeconds: maxOf(lags.map((lag) => lag.overallLagSeconds)),
+    crudLagSeconds: maxOf(lags.map((lag) => lag.crudLagSeconds)),
+    ddlLagSeconds: maxOf(lags.map((lag) => lag.ddlLagSeconds)),
+  };
+}
+
+function slowestLink(progresses: readonly Progress[], side: 'source' | 'destination'): Progress['source'] {
+  const links = progresses.flatMap((progress) => (progress[side] === null ? [] : [progress[side]]));
+  return links.length === 0 ? null : { pingLatencyMs: maxOf(links.map((link) => link.pingLatencyMs)) };
+}
+
+function lagOf(state: SyncState, progresses: readonly Progress[]): number | null {
+  if (state === 'PAUSED') return null;
+  return state === 'COMMITTED' ? 0 : maxOf(progresses.map((progress) => progress.lagTimeSeconds));
+}
+
+/** The contract's fields for a fleet that is not idle. */
+function contractFields(members: Members, state: SyncState, leader: Leader | null): Progress {
+  const progresses = members.reports.map(({ progress }) => progress);
+  const complete = members.missingIds.length === 0;
+  return {
+    state,
+    canCommit: complete && members.seen.every(({ fresh, report }) => fresh && report.ready.canCommit),
+    canWrite: complete && members.reports.every(({ ready }) => ready.canWrite),
+    info: fleetInfo(members.reports),
+    lagTimeSeconds: lagOf(state, progresses),
+    totalEventsApplied: sumOf(progresses.map((progress) => progress.totalEventsApplied)),
+    collectionCopy: fleetCopy(members),
+    directionMapping: leadersOwn(members, (progress) => progress.directionMapping),
+    syncID: leader?.syncID ?? null,
+    coordinatorID: leader?.syncID ?? null,
+    verification: fleetVerification(progresses),
+    ceaStage: earliestOf(Object.values(ceaStages), progresses.map((progress) => progress.ceaStage)),
+    lag: fleetLag(progresses),
+    indexBuilding: leadersOwn(members, (progress) => progress.indexBuilding),
+    source: slowestLink(progresses, 'source'),
+    destination: slowestLink(progresses, 'destination'),
+    estimatedOplogTimeRemaining: shortestOplogTime(progresses.map((progress) => progress.estimatedOplogTimeRemaining)),
+    estimatedSecondsToCEACatchup: maxOf(progresses.map((progress) => progress.estimatedSecondsToCEACatchup)),
+    warnings: fleetWarnings(members),
+  };
+}
+
+/** The failure of the first instance that has one; what others name besides is added to its description. */
+function fleetFailure(reports: readonly InstanceReport[]): Failure | null {
+  const failed = reports.flatMap(({ identity, failure }) => (failure === null ? [] : [{ id: identity.id, failure }]));
+  const first = failed[0]?.failure;
+  if (first === undefined) return null;
+  const others = failed.filter(({ failure }) => failure.error !== first.error);
+  if (others.length === 0) return first;
+  const named = others.map(({ id, failure }) => `${id}: ${failure.error}`).join(', ');
+  return { error: first.error, errorDescription: `${first.errorDescription} Other instances have failed as well (${named}).` };
+}
+
+/**
+ * The progress of a fleet from the reports of its instances. `docs/global-progress.md` has the table.
+ * @param snapshot what is known now
+ * @param remaining the estimate that the call before has returned
+ */
+export function aggregateProgress(snapshot: FleetSnapshot, remaining: RemainingEstimate | null): GlobalProgress {
+  const members = membersOf(snapshot);
+  const failure = fleetFailure(members.reports);
+  const instances = instanceRows(snapshot);
+  const states = members.reports.map(({ state }) => state);
+  if (states.length > 0 && states.every((state) => state === 'IDLE')) {
+    return { failure, progress: idleFleetProgress(), instances, remaining: null };
+  }
+  const state = fleetState(states);
+  if (state === 'IDLE') {
+    const progress = { ...idleFleetProgress(), warnings: fleetWarnings(members), instances };
+    return { failure, progress, instances, remaining: null };
+  }
+  const fields = contractFields(members, state, snapshot.leader);
+  const living = members.seen.filter(({ fresh }) => fresh).map(({ report }) => report.rates);
+  const copyBytesPerSecond = sumOf(living.map((rates) => rates.copyBytesPerSecond)) ?? 0;
+  const copy = fields.collectionCopy;
+  const bytesLeft = copy === null ? null : copy.estimatedTotalBytes - copy.estimatedCopiedBytes;
+  const next = bytesLeft === null ? null : nextEstimate(remaining, bytesLeft, copyBytesPerSecond, snapshot.now_ms);
+  const progress: FleetProgress = {
+    ...fields,
+    instances,
+    percent: percentOf(copy),
+    copyBytesPerSecond,
+    eventsPerSecond: sumOf(living.map((rates) => rates.eventsPerSecond)) ?? 0,
+    secondsRemaining: next === null ? null : Math.round(next.seconds),
+  };
+  return { failure, progress, instances, remaining: next };
+}

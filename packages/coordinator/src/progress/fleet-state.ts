@@ -1,0 +1,44 @@
+import { progressInfo } from '@convoy/api/contract/progress';
+import type { InstanceReport, SyncState } from '@convoy/api/fleet/fleet';
+import { earliestOf } from './nullable-figures.js';
+
+/** How far each state is. PAUSED and REVERSING are as far as RUNNING. */
+const stateRanks: Readonly<Record<SyncState, number>> = {
+  INITIALIZING: 0,
+  IDLE: 1,
+  RUNNING: 2,
+  PAUSED: 2,
+  REVERSING: 2,
+  COMMITTING: 3,
+  COMMITTED: 4,
+};
+
+/** Words of `info` from the earliest phase to the latest; `paused` says nothing of the phase and comes last. */
+const infoOrder: readonly string[] = [
+  progressInfo.initializing,
+  progressInfo.collectionCopy,
+  progressInfo.changeEventApplication,
+  progressInfo.waitingForCommit,
+  progressInfo.commitCompleted,
+  progressInfo.paused,
+];
+
+/**
+ * The state of a fleet: PAUSED when all are, else the least advanced one. Among equally advanced instances one that
+ * still reverses makes the fleet REVERSING, and one that is paused alone does not make it PAUSED.
+ */
+export function fleetState(states: readonly SyncState[]): SyncState {
+  if (states.length > 0 && states.every((state) => state === 'PAUSED')) return 'PAUSED';
+  const least = Math.min(...states.map((state) => stateRanks[state]));
+  const group = states.filter((state) => stateRanks[state] === least);
+  if (group.includes('REVERSING')) return 'REVERSING';
+  const first = group[0] ?? 'INITIALIZING';
+  return first === 'PAUSED' ? 'RUNNING' : first;
+}
+
+/** `info` of the least advanced instance: by state first and by phase then. */
+export function fleetInfo(reports: readonly InstanceReport[]): string | null {
+  const least = Math.min(...reports.map(({ state }) => stateRanks[state]));
+  const infos = reports.filter(({ state }) => stateRanks[state] === least).map(({ progress }) => progress.info);
+  return earliestOf(infoOrder, infos);
+}

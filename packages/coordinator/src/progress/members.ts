@@ -1,0 +1,51 @@
+import type { InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+
+/** What is known of a fleet at one moment. */
+export interface FleetSnapshot {
+  readonly reports: ReadonlyMap<string, SeenReport>;
+  readonly leader: Leader | null;
+  /** Milliseconds since each instance was heard last, by the clock of this process; infinite when it has left. */
+  readonly silent_ms: ReadonlyMap<string, number>;
+  /** Milliseconds since 1970. */
+  readonly now_ms: number;
+}
+
+/** The instances whose figures make up the fleet's. */
+export interface Members {
+  /** In the order of their ids. */
+  readonly seen: readonly SeenReport[];
+  readonly reports: readonly InstanceReport[];
+  /** Ids that the source asks for; empty until a migration was started. */
+  readonly expectedIds: readonly string[];
+  /** Expected ids of which nothing was ever heard. */
+  readonly missingIds: readonly string[];
+  /** The leader's report, when there is one. */
+  readonly leading: InstanceReport | null;
+}
+
+/** The ids that the source asks for, by those who live; by the last known words when nobody does. */
+export function expectedIdsOf(reports: ReadonlyMap<string, SeenReport>): string[] {
+  const all = [...reports.values()];
+  const living = all.filter(({ fresh }) => fresh);
+  const told = (living.length > 0 ? living : all).flatMap(({ report }) => report.expectedIds);
+  return [...new Set(told)].sort();
+}
+
+/**
+ * Who counts: everybody who lives or is expected. A silent instance that nobody expects is left out (it belongs to an
+ * earlier layout), unless nobody lives and nobody is expected: then the last known figures are all there is.
+ */
+export function membersOf({ reports, leader }: FleetSnapshot): Members {
+  const expectedIds = expectedIdsOf(reports);
+  const all = [...reports.entries()].sort(([left], [right]) => (left < right ? -1 : 1));
+  const counted = all.filter(([id, { fresh }]) => fresh || expectedIds.includes(id));
+  const seen = (counted.length > 0 ? counted : all).map(([, one]) => one);
+  const leading = leader === null ? null : (reports.get(leader.id)?.report ?? null);
+  return {
+    seen,
+    reports: seen.map(({ report }) => report),
+    expectedIds,
+    missingIds: expectedIds.filter((id) => !reports.has(id)),
+    leading,
+  };
+}
