@@ -1,0 +1,52 @@
+import type { Doc } from '../bson/value.js';
+import { ClusterClock } from '../node/clock.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
+import { ShardMember } from './shard-member.js';
+
+export interface ReplicaSetOptions {
+  readonly setName?: string;
+  /** 0, the default, takes any free port. */
+  readonly port?: number;
+  readonly host?: string;
+  /** Bytes of oplog that are kept. */
+  readonly oplogBytesMax?: number;
+  /** Seconds of history that snapshot reads reach back. */
+  readonly snapshotWindowSeconds?: number;
+}
+
+export interface ReplicaSet {
+  /** `host:port` of the only member. */
+  readonly host: string;
+  readonly connectionString: string;
+  readonly member: ShardMember;
+  close(): Promise<void>;
+}
+
+/** Starts a plain replica set of one member. */
+export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<ReplicaSet> {
+  const setName = options.setName ?? 'rs0';
+  const member = await ShardMember.start({
+    kind: 'replicaSet',
+    id: setName,
+    setName,
+    address: options.host ?? '127.0.0.1',
+    port: options.port ?? 0,
+    clock: new ClusterClock(),
+    configServer: undefined,
+    oplogBytesMax: options.oplogBytesMax,
+    snapshotWindowSeconds: options.snapshotWindowSeconds,
+    clusterAnswer: unshardedAnswer,
+  });
+  return {
+    host: member.identity.host,
+    connectionString: `mongodb://${member.identity.host}/?replicaSet=${setName}`,
+    member,
+    close: () => member.close(),
+  };
+}
+
+/** Commands of sharded clusters that a plain member knows by name only. */
+function unshardedAnswer(request: CommandRequest): Promise<Doc> | undefined {
+  if (request.name !== 'flushRouterConfig') return undefined;
+  return Promise.reject(new CommandError(203, 'ShardingStateNotInitialized', 'Sharding is not enabled'));
+}

@@ -1,0 +1,96 @@
+import { ObjectId, Timestamp } from 'bson';
+import { compareTimestamps } from '../bson/compare.js';
+import { CommandError } from '../node/command.js';
+import { compareKeys, type KeyValues } from './shard-key.js';
+
+export interface ChunkOwner {
+  readonly shard: string;
+  /** From this cluster time on. */
+  readonly validAfter: Timestamp;
+}
+
+export interface Chunk {
+  readonly id: ObjectId;
+  readonly min: KeyValues;
+  readonly max: KeyValues;
+  readonly shard: string;
+  /** Version: major in the seconds, minor in the increment, as `config.chunks.lastmod` stores it. */
+  readonly version: Timestamp;
+  /** Owners, newest first. */
+  readonly history: readonly ChunkOwner[];
+}
+
+/** The chunks of one collection in the order of their bounds, without gaps from MinKey to MaxKey. Immutable. */
+export class ChunkMap {
+  /** Ids of the shards that own chunks, sorted. */
+  readonly shards: readonly string[];
+
+  constructor(readonly chunks: readonly Chunk[]) {
+    this.shards = [...new Set(chunks.map((chunk) => chunk.shard))].sort();
+  }
+
+  /** The chunk that holds a key. */
+  find(key: KeyValues): Chunk {
+    let low = 0;
+    let high = this.chunks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const chunk = this.chunks[middle];
+      if (chunk !== undefined && compareKeys(chunk.min, key) <= 0) low = middle;
+      else high = middle - 1;
+    }
+    const found = this.chunks[low];
+    if (found === undefined) throw new Error('a collection has at least one chunk');
+    return found;
+  }
+
+  ownerOf(key: KeyValues): string {
+    const only = this.shards.length === 1 ? this.shards[0] : undefined;
+    return only ?? this.find(key).shard;
+  }
+
+  /** Chunks that hold keys from `min` to below `max`. */
+  overlapping(min: KeyValues, max: KeyValues): Chunk[] {
+    return this.chunks.filter((chunk) => compareKeys(chunk.min, max) < 0 && compareKeys(chunk.max, min) > 0);
+  }
+
+  /** Chunks that can hold keys whose leading fields have these values. */
+  withPrefix(prefix: KeyValues): Chunk[] {
+    const width = prefix.length;
+    return this.chunks.filter(
+      (chunk) => compareKeys(chunk.min.slice(0, width), prefix) <= 0 && compareKeys(chunk.max.slice(0, width), prefix) >= 0,
+    );
+  }
+
+  /** Highest version of any chunk, or of those of one shard. */
+  version(shard?: string): Timestamp {
+    let highest = new Timestamp({ t: 0, i: 0 });
+    for (const chunk of this.chunks) {
+      if (shard !== undefined && chunk.shard !== shard) continue;
+      if (compareTimestamps(chunk.version, highest) > 0) highest = chunk.version;
+    }
+    return highest;
+  }
+
+  /** Puts other chunks in the place of those with these ids. */
+  replaced(ids: ReadonlySet<string>, chunks: readonly Chunk[]): ChunkMap {
+    const kept = this.chunks.filter((chunk) => !ids.has(chunk.id.toHexString()));
+    return new ChunkMap([...kept, ...chunks].sort((a, b) => compareKeys(a.min, b.min)));
+  }
+
+  /**
+   * The owners as they were at a cluster time.
+   * @throws CommandError 250 when a chunk's history does not reach back so far
+   */
+  at(time: Timestamp): ChunkMap {
+    const owners = this.chunks.map((chunk) => ({ chunk, owner: chunk.history.find((owner) => compareTimestamps(owner.validAfter, time) <= 0) }));
+    if (owners.every(({ chunk, owner }) => owner?.shard === chunk.shard)) return this;
+    return new ChunkMap(
+      owners.map(({ chunk, owner }) => {
+        if (owner !== undefined) return { ...chunk, shard: owner.shard };
+        const shown = `Timestamp(${time.t}, ${time.i})`;
+        throw new CommandError(250, 'StaleChunkHistory', `Cannot find shardId the chunk belonged to at cluster time ${shown}`);
+      }),
+    );
+  }
+}

@@ -1,0 +1,101 @@
+import { Long, ObjectId, Timestamp } from 'bson';
+import type { Value } from '../bson/value.js';
+import { type Chunk, ChunkMap } from './chunk-map.js';
+import { compareKeys, type KeyValues, type ShardKeyPattern } from './shard-key.js';
+import { type ZoneRange, zoneMax, zoneMin } from './zone.js';
+
+interface Placement {
+  readonly min: KeyValues;
+  readonly max: KeyValues;
+  readonly shard: string;
+}
+
+/** Everything that decides where the first chunks of a collection go. */
+export interface InitialDistribution {
+  readonly pattern: ShardKeyPattern;
+  readonly empty: boolean;
+  readonly primary: string;
+  /** Ids of all shards. */
+  readonly shards: readonly string[];
+  readonly zones: readonly ZoneRange[];
+  readonly shardsOfZone: (zone: string) => readonly string[];
+  /** As asked for; undefined takes two for each shard. */
+  readonly chunkCount: number | undefined;
+  readonly time: Timestamp;
+}
+
+/** The first chunks of a collection: by zones, by an even split of the hashes, or one on the primary shard. */
+export function initialChunks(distribution: InitialDistribution): ChunkMap {
+  const placements = placementsOf(distribution);
+  return new ChunkMap(placements.map((placement, index) => firstChunk(placement, index, distribution.time)));
+}
+
+function placementsOf(distribution: InitialDistribution): Placement[] {
+  const { pattern, empty, primary, zones } = distribution;
+  if (empty && zones.length > 0) return placedByZones(distribution);
+  if (empty && pattern.hashedFirst) return placedByHashes(distribution);
+  return [{ min: pattern.globalMin, max: pattern.globalMax, shard: primary }];
+}
+
+function firstChunk(placement: Placement, index: number, time: Timestamp): Chunk {
+  return {
+    id: new ObjectId(),
+    ...placement,
+    version: new Timestamp({ t: 1, i: index }),
+    history: [{ shard: placement.shard, validAfter: time }],
+  };
+}
+
+/** One chunk for each zone range on a shard of its zone, gaps in turn on all shards (corpus: 10-initial-distribution). */
+function placedByZones({ pattern, zones, shards, shardsOfZone }: InitialDistribution): Placement[] {
+  const placements: Placement[] = [];
+  const turns = new Map<string, number>();
+  const inTurn = (key: string, candidates: readonly string[]): string => {
+    const turn = turns.get(key) ?? 0;
+    turns.set(key, turn + 1);
+    return candidates[turn % candidates.length] ?? '';
+  };
+  let reached: KeyValues = pattern.globalMin;
+  for (const zone of [...zones].sort((a, b) => compareKeys(zoneMin(a), zoneMin(b)))) {
+    const min = pattern.boundFrom(zone.minDocument);
+    const max = pattern.boundFrom(zone.maxDocument);
+    if (compareKeys(reached, min) < 0) placements.push({ min: reached, max: min, shard: inTurn('', shards) });
+    placements.push({ min, max, shard: inTurn(`zone ${zone.zone}`, shardsOfZone(zone.zone)) });
+    reached = zoneMax(zone).length === pattern.fields.length ? zoneMax(zone) : max;
+  }
+  if (compareKeys(reached, pattern.globalMax) < 0) placements.push({ min: reached, max: pattern.globalMax, shard: inTurn('', shards) });
+  return placements;
+}
+
+const chunksPerShard = 2;
+
+/** Even ranges of hashes, neighbouring ones on the same shard (corpus: 02-catalog, `appdb.hashed`). */
+function placedByHashes({ pattern, shards, chunkCount }: InitialDistribution): Placement[] {
+  const count = Math.max(chunkCount ?? shards.length * chunksPerShard, 1);
+  const bounds = hashSplitPoints(count).map((point) => [point, ...pattern.globalMin.slice(1)]);
+  const perShard = Math.max(Math.floor(count / shards.length), 1);
+  const edges: Value[][] = [pattern.globalMin, ...bounds, pattern.globalMax];
+  return edges.slice(0, -1).map((min, index) => ({
+    min,
+    max: edges[index + 1] ?? pattern.globalMax,
+    shard: shards[Math.floor(index / perShard) % shards.length] ?? '',
+  }));
+}
+
+/** Bounds between `count` chunks, symmetric around 0. */
+function hashSplitPoints(count: number): Long[] {
+  const interval = Long.MAX_VALUE.div(count).mul(2);
+  const points: Long[] = [];
+  let current = Long.ZERO;
+  if (count % 2 === 0) {
+    points.push(current);
+    current = current.add(interval);
+  } else {
+    current = current.add(interval.div(2));
+  }
+  for (let pair = 0; pair < Math.floor((count - 1) / 2); pair += 1) {
+    points.push(current, current.neg());
+    current = current.add(interval);
+  }
+  return points.sort((a, b) => a.comp(b));
+}

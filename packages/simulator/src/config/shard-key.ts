@@ -1,0 +1,124 @@
+import { Int32, MaxKey, MinKey } from 'bson';
+import { compareValues } from '../bson/compare.js';
+import { encodeDocument } from '../bson/encode.js';
+import { hashShardKeyValue } from '../bson/hash.js';
+import { scanPath } from '../bson/scan.js';
+import type { Doc, Value } from '../bson/value.js';
+import { CommandError } from '../node/command.js';
+import { numberOf } from '../node/doc-fields.js';
+import { documentText } from '../shard/bson-text.js';
+
+/** A shard-key value: one value per field of the pattern, hashed fields already hashed. */
+export type KeyValues = readonly Value[];
+
+/** The pattern of a shard key, e.g. `{tenant: 1, _id: "hashed"}`. */
+export class ShardKeyPattern {
+  readonly fields: readonly string[];
+  readonly hashedIndex: number;
+
+  private constructor(readonly doc: Doc) {
+    this.fields = [...doc.keys()];
+    this.hashedIndex = [...doc.values()].indexOf('hashed');
+  }
+
+  /** @throws CommandError 2 when a field is neither 1 nor `hashed`, or more than one is hashed */
+  static parse(doc: Doc): ShardKeyPattern {
+    let hashed = 0;
+    if (doc.size === 0) throw new CommandError(2, 'BadValue', 'Shard key is empty');
+    for (const [field, value] of doc) {
+      if (value === 'hashed') hashed += 1;
+      if (hashed > 1 || (value !== 'hashed' && numberOf(value) !== 1)) {
+        const rule = `can contain at most one 'hashed' field, and/or multiple numerical fields set to a value of 1.`;
+        throw new CommandError(2, 'BadValue', `Shard key ${documentText(doc)} ${rule} Failed to parse field ${field}`);
+      }
+    }
+    return new ShardKeyPattern(doc);
+  }
+
+  get hashedFirst(): boolean {
+    return this.hashedIndex === 0;
+  }
+
+  /**
+   * The key of a document; a missing field counts as null.
+   * @throws CommandError 61 when a field of the key is an array
+   */
+  keyOf(document: Uint8Array): Value[] {
+    return this.fields.map((field, index) => this.#part(index, scanPath(document, field) ?? null));
+  }
+
+  /** The key from values by field; undefined when one is missing. */
+  keyFrom(values: ReadonlyMap<string, Value>): Value[] | undefined {
+    const key: Value[] = [];
+    for (const [index, field] of this.fields.entries()) {
+      const value = values.get(field);
+      if (value === undefined) return undefined;
+      key.push(this.#part(index, value));
+    }
+    return key;
+  }
+
+  /** Values of the leading fields that are fixed, hashed where the pattern says so. */
+  prefixFrom(values: ReadonlyMap<string, Value>): Value[] {
+    const key: Value[] = [];
+    for (const [index, field] of this.fields.entries()) {
+      const value = values.get(field);
+      if (value === undefined) break;
+      key.push(this.#part(index, value));
+    }
+    return key;
+  }
+
+  #part(index: number, value: Value): Value {
+    if (Array.isArray(value)) {
+      throw new CommandError(61, 'ShardKeyNotFound', 'Shard key cannot contain array values or array descendants.');
+    }
+    return index === this.hashedIndex ? hashShardKeyValue(value) : value;
+  }
+
+  /** A bound as the config database shows it. */
+  boundDocument(key: KeyValues): Doc {
+    return new Map(this.fields.map((field, index) => [field, key[index] ?? new MinKey()]));
+  }
+
+  /** The bound that a document in a command describes; fields beyond its own are filled with MinKey, or MaxKey for an upper end. */
+  boundFrom(bound: Doc): Value[] {
+    const given = this.fields.map((field) => bound.get(field));
+    const upper = given.some((value) => value instanceof MaxKey);
+    return given.map((value) => value ?? (upper ? new MaxKey() : new MinKey()));
+  }
+
+  get globalMin(): Value[] {
+    return this.fields.map(() => new MinKey());
+  }
+
+  get globalMax(): Value[] {
+    return this.fields.map(() => new MaxKey());
+  }
+
+  equals(other: ShardKeyPattern): boolean {
+    return encodeDocument(normalized(this.doc)).equals(encodeDocument(normalized(other.doc)));
+  }
+
+  /** True when this index can serve as the shard key's index: it begins with the key's fields. */
+  isPrefixOf(index: Doc): boolean {
+    const parts = [...index].slice(0, this.fields.length);
+    return (
+      parts.length === this.fields.length &&
+      parts.every(([field, value], at) => field === this.fields[at] && (at === this.hashedIndex) === (value === 'hashed'))
+    );
+  }
+}
+
+function normalized(pattern: Doc): Doc {
+  return new Map([...pattern].map(([field, value]) => [field, value === 'hashed' ? value : new Int32(1)]));
+}
+
+/** Order of shard-key values: field by field in BSON order, without collation. */
+export function compareKeys(a: KeyValues, b: KeyValues): number {
+  for (let index = 0; index < a.length && index < b.length; index += 1) {
+    const order = compareValues(a[index] ?? null, b[index] ?? null);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}

@@ -1,0 +1,182 @@
+import { Binary, Int32, ObjectId, Timestamp, UUID } from 'bson';
+import type { Doc } from '../bson/value.js';
+import type { ClusterClock } from '../node/clock.js';
+import { CommandError } from '../node/command.js';
+import { doc } from '../node/doc-fields.js';
+import { databaseOf } from '../node/namespace.js';
+import type { ClusterShard } from './cluster-shard.js';
+import { ConfigStore } from './config-store.js';
+import { chunkDocument, collectionDocument, type ShardedCollection } from './sharded-collection.js';
+import { withZoneRange, zoneMax, zoneMin, type ZoneRange } from './zone.js';
+import { compareKeys } from './shard-key.js';
+
+export interface DatabaseEntry {
+  readonly name: string;
+  readonly primary: string;
+  readonly partitioned: boolean;
+  readonly uuid: Binary;
+  readonly timestamp: Timestamp;
+}
+
+/** Where everything is: shards, databases, sharded collections, zones. In memory, written through to the config database. */
+export class ShardingCatalog {
+  readonly #databases = new Map<string, DatabaseEntry>();
+  readonly #collections = new Map<string, ShardedCollection>();
+  readonly #shards = new Map<string, ClusterShard>();
+  #zones: ZoneRange[] = [];
+
+  constructor(
+    readonly store: ConfigStore,
+    readonly clock: ClusterClock,
+    readonly clusterId: ObjectId = new ObjectId(),
+  ) {}
+
+  /** Shards in the order of their ids. */
+  get shards(): readonly ClusterShard[] {
+    return [...this.#shards.values()];
+  }
+
+  /** @throws CommandError 70 when there is no such shard */
+  shard(id: string): ClusterShard {
+    const shard = this.#shards.get(id);
+    if (shard === undefined) throw new CommandError(70, 'ShardNotFound', `Shard ${id} does not exist`);
+    return shard;
+  }
+
+  async initialize(shards: readonly ClusterShard[]): Promise<void> {
+    await this.store.put(
+      'version',
+      doc(['_id', new Int32(1)], ['minCompatibleVersion', new Int32(5)], ['currentVersion', new Int32(6)], ['clusterId', this.clusterId]),
+    );
+    for (const shard of shards) {
+      this.#shards.set(shard.id, shard);
+      await this.saveShard(shard);
+    }
+  }
+
+  async saveShard(shard: ClusterShard): Promise<void> {
+    const document = doc(['_id', shard.id], ['host', shard.connectionString], ['state', new Int32(1)], ['topologyTime', shard.addedAt]);
+    if (shard.zones.size > 0) document.set('tags', [...shard.zones]);
+    await this.store.put('shards', document);
+  }
+
+  get databases(): readonly DatabaseEntry[] {
+    return [...this.#databases.values()];
+  }
+
+  database(name: string): DatabaseEntry | undefined {
+    return this.#databases.get(name);
+  }
+
+  /** The database's entry, made on the shard with the fewest bytes, or on the one asked for, when it is not there yet. */
+  async createDatabase(name: string, partitioned: boolean, primary?: string): Promise<DatabaseEntry> {
+    const present = this.#databases.get(name);
+    if (present !== undefined && (present.partitioned || !partitioned)) return present;
+    const entry = present ?? {
+      name,
+      primary: primary ?? this.#emptiestShard(),
+      uuid: new Binary(new UUID().buffer, Binary.SUBTYPE_UUID),
+      timestamp: this.clock.tick(),
+      partitioned,
+    };
+    return this.saveDatabase({ ...entry, partitioned });
+  }
+
+  async saveDatabase(entry: DatabaseEntry): Promise<DatabaseEntry> {
+    this.#databases.set(entry.name, entry);
+    const version = doc(['uuid', entry.uuid], ['timestamp', entry.timestamp], ['lastMod', new Int32(1)]);
+    await this.store.put(
+      'databases',
+      doc(['_id', entry.name], ['primary', entry.primary], ['partitioned', entry.partitioned], ['version', version]),
+    );
+    return entry;
+  }
+
+  async dropDatabase(name: string): Promise<void> {
+    for (const namespace of [...this.#collections.keys()].filter((each) => databaseOf(each) === name)) await this.dropCollection(namespace);
+    this.#databases.delete(name);
+    await this.store.remove('databases', doc(['_id', name]));
+  }
+
+  #emptiestShard(): string {
+    const sizes = this.shards.map((shard) => ({ id: shard.id, bytes: shard.dataBytes() }));
+    sizes.sort((a, b) => a.bytes - b.bytes);
+    return sizes[0]?.id ?? '';
+  }
+
+  get collections(): readonly ShardedCollection[] {
+    return [...this.#collections.values()];
+  }
+
+  /** The sharded collection of this name; undefined for unsharded ones. */
+  collection(namespace: string): ShardedCollection | undefined {
+    return this.#collections.get(namespace);
+  }
+
+  /** @throws CommandError 118 when the collection is not sharded */
+  sharded(namespace: string): ShardedCollection {
+    const collection = this.#collections.get(namespace);
+    if (collection === undefined) throw new CommandError(118, 'NamespaceNotSharded', `Collection ${namespace} is not sharded.`);
+    return collection;
+  }
+
+  async saveCollection(collection: ShardedCollection): Promise<void> {
+    const before = this.#collections.get(collection.namespace);
+    this.#collections.set(collection.namespace, collection);
+    for (const shard of this.#shards.values()) shard.access.setShardKey(collection.namespace, collection.key.doc);
+    const kept = new Set(collection.chunks.chunks);
+    const known = new Set(before?.chunks.chunks);
+    const gone = [...known].filter((chunk) => !kept.has(chunk)).filter((chunk) => ![...kept].some((each) => each.id.equals(chunk.id)));
+    const changed = before?.key === collection.key ? [...kept].filter((chunk) => !known.has(chunk)) : [...kept];
+    if (gone.length > 0) await this.store.remove('chunks', doc(['_id', doc(['$in', gone.map((chunk) => chunk.id)])]));
+    await this.store.putAll('chunks', changed.map((chunk) => chunkDocument(collection, chunk)));
+    await this.store.put('collections', collectionDocument(collection));
+  }
+
+  async dropCollection(namespace: string): Promise<void> {
+    const collection = this.#collections.get(namespace);
+    if (collection === undefined) return;
+    this.#collections.delete(namespace);
+    for (const shard of this.#shards.values()) shard.access.setShardKey(namespace, undefined);
+    this.#zones = this.#zones.filter((zone) => zone.namespace !== namespace);
+    await this.store.remove('tags', doc(['ns', namespace]));
+    await this.store.remove('chunks', doc(['uuid', collection.uuid]));
+    await this.store.remove('collections', doc(['_id', namespace]));
+  }
+
+  /** Moves the entry of a sharded collection to its new name; chunks belong to the UUID and stay. */
+  async renameCollection(from: string, to: string): Promise<void> {
+    const collection = this.#collections.get(from);
+    if (collection === undefined) return;
+    this.#collections.delete(from);
+    for (const shard of this.#shards.values()) shard.access.setShardKey(from, undefined);
+    await this.store.remove('collections', doc(['_id', from]));
+    await this.saveCollection({ ...collection, namespace: to, timestamp: this.clock.tick(), epoch: new ObjectId() });
+  }
+
+  zonesOf(namespace: string): readonly ZoneRange[] {
+    return this.#zones.filter((zone) => zone.namespace === namespace);
+  }
+
+  /** @throws CommandError 178 when the range overlaps another */
+  async addZoneRange(range: ZoneRange): Promise<void> {
+    const zones = withZoneRange(this.#zones, range);
+    this.#zones = zones;
+    await this.store.put(
+      'tags',
+      doc(['_id', range.id], ['ns', range.namespace], ['min', range.minDocument], ['max', range.maxDocument], ['tag', range.zone]),
+    );
+  }
+
+  async removeZoneRange(namespace: string, min: Doc, max: Doc): Promise<void> {
+    const gone = this.zonesOf(namespace).filter(
+      (zone) => compareKeys(zoneMin(zone), [...min.values()]) === 0 && compareKeys(zoneMax(zone), [...max.values()]) === 0,
+    );
+    this.#zones = this.#zones.filter((zone) => !gone.includes(zone));
+    for (const zone of gone) await this.store.remove('tags', doc(['_id', zone.id]));
+  }
+
+  shardsOfZone(zone: string): string[] {
+    return this.shards.filter((shard) => shard.zones.has(zone)).map((shard) => shard.id);
+  }
+}

@@ -1,0 +1,99 @@
+import { Int32, ObjectId, type Timestamp } from 'bson';
+import { hostname } from 'node:os';
+import type { Doc } from '../bson/value.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
+import { doc } from '../node/doc-fields.js';
+import { FailCommand } from '../wire/fail-command.js';
+import { buildInfo } from './build-info.js';
+import { helloReply } from './hello.js';
+import { hostInfo } from './host-info.js';
+import type { NodeIdentity } from './node-identity.js';
+import { replicaSetConfig, replicaSetStatus } from './replica-set-status.js';
+import { ServerParameters } from './server-parameters.js';
+import { serverStatus } from './server-status.js';
+
+type Answer = (request: CommandRequest) => Doc | Promise<Doc>;
+
+/** Commands about the node itself, which every kind of node answers in its own way. */
+export class Diagnostics {
+  readonly failCommand = new FailCommand();
+  readonly parameters: ServerParameters;
+  readonly #replicaSetId = new ObjectId();
+  readonly #answers: ReadonlyMap<string, Answer>;
+
+  constructor(
+    private readonly identity: NodeIdentity,
+    private readonly lastApplied: () => Timestamp,
+  ) {
+    this.parameters = new ServerParameters(identity.kind);
+    const hello: Answer = (request) => helloReply(identity, request, lastApplied);
+    this.#answers = new Map<string, Answer>([
+      ['hello', hello],
+      ['isMaster', hello],
+      ['ismaster', hello],
+      ['ping', () => new Map()],
+      ['buildInfo', buildInfo],
+      ['buildinfo', buildInfo],
+      ['hostInfo', () => hostInfo(identity)],
+      ['serverStatus', (request) => serverStatus(identity, request, lastApplied)],
+      ['getParameter', (request) => this.parameters.get(request.body)],
+      ['setParameter', (request) => this.parameters.set(request.body)],
+      ['connectionStatus', connectionStatus],
+      ['getCmdLineOpts', () => commandLine(identity)],
+      ['whatsmyuri', (request) => doc(['you', request.connection.remoteAddress])],
+      ['getLog', (request) => logLines(request)],
+      ...(identity.kind === 'router' ? this.#routerAnswers() : this.#memberAnswers()),
+    ]);
+  }
+
+  /** The answer, or undefined when the command is not one of these. */
+  answer(request: CommandRequest): Doc | Promise<Doc> | undefined {
+    if (request.name === 'configureFailPoint' && request.body.get('configureFailPoint') === 'failCommand') {
+      return this.failCommand.configure(request.body);
+    }
+    return this.#answers.get(request.name)?.(request);
+  }
+
+  #routerAnswers(): [string, Answer][] {
+    const refused: Answer = (request) => {
+      throw new CommandError(0, '', `${request.name} is not supported through mongos`, [], doc(['info', 'mongos']));
+    };
+    return [
+      ['isdbgrid', () => doc(['isdbgrid', new Int32(1)], ['hostname', hostname()])],
+      ['replSetGetStatus', refused],
+    ];
+  }
+
+  #memberAnswers(): [string, Answer][] {
+    return [
+      ['replSetGetStatus', () => replicaSetStatus(this.identity, this.lastApplied())],
+      ['replSetGetConfig', () => replicaSetConfig(this.identity, this.#replicaSetId)],
+    ];
+  }
+}
+
+function connectionStatus(request: CommandRequest): Doc {
+  const users = request.connection.authenticated.map(({ user, db }) => doc(['user', user], ['db', db]));
+  const info = doc(['authenticatedUsers', users], ['authenticatedUserRoles', []]);
+  if (request.body.get('showPrivileges') === true) info.set('authenticatedUserPrivileges', []);
+  return doc(['authInfo', info]);
+}
+
+function commandLine(identity: NodeIdentity): Doc {
+  const net = doc(['bindIp', identity.address], ['port', new Int32(identity.port)]);
+  const parsed = doc(['net', net]);
+  const argv = ['--port', String(identity.port), '--bind_ip', identity.address];
+  if (identity.kind === 'router') {
+    parsed.set('sharding', doc(['configDB', identity.configServer ?? '']));
+    return doc(['argv', [identity.processName, '--configdb', identity.configServer ?? '', ...argv]], ['parsed', parsed]);
+  }
+  parsed.set('replication', doc(['replSet', identity.setName]));
+  const roles = identity.kind === 'replicaSet' ? [] : [identity.kind === 'config' ? '--configsvr' : '--shardsvr'];
+  if (roles.length > 0) parsed.set('sharding', doc(['clusterRole', identity.kind === 'config' ? 'configsvr' : 'shardsvr']));
+  return doc(['argv', [identity.processName, ...roles, '--replSet', identity.setName, ...argv]], ['parsed', parsed]);
+}
+
+function logLines(request: CommandRequest): Doc {
+  if (request.body.get('getLog') === '*') return doc(['names', ['global', 'startupWarnings']]);
+  return doc(['totalLinesWritten', new Int32(0)], ['log', []]);
+}

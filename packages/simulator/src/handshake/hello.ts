@@ -1,0 +1,97 @@
+import { Int32, Timestamp } from 'bson';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DateTime, type Doc, type Value } from '../bson/value.js';
+import { compareValues } from '../bson/compare.js';
+import type { CommandRequest } from '../node/command.js';
+import { doc, docOf, isTrue, numberOf } from '../node/doc-fields.js';
+import { compressorName } from '../wire/compression.js';
+import { messageBytesMax } from '../wire/protocol.js';
+import { electionId, electionTerm, maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
+
+/** Longest time a client may wait for a topology change in one hello, in milliseconds. */
+const awaitMsMax = 30_000;
+const wireVersionMax = new Int32(13);
+const writeBatchMax = new Int32(100_000);
+const sessionTimeoutMinutes = new Int32(30);
+
+/**
+ * `hello`, or `isMaster` in its old form. With `topologyVersion` and `maxAwaitTimeMS` it waits, because the topology never changes.
+ * @param lastWrite time of the last oplog entry; unused by routers
+ */
+export async function helloReply(identity: NodeIdentity, request: CommandRequest, lastWrite: () => Timestamp): Promise<Doc> {
+  await awaitTopologyChange(identity, request);
+  const reply = identity.kind === 'router' ? routerHello(identity, request) : memberHello(identity, request, lastWrite());
+  const offered = request.body.get('compression');
+  if (Array.isArray(offered) && offered.includes(compressorName)) reply.set('compression', [compressorName]);
+  return reply;
+}
+
+async function awaitTopologyChange(identity: NodeIdentity, request: CommandRequest): Promise<void> {
+  const known = docOf(request.body.get('topologyVersion'));
+  const waitMs = numberOf(request.body.get('maxAwaitTimeMS'));
+  if (known === undefined || waitMs === undefined || compareValues(known, identity.topologyVersion) !== 0) return;
+  await delay(Math.min(waitMs, awaitMsMax), undefined, { signal: request.signal, ref: false }).catch(() => undefined);
+}
+
+function routerHello(identity: NodeIdentity, request: CommandRequest): Doc {
+  const reply = doc([writableField(request), true], ['msg', 'isdbgrid'], ['topologyVersion', identity.topologyVersion]);
+  if (isTrue(request.body.get('helloOk'))) reply.set('helloOk', true);
+  for (const [name, value] of limits(request)) reply.set(name, value);
+  return reply.set('maxWireVersion', wireVersionMax).set('minWireVersion', new Int32(0));
+}
+
+function memberHello(identity: NodeIdentity, request: CommandRequest, lastWrite: Timestamp): Doc {
+  const reply: Doc = new Map();
+  if (isTrue(request.body.get('helloOk'))) reply.set('helloOk', true);
+  const fields: [string, Value][] = [
+    ['topologyVersion', identity.topologyVersion],
+    ['hosts', [identity.host]],
+    ['setName', identity.setName],
+    ['setVersion', new Int32(identity.kind === 'replicaSet' ? 1 : 2)],
+    [writableField(request), true],
+    ['secondary', false],
+    ['primary', identity.host],
+    ['me', identity.host],
+    ['electionId', electionId],
+    ['lastWrite', lastWriteFields(lastWrite)],
+  ];
+  if (identity.kind !== 'replicaSet') fields.push(['isImplicitDefaultMajorityWC', true]);
+  if (identity.kind === 'config') fields.push(['configsvr', new Int32(2)]);
+  fields.push(...limits(request), ['minWireVersion', new Int32(0)], ['maxWireVersion', wireVersionMax], ['readOnly', false]);
+  for (const [name, value] of fields) reply.set(name, value);
+  return reply;
+}
+
+function writableField(request: CommandRequest): string {
+  return request.name === 'hello' ? 'isWritablePrimary' : 'ismaster';
+}
+
+function limits(request: CommandRequest): [string, Value][] {
+  return [
+    ['maxBsonObjectSize', maxBsonObjectSize],
+    ['maxMessageSizeBytes', new Int32(messageBytesMax)],
+    ['maxWriteBatchSize', writeBatchMax],
+    ['localTime', new DateTime(BigInt(Date.now()))],
+    ['logicalSessionTimeoutMinutes', sessionTimeoutMinutes],
+    ['connectionId', new Int32(request.connection.id)],
+  ];
+}
+
+/** A position in the oplog as the server shows it: time and term. */
+export function opTime(time: Timestamp): Doc {
+  return doc(['ts', time], ['t', electionTerm]);
+}
+
+/** The wall clock of an oplog time, in whole seconds. */
+export function wallTime(time: Timestamp): DateTime {
+  return new DateTime(BigInt(time.t) * 1000n);
+}
+
+function lastWriteFields(time: Timestamp): Doc {
+  return doc(
+    ['opTime', opTime(time)],
+    ['lastWriteDate', wallTime(time)],
+    ['majorityOpTime', opTime(time)],
+    ['majorityWriteDate', wallTime(time)],
+  );
+}

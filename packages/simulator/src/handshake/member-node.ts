@@ -1,0 +1,56 @@
+import { Long, Timestamp } from 'bson';
+import type { Doc, Value } from '../bson/value.js';
+import type { ClusterClock } from '../node/clock.js';
+import type { CommandNode, CommandRequest, ConnectionState } from '../node/command.js';
+import { doc } from '../node/doc-fields.js';
+import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
+import { clusterTimeField } from './cluster-time.js';
+import { Diagnostics } from './diagnostics.js';
+import { electionId, type NodeIdentity } from './node-identity.js';
+import { countCommand } from './server-status.js';
+
+/** A data-bearing node behind a port: diagnostics first, everything else goes to the data. */
+export class MemberNode implements ServedNode {
+  readonly diagnostics: Diagnostics;
+  /** Time of the last write of each connection, for `$gleStats`. */
+  readonly #lastWrites = new WeakMap<ConnectionState, Value>();
+
+  constructor(
+    readonly identity: NodeIdentity,
+    private readonly data: CommandNode,
+    private readonly lastApplied: () => Timestamp,
+    private readonly clock: ClusterClock,
+    /** Commands that the cluster around the node answers for it; undefined when it is none of them. */
+    private readonly clusterAnswer: (request: CommandRequest) => Promise<Doc> | undefined = () => undefined,
+  ) {
+    this.diagnostics = new Diagnostics(identity, lastApplied);
+  }
+
+  async run(request: CommandRequest): Promise<Doc> {
+    countCommand(this.identity, request);
+    return this.diagnostics.failCommand.apply(request, async () => {
+      const answer = this.diagnostics.answer(request) ?? this.clusterAnswer(request) ?? this.data.run(request);
+      const reply = await answer;
+      const written = reply.get('opTime');
+      if (written !== undefined) this.#lastWrites.set(request.connection, written);
+      return reply;
+    });
+  }
+
+  addReplyFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome): void {
+    const applied = this.lastApplied();
+    if (this.identity.kind !== 'replicaSet') this.#addShardingFields(reply, request, outcome, applied);
+    reply.set('$clusterTime', clusterTimeField(this.clock.current()));
+    reply.set('operationTime', applied);
+  }
+
+  #addShardingFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome, applied: Timestamp): void {
+    const understood = outcome !== 'unknownCommand';
+    if (understood) {
+      const lastWrite = this.#lastWrites.get(request.connection) ?? new Timestamp({ t: 0, i: 0 });
+      reply.set('$gleStats', doc(['lastOpTime', lastWrite], ['electionId', electionId]));
+    }
+    reply.set('lastCommittedOpTime', applied);
+    if (understood) reply.set('$configServerState', doc(['opTime', doc(['ts', this.clock.current()], ['t', Long.fromInt(-1)])]));
+  }
+}

@@ -1,0 +1,52 @@
+import { Int32, Long } from 'bson';
+import type { Doc, Value } from '../bson/value.js';
+import { CommandError } from '../node/command.js';
+import { doc } from '../node/doc-fields.js';
+import type { NodeKind } from './node-identity.js';
+
+/** Fields every command may carry beside its own. */
+const generic: ReadonlySet<string> = new Set(['$db', '$clusterTime', 'lsid', '$readPreference', 'comment', 'maxTimeMS', 'apiVersion', 'writeConcern', 'readConcern']);
+
+/** The server parameters of one node, as far as a client or a test may care. */
+export class ServerParameters {
+  readonly #values = new Map<string, Value>([
+    ['internalQueryMaxBlockingSortMemoryUsageBytes', new Int32(104_857_600)],
+    ['cursorTimeoutMillis', Long.fromInt(600_000)],
+    ['logLevel', new Int32(0)],
+  ]);
+
+  constructor(kind: NodeKind) {
+    if (kind === 'router') return;
+    this.#values.set('featureCompatibilityVersion', doc(['version', '5.0']));
+    this.#values.set('periodicNoopIntervalSecs', new Int32(1));
+    this.#values.set('minSnapshotHistoryWindowInSeconds', new Int32(300));
+    this.#values.set('transactionLifetimeLimitSeconds', new Int32(60));
+    this.#values.set('orphanCleanupDelaySecs', new Int32(900));
+  }
+
+  value(name: string): Value | undefined {
+    return this.#values.get(name);
+  }
+
+  /** `getParameter` of the named ones, or of all with `"*"`. */
+  get(body: Doc): Doc {
+    const all = body.get('getParameter') === '*';
+    const names = all ? [...this.#values.keys()] : [...body.keys()].slice(1).filter((name) => !generic.has(name));
+    const found = names.flatMap((name): [string, Value][] => {
+      const value = this.#values.get(name);
+      return value === undefined ? [] : [[name, value]];
+    });
+    if (found.length === 0) throw new CommandError(0, '', 'no option found to get');
+    return new Map(found);
+  }
+
+  /** `setParameter`; answers with what the value was. */
+  set(body: Doc): Doc {
+    const [name, value] = [...body].slice(1).find(([field]) => !generic.has(field)) ?? [];
+    if (name === undefined || value === undefined) throw new CommandError(0, '', 'no option found to set, use help:true to see options ');
+    const was = this.#values.get(name);
+    if (was === undefined) throw new CommandError(72, 'InvalidOptions', `attempted to set unrecognized parameter [${name}], use help:true to see options `);
+    this.#values.set(name, value);
+    return doc(['was', was]);
+  }
+}

@@ -1,0 +1,63 @@
+import { Double, Int32, Long, type Timestamp } from 'bson';
+import { DateTime, type Doc } from '../bson/value.js';
+import { doc, numberOf } from '../node/doc-fields.js';
+import type { CommandRequest } from '../node/command.js';
+import { helloReply } from './hello.js';
+import { diagnosticHost } from './host-info.js';
+import { type NodeIdentity, serverVersion } from './node-identity.js';
+
+const counterNames = ['insert', 'query', 'update', 'delete', 'getmore', 'command'];
+const bytesPerMegabyte = 1024 * 1024;
+/** Default size of a chunk in 5.0. */
+const chunkBytesMax = Long.fromInt(67_108_864);
+
+const counterOfCommand: ReadonlyMap<string, string> = new Map([
+  ['insert', 'insert'],
+  ['find', 'query'],
+  ['update', 'update'],
+  ['delete', 'delete'],
+  ['getMore', 'getmore'],
+]);
+
+/** Counts a command for `opcounters`: bulk writes by statement, everything else as one. */
+export function countCommand(identity: NodeIdentity, request: CommandRequest): void {
+  const name = counterOfCommand.get(request.name) ?? 'command';
+  let statements = 1;
+  for (const sequence of request.sequences.values()) statements = sequence.length;
+  identity.counters.set(name, (identity.counters.get(name) ?? 0) + statements);
+}
+
+/** `serverStatus`; sections that the command sets to 0 are left out. */
+export async function serverStatus(identity: NodeIdentity, request: CommandRequest, lastApplied: () => Timestamp): Promise<Doc> {
+  const uptimeMs = Date.now() - identity.startedMs;
+  const seconds = Math.floor(uptimeMs / 1000);
+  const status = doc(
+    ['host', diagnosticHost(identity)],
+    ['version', serverVersion],
+    ['process', identity.processName],
+    ['pid', Long.fromInt(process.pid)],
+    ['uptime', new Double(seconds)],
+    ['uptimeMillis', Long.fromNumber(uptimeMs)],
+    ['uptimeEstimate', Long.fromNumber(seconds)],
+    ['localTime', new DateTime(BigInt(Date.now()))],
+    ['asserts', zeros(['regular', 'warning', 'msg', 'user', 'tripwire', 'rollovers'])],
+    ['connections', doc(['current', new Int32(1)], ['available', new Int32(15_999)], ['totalCreated', new Int32(request.connection.id)])],
+    ['mem', doc(['bits', new Int32(64)], ['resident', new Int32(Math.floor(process.memoryUsage.rss() / bytesPerMegabyte))])],
+    ['opcounters', new Map(counterNames.map((name) => [name, Long.fromNumber(identity.counters.get(name) ?? 0)]))],
+  );
+  if (identity.kind !== 'router') {
+    const hello = await helloReply(identity, { ...request, name: 'hello', body: new Map() }, lastApplied);
+    const shown = ['topologyVersion', 'hosts', 'setName', 'setVersion', 'isWritablePrimary', 'secondary', 'primary', 'me', 'electionId', 'lastWrite'];
+    status.set('repl', new Map(shown.flatMap((name) => [[name, hello.get(name) ?? null]])));
+    status.set('storageEngine', doc(['name', 'wiredTiger'], ['supportsCommittedReads', true], ['supportsSnapshotReadConcern', true], ['readOnly', false], ['persistent', true]));
+  }
+  if (identity.configServer !== undefined) {
+    status.set('sharding', doc(['configsvrConnectionString', identity.configServer], ['maxChunkSizeInBytes', chunkBytesMax]));
+  }
+  for (const [section, wanted] of request.body) if (numberOf(wanted) === 0 || wanted === false) status.delete(section);
+  return status;
+}
+
+function zeros(names: readonly string[]): Doc {
+  return new Map(names.map((name) => [name, new Int32(0)]));
+}

@@ -1,0 +1,47 @@
+/** Names of the server's error codes, as far as fail points and this cluster use them (server source: error_codes.yml). */
+const names: ReadonlyMap<number, string> = new Map([
+  [2, 'BadValue'],
+  [6, 'HostUnreachable'],
+  [7, 'HostNotFound'],
+  [9, 'FailedToParse'],
+  [13, 'Unauthorized'],
+  [18, 'AuthenticationFailed'],
+  [20, 'IllegalOperation'],
+  [23, 'AlreadyInitialized'],
+  [26, 'NamespaceNotFound'],
+  [43, 'CursorNotFound'],
+  [48, 'NamespaceExists'],
+  [50, 'MaxTimeMSExpired'],
+  [61, 'ShardKeyNotFound'],
+  [64, 'WriteConcernFailed'],
+  [70, 'ShardNotFound'],
+  [72, 'InvalidOptions'],
+  [89, 'NetworkTimeout'],
+  [91, 'ShutdownInProgress'],
+  [100, 'UnsatisfiableWriteConcern'],
+  [112, 'WriteConflict'],
+  [117, 'ConflictingOperationInProgress'],
+  [133, 'FailedToSatisfyReadPreference'],
+  [136, 'CappedPositionLost'],
+  [175, 'QueryPlanKilled'],
+  [189, 'PrimarySteppedDown'],
+  [225, 'TransactionTooOld'],
+  [234, 'RetryChangeStream'],
+  [246, 'SnapshotUnavailable'],
+  [250, 'StaleChunkHistory'],
+  [251, 'NoSuchTransaction'],
+  [262, 'ExceededTimeLimit'],
+  [280, 'ChangeStreamFatalError'],
+  [286, 'ChangeStreamHistoryLost'],
+  [10107, 'NotWritablePrimary'],
+  [11000, 'DuplicateKey'],
+  [11600, 'InterruptedAtShutdown'],
+  [11602, 'InterruptedDueToReplStateChange'],
+  [13435, 'NotPrimaryNoSecondaryOk'],
+  [13436, 'NotPrimaryOrSecondary'],
+]);
+
+/** The name of an error code; codes without one are called by their location. */
+export function errorName(code: number): string {
+  return names.get(code) ?? `Location${code}`;
+}

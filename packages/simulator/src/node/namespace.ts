@@ -1,0 +1,11 @@
+/** The part of a namespace before its first dot. */
+export function databaseOf(namespace: string): string {
+  const dot = namespace.indexOf('.');
+  return dot < 0 ? namespace : namespace.slice(0, dot);
+}
+
+/** The part of a namespace behind its first dot. */
+export function collectionOf(namespace: string): string {
+  const dot = namespace.indexOf('.');
+  return dot < 0 ? '' : namespace.slice(dot + 1);
+}

@@ -1,0 +1,142 @@
+import type { Doc } from '../../bson/value.js';
+import type { ShardKeyPattern } from '../../config/shard-key.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { docOf, isTrue } from '../../node/doc-fields.js';
+import { collectionOf, databaseOf } from '../../node/namespace.js';
+import { documentText } from '../../shard/bson-text.js';
+import { commandNamespace, type RouterContext } from '../router-context.js';
+import { fanOut } from './fan-out.js';
+
+/** `create` of a collection or view on the primary shard of its database. */
+export async function createCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  if (context.catalog.collection(namespace) !== undefined) return new Map();
+  const primary = await context.primaryForWrite(namespace);
+  await context.sender.run(primary, request, request.body);
+  return new Map();
+}
+
+/** `drop` on every shard that has the collection; one that does not exist is dropped without an error. */
+export async function dropCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const sharded = context.catalog.collection(namespace) !== undefined;
+  const primary = context.primaryOf(namespace);
+  const shards = sharded ? context.catalog.shards : primary === undefined ? [] : [primary];
+  for (const shard of shards) {
+    try {
+      await context.sender.run(shard, request, request.body);
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.code !== namespaceNotFound) throw error;
+    }
+    shard.orphanRanges.delete(namespace);
+  }
+  await context.catalog.dropCollection(namespace);
+  return new Map();
+}
+
+const namespaceNotFound = 26;
+
+/** `dropDatabase` on all shards. */
+export async function dropDatabaseCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const entry = context.catalog.database(request.db);
+  if (entry === undefined) return new Map();
+  const primaryFirst = [...context.catalog.shards].sort((a, b) => Number(b.id === entry.primary) - Number(a.id === entry.primary));
+  for (const shard of primaryFirst) {
+    if (shard.access.databaseNames().includes(request.db)) await context.sender.run(shard, request, request.body);
+  }
+  await context.catalog.dropDatabase(request.db);
+  return new Map();
+}
+
+/**
+ * `renameCollection` on every shard that has the collection.
+ * @throws CommandError 26 when the other database does not exist; 5807601 when the target exists; 72 between primaries
+ */
+export async function renameCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const from = String(request.body.get('renameCollection'));
+  const to = String(request.body.get('to'));
+  const source = context.requireDatabase(databaseOf(from));
+  const target = context.requireDatabase(databaseOf(to));
+  const sharded = context.catalog.collection(from);
+  if (source.name !== target.name && (sharded !== undefined || source.primary !== target.primary)) {
+    throw new CommandError(72, 'CommandFailed', 'Source and destination collections must be on same shard');
+  }
+  if (sharded !== undefined && source.name !== target.name) {
+    throw new CommandError(20, 'IllegalOperation', 'Source and destination collections must be on the same database.');
+  }
+  refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
+  const body = new Map(request.body);
+  const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
+  const shards = holders.filter((shard) => shard.access.collection(from) !== undefined);
+  if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Source namespace ${from} does not exist`);
+  await dropShardedTarget(context, request, to, sharded !== undefined);
+  for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin' });
+  await context.catalog.renameCollection(from, to);
+  return new Map();
+}
+
+function refuseExistingTarget(context: RouterContext, to: string, dropTarget: boolean): void {
+  const exists = context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined);
+  if (exists && !dropTarget) {
+    throw new CommandError(5807601, 'Location5807601', `Target collection ${to} exists but dropTarget is not set`);
+  }
+}
+
+/** A sharded target, or one below a sharded source, is dropped as a whole; otherwise the shard drops it with the rename. */
+async function dropShardedTarget(context: RouterContext, request: CommandRequest, to: string, sourceSharded: boolean): Promise<void> {
+  const target = context.catalog.collection(to);
+  if (target === undefined && !sourceSharded) return;
+  const holders = (target === undefined ? context.holdersOf(to) : context.catalog.shards).filter((shard) => shard.access.collection(to) !== undefined);
+  for (const shard of holders) {
+    await context.sender.run(shard, request, new Map([['drop', collectionOf(to)]]), { db: databaseOf(to) });
+  }
+  await context.catalog.dropCollection(to);
+}
+
+/** `collMod` on every shard that has the collection. */
+export async function collModCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const shards = context.holdersOf(commandNamespace(request));
+  if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', 'ns does not exist');
+  return fanOut(context, request, shards);
+}
+
+/** `convertToCapped` on the primary shard. */
+export async function convertToCappedCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  if (context.catalog.collection(namespace) !== undefined) {
+    throw new CommandError(20, 'IllegalOperation', "You can't convertToCapped a sharded collection");
+  }
+  const [primary] = context.holdersOf(namespace);
+  if (primary === undefined) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `database ${request.db} not found`);
+  await context.sender.run(primary, request, request.body);
+  return new Map();
+}
+
+/** `createIndexes` on every shard that holds the collection; makes it when it is not there. */
+export async function createIndexesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const collection = context.catalog.collection(namespace);
+  if (collection === undefined) return fanOut(context, request, [await context.primaryForWrite(namespace)]);
+  refuseUniqueBesideKey(collection.key, request.body);
+  return fanOut(context, request, context.shardsOf(collection.chunks.shards));
+}
+
+function refuseUniqueBesideKey(key: ShardKeyPattern, body: Doc): void {
+  const specs = body.get('indexes');
+  for (const spec of Array.isArray(specs) ? specs : []) {
+    const fields = docOf(spec)?.get('key');
+    if (!(spec instanceof Map) || !isTrue(spec.get('unique')) || !(fields instanceof Map)) continue;
+    const isId = fields.size === 1 && fields.has('_id');
+    if (isId || (key.hashedIndex < 0 && key.isPrefixOf(fields))) continue;
+    const shown = `cannot create unique index over ${documentText(fields)} with shard key pattern ${documentText(key.doc)}`;
+    throw new CommandError(67, 'CannotCreateIndex', shown);
+  }
+}
+
+/** `dropIndexes` on every shard that holds the collection. */
+export async function dropIndexesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const shards = context.holdersOf(namespace);
+  if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `ns not found ${namespace}`);
+  return fanOut(context, request, shards);
+}

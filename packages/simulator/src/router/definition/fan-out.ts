@@ -1,0 +1,37 @@
+import { Double, Int32 } from 'bson';
+import type { ClusterShard } from '../../config/cluster-shard.js';
+import type { Doc } from '../../bson/value.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc } from '../../node/doc-fields.js';
+import type { RouterContext } from '../router-context.js';
+
+/** Codes that are found while a command is parsed; a router reports them without the shards' replies. */
+const parseCodes: ReadonlySet<number> = new Set([14, 9, 40415, 73]);
+
+/**
+ * Sends a definition command to shards and shows each one's reply under `raw`, as routers do.
+ * @throws CommandError the first failure, with all replies under `raw`
+ */
+export async function fanOut(context: RouterContext, request: CommandRequest, shards: readonly ClusterShard[], body: Doc = request.body): Promise<Doc> {
+  const raw: Doc = new Map();
+  let failure: CommandError | undefined;
+  for (const shard of shards) {
+    try {
+      const reply = await context.sender.run(shard, request, body);
+      if (!reply.has('ok')) reply.set('ok', new Double(1));
+      raw.set(shard.connectionString, reply);
+    } catch (error) {
+      if (!(error instanceof CommandError) || parseCodes.has(error.code)) throw error;
+      failure ??= error;
+      raw.set(shard.connectionString, failedReply(error));
+    }
+  }
+  if (failure === undefined) return doc(['raw', raw]);
+  throw new CommandError(failure.code, failure.codeName, failure.message, failure.labels, new Map([...failure.extra, ['raw', raw]]));
+}
+
+function failedReply(error: CommandError): Doc {
+  const reply = doc(['ok', new Double(0)], ['errmsg', error.message], ['code', new Int32(error.code)], ['codeName', error.codeName]);
+  for (const [name, value] of error.extra) reply.set(name, value);
+  return reply;
+}

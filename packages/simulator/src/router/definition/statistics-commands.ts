@@ -1,0 +1,79 @@
+import { Double, Int32, Long } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc, docOf, numberOf } from '../../node/doc-fields.js';
+import { commandNamespace, type RouterContext } from '../router-context.js';
+import { fanOut } from './fan-out.js';
+
+const summed = ['count', 'size', 'storageSize', 'totalIndexSize', 'totalSize'] as const;
+
+/** `collStats` through a router: the sums, and each shard's own reply. */
+export async function collStatsCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const collection = context.catalog.collection(namespace);
+  const shards = context.holdersOf(namespace);
+  if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Database [${request.db}] not found.`);
+  const replies = await context.sender.runOnAll(shards, request, request.body);
+  const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, reply.has('ok') ? reply : reply.set('ok', new Double(1))]);
+  const [first] = own.map(([, reply]) => reply);
+  const totals = doc(...summed.map((name): [string, Value] => [name, sum(own, name)]));
+  const stats = doc(['sharded', collection !== undefined]);
+  if (collection === undefined) stats.set('primary', shards[0]?.id ?? '');
+  for (const name of ['capped', 'wiredTiger', 'indexDetails']) if (first?.has(name) === true) stats.set(name, first.get(name) ?? null);
+  stats.set('ns', namespace);
+  for (const [name, value] of totals) stats.set(name, value);
+  const count = numberOf(totals.get('count')) ?? 0;
+  stats.set('indexSizes', indexSizes(own));
+  stats.set('avgObjSize', new Double(count === 0 ? 0 : (numberOf(totals.get('size')) ?? 0) / count));
+  stats.set('maxSize', first?.get('maxSize') ?? Long.ZERO);
+  stats.set('nindexes', first?.get('nindexes') ?? new Int32(0));
+  stats.set('scaleFactor', first?.get('scaleFactor') ?? new Int32(1));
+  return stats.set('nchunks', new Int32(collection?.chunks.chunks.length ?? 1)).set('shards', new Map(own));
+}
+
+function sum(replies: readonly [string, Doc][], name: string): Value {
+  return integer(replies.reduce((total, [, reply]) => total + (numberOf(reply.get(name)) ?? 0), 0));
+}
+
+/** An int where it fits, otherwise a long. */
+function integer(value: number): Value {
+  return Number.isInteger(value) && Math.abs(value) <= 0x7fffffff ? new Int32(value) : Long.fromNumber(value);
+}
+
+function indexSizes(replies: readonly [string, Doc][]): Doc {
+  const sizes = new Map<string, number>();
+  for (const [, reply] of replies) {
+    for (const [name, value] of docOf(reply.get('indexSizes')) ?? []) sizes.set(name, (sizes.get(name) ?? 0) + (numberOf(value) ?? 0));
+  }
+  return new Map([...sizes].map(([name, size]) => [name, integer(size)]));
+}
+
+/** `dbStats` through a router: each shard's own reply and the sums. */
+export async function dbStatsCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const reply = await fanOut(context, request, context.catalog.shards);
+  const each = [...(docOf(reply.get('raw')) ?? new Map<string, Value>())].map(([host, stats]): [string, Doc] => [host, docOf(stats) ?? new Map()]);
+  const objects = numberOf(sum(each, 'objects')) ?? 0;
+  const dataSize = numberOf(sum(each, 'dataSize')) ?? 0;
+  reply.set('objects', integer(objects)).set('avgObjSize', new Double(objects === 0 ? 0 : Math.floor(dataSize / objects)));
+  for (const name of ['dataSize', 'storageSize', 'totalSize', 'indexes', 'indexSize']) reply.set(name, sum(each, name));
+  return reply.set('scaleFactor', request.body.get('scale') ?? new Int32(1)).set('fileSize', new Int32(0));
+}
+
+/** `dataSize` of a collection: the sums over its shards. */
+export async function dataSizeCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = String(request.body.get('dataSize'));
+  const replies = await context.sender.runOnAll(context.holdersOf(namespace), request, request.body);
+  const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, reply]);
+  const total = (name: string): Double => new Double(own.reduce((all, [, reply]) => all + (numberOf(reply.get(name)) ?? 0), 0));
+  return doc(['size', total('size')], ['numObjects', total('numObjects')], ['millis', new Int32(0)]);
+}
+
+/** `validate` on every shard that holds the collection. */
+export async function validateCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const shards = context.holdersOf(namespace);
+  if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection '${namespace}' does not exist to validate.`);
+  const reply = await fanOut(context, request, shards);
+  const replies = [...(docOf(reply.get('raw')) ?? new Map<string, Value>()).values()];
+  return doc(['valid', replies.every((each) => docOf(each)?.get('valid') === true)], ['raw', reply.get('raw') ?? null]);
+}

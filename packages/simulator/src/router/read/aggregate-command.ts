@@ -1,0 +1,109 @@
+import type { Timestamp } from 'bson';
+import { parseCollation } from '../../bson/collation.js';
+import { decodeDocument } from '../../bson/decode.js';
+import { type Doc, RawDocument, type Value } from '../../bson/value.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { docOf, numberOf } from '../../node/doc-fields.js';
+import { databaseOf } from '../../node/namespace.js';
+import { compilePipeline } from '../../pipeline/stages.js';
+import type { RouterContext } from '../router-context.js';
+import { commandCollection } from '../router-context.js';
+import { changeStreamCommand } from '../stream/change-stream-command.js';
+import { ShardOwnership } from '../target/shard-ownership.js';
+import { targetQuery } from '../target/query-targeting.js';
+import { firstBatchDefault } from './batch-size.js';
+import { ListCursor } from './list-cursor.js';
+import { MergedCursor } from './merged-cursor.js';
+import { OneShardCursor } from './one-shard-cursor.js';
+import { splitPipeline } from './pipeline-split.js';
+import { snapshotTime, withSnapshotTime } from './read-concern.js';
+import { ShardCursor } from './shard-cursor.js';
+
+/** Fields of an aggregate that 5.0 knows; any other is refused. */
+const unknownFieldCode = 40415;
+
+/** `aggregate` through a router: on one shard as it is, on several split into a part for the shards and one for the router. */
+export async function aggregateCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  refusePassthrough(request.body);
+  const pipeline = stagesOf(request.body);
+  if (pipeline[0]?.has('$changeStream') === true) return changeStreamCommand(context, request, pipeline);
+  const wholeDatabase = numberOf(request.body.get('aggregate')) === 1;
+  const namespace = `${request.db}.${wholeDatabase ? '$cmd.aggregate' : commandCollection(request)}`;
+  const time = snapshotTime(request, context.clock);
+  const body = withSnapshotTime(request.body, time);
+  const collection = context.catalog.collection(namespace);
+  const shards = targetsOf(context, namespace, collection, pipeline, request, time);
+  const [only, ...others] = shards;
+  if (only === undefined) return context.cursors.first(new ListCursor(namespace, []), { documents: [], exhausted: true }, false, request);
+  if (others.length === 0) {
+    const cursor = new OneShardCursor(namespace, await ShardCursor.open(context.sender, only, request, body, { time }));
+    return context.cursors.first(cursor, cursor.first(), false, request);
+  }
+  return mergeShards(context, request, namespace, body, pipeline, shards, time);
+}
+
+function refusePassthrough(body: Doc): void {
+  if (!body.has('$_passthroughToShard')) return;
+  throw new CommandError(unknownFieldCode, `Location${unknownFieldCode}`, `BSON field 'aggregate.$_passthroughToShard' is an unknown field.`);
+}
+
+function stagesOf(body: Doc): Doc[] {
+  const pipeline = body.get('pipeline');
+  if (!Array.isArray(pipeline)) throw new CommandError(14, 'TypeMismatch', `'pipeline' option must be specified as an array`);
+  return pipeline.map((stage) => {
+    if (stage instanceof Map) return stage;
+    throw new CommandError(14, 'TypeMismatch', 'Each element of the \'pipeline\' array must be an object');
+  });
+}
+
+function targetsOf(
+  context: RouterContext,
+  namespace: string,
+  collection: ShardedCollection | undefined,
+  pipeline: readonly Doc[],
+  request: CommandRequest,
+  time: Timestamp | undefined,
+) {
+  if (collection === undefined) return context.holdersOf(namespace);
+  const filter = docOf(pipeline[0]?.get('$match')) ?? new Map<string, Value>();
+  const chunks = time === undefined ? collection.chunks : collection.chunks.at(time);
+  return context.shardsOf(targetQuery(collection, filter, request.body.get('collation'), chunks).shards);
+}
+
+async function mergeShards(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  body: Doc,
+  pipeline: readonly Doc[],
+  shards: ReturnType<typeof targetsOf>,
+  time: Timestamp | undefined,
+): Promise<Doc> {
+  const split = splitPipeline(pipeline);
+  const shardBody = new Map(body).set('pipeline', split.onShards);
+  const cursors: ShardCursor[] = [];
+  for (const shard of shards) cursors.push(await ShardCursor.open(context.sender, shard, request, shardBody, { time }));
+  const batchSize = numberOf(docOf(body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
+  const merged = new MergedCursor(namespace, cursors, { skip: 0, limit: Infinity });
+  if (split.onRouter.length === 0) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
+  const documents: Doc[] = [];
+  for (let batch = await merged.next(undefined, request); ; batch = await merged.next(undefined, request)) {
+    for (const document of batch.documents) documents.push(document instanceof RawDocument ? decodeDocument(document.bytes) : (document as Doc));
+    if (batch.exhausted) break;
+  }
+  const collation = docOf(body.get('collation')) ?? context.catalog.collection(namespace)?.defaultCollation;
+  const run = compilePipeline(split.onRouter, {
+    collation: collation === undefined ? undefined : parseCollation(collation),
+    lookup: (from: string) => foreignDocuments(context, `${databaseOf(namespace)}.${from}`),
+  });
+  const list = new ListCursor(namespace, [...run(documents)], time);
+  return context.cursors.first(list, await list.next(batchSize), false, request);
+}
+
+function* foreignDocuments(context: RouterContext, namespace: string): Generator<Doc> {
+  for (const shard of context.holdersOf(namespace)) {
+    const owned = new ShardOwnership(context.catalog, shard, undefined);
+    for (const document of shard.access.documents(namespace, (bytes) => owned.owns(namespace, bytes))) yield decodeDocument(document);
+  }
+}

@@ -1,0 +1,55 @@
+import { Int32 } from 'bson';
+import { compareValues } from '../../bson/compare.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc, docOf, numberOf } from '../../node/doc-fields.js';
+import { commandNamespace, type RouterContext } from '../router-context.js';
+import { targetQuery } from '../target/query-targeting.js';
+
+/** `count` through a router: the sum over the shards. */
+export async function countCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const concern = docOf(request.body.get('readConcern'));
+  if (concern?.get('level') === 'snapshot') {
+    const shown = '{ readConcern: { level: "snapshot", provenance: "clientSupplied" } }';
+    throw new CommandError(72, 'InvalidOptions', `Command count does not support ${shown} :: caused by :: read concern snapshot not supported`);
+  }
+  const collection = context.catalog.collection(namespace);
+  if (collection === undefined) {
+    const primary = context.primaryOf(namespace);
+    return primary === undefined ? doc(['n', new Int32(0)]) : context.sender.run(primary, request, request.body);
+  }
+  const target = targetQuery(collection, docOf(request.body.get('query')) ?? new Map(), request.body.get('collation'));
+  const skip = numberOf(request.body.get('skip')) ?? 0;
+  const limit = Math.abs(numberOf(request.body.get('limit')) ?? 0);
+  const body = new Map(request.body);
+  body.delete('skip');
+  if (limit > 0) body.set('limit', new Int32(limit + skip));
+  const shards: Doc = new Map();
+  let total = 0;
+  for (const shard of context.shardsOf(target.shards)) {
+    const n = numberOf((await context.sender.run(shard, request, body)).get('n')) ?? 0;
+    shards.set(shard.id, new Int32(n));
+    total += n;
+  }
+  const beyondSkip = Math.max(0, total - skip);
+  return doc(['shards', shards], ['n', new Int32(limit > 0 ? Math.min(limit, beyondSkip) : beyondSkip)]);
+}
+
+/** `distinct` through a router: the values of all shards, each once, in order. */
+export async function distinctCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const collection = context.catalog.collection(namespace);
+  if (collection === undefined) {
+    const primary = context.primaryOf(namespace);
+    return primary === undefined ? doc(['values', []]) : context.sender.run(primary, request, request.body);
+  }
+  const target = targetQuery(collection, docOf(request.body.get('query')) ?? new Map(), request.body.get('collation'));
+  const all: Value[] = [];
+  for (const shard of context.shardsOf(target.shards)) {
+    const values = (await context.sender.run(shard, request, request.body)).get('values');
+    if (Array.isArray(values)) all.push(...values);
+  }
+  all.sort((a, b) => compareValues(a, b));
+  return doc(['values', all.filter((value, index) => index === 0 || compareValues(value, all[index - 1] ?? null) !== 0)]);
+}

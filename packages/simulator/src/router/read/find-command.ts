@@ -1,0 +1,96 @@
+import { Int32 } from 'bson';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { parseCollation } from '../../bson/collation.js';
+import type { Doc } from '../../bson/value.js';
+import type { CommandRequest } from '../../node/command.js';
+import { docOf, isTrue, numberOf } from '../../node/doc-fields.js';
+import { compileMatcher } from '../../query/matcher.js';
+import { compileProjection } from '../../query/projection.js';
+import { compileSort } from '../../query/sort.js';
+import { commandNamespace, type RouterContext } from '../router-context.js';
+import { targetQuery } from '../target/query-targeting.js';
+import { firstBatchDefault } from './batch-size.js';
+import { MergedCursor } from './merged-cursor.js';
+import { OneShardCursor } from './one-shard-cursor.js';
+import { asShardQuery } from './query-failure.js';
+import { snapshotTime, withSnapshotTime } from './read-concern.js';
+import { ShardCursor } from './shard-cursor.js';
+
+/** `find` through a router: handed through to one shard, or merged from several. */
+export async function findCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = commandNamespace(request);
+  const filter = docOf(request.body.get('filter')) ?? new Map();
+  const time = snapshotTime(request, context.clock);
+  compileMatcher(filter);
+  const collection = context.catalog.collection(namespace);
+  const body = withSnapshotTime(request.body, time);
+  const options = { time };
+  if (collection === undefined) {
+    const primary = context.primaryOf(namespace);
+    if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true }, false, request);
+    return handThrough(context, request, namespace, () => ShardCursor.open(context.sender, primary, request, body, options));
+  }
+  const chunks = time === undefined ? collection.chunks : await asShardQuery(() => Promise.resolve().then(() => collection.chunks.at(time)));
+  const { shards } = targetQuery(collection, filter, request.body.get('collation'), chunks);
+  const [only, ...others] = context.shardsOf(shards);
+  if (only !== undefined && others.length === 0) {
+    return handThrough(context, request, namespace, () => ShardCursor.open(context.sender, only, request, body, options));
+  }
+  return mergeShards(context, request, collection, body, shards, time);
+}
+
+async function handThrough(context: RouterContext, request: CommandRequest, namespace: string, open: () => Promise<ShardCursor>): Promise<Doc> {
+  const cursor = new OneShardCursor(namespace, await asShardQuery(open));
+  return context.cursors.first(cursor, cursor.first(), isTrue(request.body.get('singleBatch')), request);
+}
+
+async function mergeShards(
+  context: RouterContext,
+  request: CommandRequest,
+  collection: ShardedCollection,
+  body: Doc,
+  shards: readonly string[],
+  time: ReturnType<typeof snapshotTime>,
+): Promise<Doc> {
+  const plan = mergePlan(collection, body);
+  const cursors = await asShardQuery(async () => {
+    const opened: ShardCursor[] = [];
+    for (const shard of context.shardsOf(shards)) opened.push(await ShardCursor.open(context.sender, shard, request, plan.body, { time }));
+    return opened;
+  });
+  const merged = new MergedCursor(collection.namespace, cursors, plan);
+  const batch = await merged.next(numberOf(body.get('batchSize')) ?? firstBatchDefault, request);
+  return context.cursors.first(merged, batch, isTrue(body.get('singleBatch')), request);
+}
+
+/** What the shards do of a find and what is left to the router. */
+function mergePlan(collection: ShardedCollection, body: Doc) {
+  const skip = numberOf(body.get('skip')) ?? 0;
+  const asked = numberOf(body.get('limit')) ?? 0;
+  const limit = asked === 0 ? Infinity : Math.abs(asked);
+  const sort = docOf(body.get('sort'));
+  const sorted = sort !== undefined && sort.size > 0 && !sort.has('$natural');
+  const projection = docOf(body.get('projection'));
+  const shardBody = new Map(body);
+  shardBody.delete('skip');
+  shardBody.delete('singleBatch');
+  if (limit !== Infinity) shardBody.set('limit', new Int32(limit + skip));
+  const collation = docOf(body.get('collation')) ?? collection.defaultCollation;
+  const late = sorted && projection !== undefined && projection.size > 0;
+  if (late) shardBody.delete('projection');
+  return {
+    body: shardBody,
+    skip,
+    limit,
+    order: sorted ? compileSort(sort, collation === undefined ? undefined : parseCollation(collation)) : undefined,
+    project: late ? compileProjection(projection) : undefined,
+  };
+}
+
+function emptyCursor(namespace: string) {
+  return {
+    namespace,
+    next: () => Promise.resolve({ documents: [], exhausted: true }),
+    close: () => Promise.resolve(),
+  };
+}

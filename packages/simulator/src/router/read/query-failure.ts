@@ -1,0 +1,15 @@
+import { CommandError } from '../../node/command.js';
+
+/** Codes a find passes on without a preface: the router found them itself, or the client must see them as they are. */
+const untouched: ReadonlySet<number> = new Set([43, 18, 13]);
+
+/** Runs a part of a find on shards; failures are told as a router tells them. */
+export async function asShardQuery<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof CommandError) || untouched.has(error.code)) throw error;
+    const preface = 'Encountered non-retryable error during query :: caused by :: ';
+    throw new CommandError(error.code, error.codeName, preface + error.message, error.labels, error.extra);
+  }
+}

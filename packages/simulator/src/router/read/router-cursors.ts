@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { Long, type Timestamp } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc } from '../../node/doc-fields.js';
+
+/** Cursors that nobody asks for are given up after this time (`cursorTimeoutMillis`). */
+const idleMsMax = 600_000;
+/** Open cursors of one router; the oldest idle one is given up beyond it. */
+const cursorsMax = 50_000;
+
+/** What one find, aggregate or getMore gives. */
+export interface Batch {
+  readonly documents: Value[];
+  /** True when nothing can follow. */
+  readonly exhausted: boolean;
+  /** Position of a change stream after this batch. */
+  readonly postBatchResumeToken?: Doc | undefined;
+  /** Time of a snapshot read. */
+  readonly time?: Timestamp | undefined;
+}
+
+/** A result that is fetched batch by batch. */
+export interface RouterCursor {
+  readonly namespace: string;
+  /** @param batchSize undefined for as many as fit */
+  next(batchSize: number | undefined, request: CommandRequest): Promise<Batch>;
+  close(request: CommandRequest): Promise<void>;
+}
+
+/** The open cursors of a router. */
+export class RouterCursors {
+  readonly #open = new Map<string, { cursor: RouterCursor; usedMs: number; busy: boolean }>();
+
+  /** The reply to the command that made the cursor; keeps the cursor when it can give more. */
+  async first(cursor: RouterCursor, batch: Batch, single: boolean, request: CommandRequest): Promise<Doc> {
+    let id = Long.ZERO;
+    if (single) await cursor.close(request);
+    else if (!batch.exhausted) id = this.#keep(cursor);
+    const fields = doc(['firstBatch', batch.documents]);
+    if (batch.postBatchResumeToken !== undefined) fields.set('postBatchResumeToken', batch.postBatchResumeToken);
+    fields.set('id', id).set('ns', cursor.namespace);
+    if (batch.time !== undefined) fields.set('atClusterTime', batch.time);
+    return doc(['cursor', fields]);
+  }
+
+  /** @throws CommandError 43 when there is no such cursor */
+  async more(id: Long, batchSize: number | undefined, request: CommandRequest): Promise<Doc> {
+    const entry = this.#open.get(id.toString());
+    if (entry === undefined) {
+      const namespace = `${request.db}.${String(request.body.get('collection'))}`;
+      throw new CommandError(43, 'CursorNotFound', `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`);
+    }
+    if (entry.busy) throw new CommandError(12051, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
+    entry.busy = true;
+    try {
+      const batch = await entry.cursor.next(batchSize, request);
+      if (batch.exhausted) this.#open.delete(id.toString());
+      const fields = doc(['id', batch.exhausted ? Long.ZERO : id], ['ns', entry.cursor.namespace], ['nextBatch', batch.documents]);
+      if (batch.postBatchResumeToken !== undefined) fields.set('postBatchResumeToken', batch.postBatchResumeToken);
+      if (batch.time !== undefined) fields.set('atClusterTime', batch.time);
+      return doc(['cursor', fields]);
+    } catch (error) {
+      this.#open.delete(id.toString());
+      throw error;
+    } finally {
+      entry.busy = false;
+      entry.usedMs = Date.now();
+    }
+  }
+
+  /** Closes a cursor; false when there is none of this id. */
+  async kill(id: Long, request: CommandRequest): Promise<boolean> {
+    const entry = this.#open.get(id.toString());
+    if (entry === undefined) return false;
+    this.#open.delete(id.toString());
+    await entry.cursor.close(request);
+    return true;
+  }
+
+  #keep(cursor: RouterCursor): Long {
+    this.#giveUpIdle();
+    const id = Long.fromBigInt(randomBytes(8).readBigUInt64LE() >> 1n);
+    this.#open.set(id.toString(), { cursor, usedMs: Date.now(), busy: false });
+    return id;
+  }
+
+  #giveUpIdle(): void {
+    const oldestMs = Date.now() - idleMsMax;
+    for (const [id, entry] of this.#open) {
+      if (entry.usedMs > oldestMs && this.#open.size < cursorsMax) return;
+      if (!entry.busy) this.#open.delete(id);
+    }
+  }
+}

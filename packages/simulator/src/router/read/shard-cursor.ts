@@ -1,0 +1,89 @@
+import { Int32, Long, Timestamp } from 'bson';
+import type { ClusterShard } from '../../config/cluster-shard.js';
+import type { Doc, Value } from '../../bson/value.js';
+import type { CommandRequest } from '../../node/command.js';
+import { doc, docOf } from '../../node/doc-fields.js';
+import { collectionOf } from '../../node/namespace.js';
+import type { SendOptions, ShardSender } from '../target/shard-sender.js';
+
+/** A router's hold on a cursor of one shard: the documents it has sent and those still there. */
+export class ShardCursor {
+  #documents: Value[];
+  #position = 0;
+  #id: Long;
+  readonly time: Timestamp | undefined;
+
+  private constructor(
+    private readonly sender: ShardSender,
+    readonly shard: ClusterShard,
+    private readonly namespace: string,
+    private readonly options: SendOptions,
+    cursor: Doc,
+  ) {
+    const batch = cursor.get('firstBatch');
+    const time = cursor.get('atClusterTime');
+    this.#documents = Array.isArray(batch) ? batch : [];
+    this.#id = idOf(cursor);
+    this.time = time instanceof Timestamp ? time : undefined;
+  }
+
+  /** Runs a command that makes a cursor. */
+  static async open(sender: ShardSender, shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<ShardCursor> {
+    const reply = await sender.run(shard, request, body, options);
+    const cursor = docOf(reply.get('cursor')) ?? new Map<string, Value>();
+    return new ShardCursor(sender, shard, String(cursor.get('ns')), options, cursor);
+  }
+
+  /** The documents that are here, without asking the shard. */
+  takeAll(): Value[] {
+    const documents = this.#position === 0 ? this.#documents : this.#documents.slice(this.#position);
+    this.#documents = [];
+    this.#position = 0;
+    return documents;
+  }
+
+  /** The next document that is here; undefined when the shard has to be asked. */
+  peek(): Value | undefined {
+    return this.#documents[this.#position];
+  }
+
+  advance(): void {
+    this.#position += 1;
+  }
+
+  get drained(): boolean {
+    return this.#position >= this.#documents.length && this.#id.isZero();
+  }
+
+  get hasBuffered(): boolean {
+    return this.#position < this.#documents.length;
+  }
+
+  /** Fetches the next batch from the shard, when nothing is left here. */
+  async fill(batchSize: number | undefined, request: CommandRequest): Promise<void> {
+    if (this.hasBuffered || this.#id.isZero()) return;
+    const body = doc(['getMore', this.#id], ['collection', collectionOf(this.namespace)]);
+    if (batchSize !== undefined) body.set('batchSize', new Int32(batchSize));
+    const maxTime = request.name === 'getMore' ? request.body.get('maxTimeMS') : undefined;
+    if (maxTime !== undefined) body.set('maxTimeMS', maxTime);
+    const reply = await this.sender.run(this.shard, request, body, this.options);
+    const cursor = docOf(reply.get('cursor')) ?? new Map<string, Value>();
+    const batch = cursor.get('nextBatch');
+    this.#documents = Array.isArray(batch) ? batch : [];
+    this.#position = 0;
+    this.#id = idOf(cursor);
+  }
+
+  async close(request: CommandRequest): Promise<void> {
+    this.#documents = [];
+    if (this.#id.isZero()) return;
+    const body = doc(['killCursors', collectionOf(this.namespace)], ['cursors', [this.#id]]);
+    this.#id = Long.ZERO;
+    await this.sender.run(this.shard, request, body, this.options);
+  }
+}
+
+function idOf(cursor: Doc): Long {
+  const id = cursor.get('id');
+  return id instanceof Long ? id : Long.ZERO;
+}

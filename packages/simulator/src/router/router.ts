@@ -1,0 +1,123 @@
+import type { Doc } from '../bson/value.js';
+import { Diagnostics } from '../handshake/diagnostics.js';
+import { clusterTimeField } from '../handshake/cluster-time.js';
+import type { NodeIdentity } from '../handshake/node-identity.js';
+import { countCommand } from '../handshake/server-status.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
+import { doc } from '../node/doc-fields.js';
+import type { ServedNode } from '../wire/served-node.js';
+import * as collections from './definition/collection-commands.js';
+import * as lists from './definition/list-commands.js';
+import * as statistics from './definition/statistics-commands.js';
+import { aggregateCommand } from './read/aggregate-command.js';
+import { countCommand as countDocuments, distinctCommand } from './read/count-distinct.js';
+import { getMoreCommand, killCursorsCommand } from './read/cursor-commands.js';
+import { findCommand } from './read/find-command.js';
+import type { RouterContext } from './router-context.js';
+import { endTransaction, sessionCommand, startSession } from './session-commands.js';
+import { Balancer, balancerCollectionStatus, getShardMap, listShards } from './sharding/balancer-commands.js';
+import { mergeChunksCommand, type Migration, moveChunkCommand, splitCommand } from './sharding/chunk-commands.js';
+import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
+import { refineShardKeyCommand } from './sharding/refine-shard-key.js';
+import { shardCollectionCommand } from './sharding/shard-collection.js';
+import { addShardToZoneCommand, removeShardFromZoneCommand, updateZoneKeyRangeCommand } from './sharding/zone-commands.js';
+import { bulkWrite } from './write/bulk-write.js';
+import { findAndModifyCommand } from './write/find-and-modify.js';
+
+type Command = (context: RouterContext, request: CommandRequest) => Doc | Promise<Doc>;
+
+const dataCommands: readonly (readonly [string, Command])[] = [
+  ['find', findCommand],
+  ['aggregate', aggregateCommand],
+  ['getMore', getMoreCommand],
+  ['killCursors', killCursorsCommand],
+  ['count', countDocuments],
+  ['distinct', distinctCommand],
+  ['insert', (context, request) => bulkWrite(context, request, 'insert')],
+  ['update', (context, request) => bulkWrite(context, request, 'update')],
+  ['delete', (context, request) => bulkWrite(context, request, 'delete')],
+  ['findAndModify', findAndModifyCommand],
+  ['findandmodify', findAndModifyCommand],
+];
+
+const definitionCommands: readonly (readonly [string, Command])[] = [
+  ['create', collections.createCommand],
+  ['drop', collections.dropCommand],
+  ['dropDatabase', collections.dropDatabaseCommand],
+  ['renameCollection', collections.renameCollectionCommand],
+  ['collMod', collections.collModCommand],
+  ['convertToCapped', collections.convertToCappedCommand],
+  ['createIndexes', collections.createIndexesCommand],
+  ['dropIndexes', collections.dropIndexesCommand],
+  ['listCollections', lists.listCollectionsCommand],
+  ['listIndexes', lists.listIndexesCommand],
+  ['listDatabases', lists.listDatabasesCommand],
+  ['collStats', statistics.collStatsCommand],
+  ['dbStats', statistics.dbStatsCommand],
+  ['dataSize', statistics.dataSizeCommand],
+  ['validate', statistics.validateCommand],
+];
+
+const sessionCommands: readonly (readonly [string, Command])[] = [
+  ['startSession', startSession],
+  ['endSessions', sessionCommand],
+  ['refreshSessions', sessionCommand],
+  ['killSessions', sessionCommand],
+  ['commitTransaction', endTransaction],
+  ['abortTransaction', endTransaction],
+];
+
+function shardingCommands(balancer: Balancer, migration: Migration): readonly (readonly [string, Command])[] {
+  return [
+    ['listShards', listShards],
+    ['getShardMap', getShardMap],
+    ['enableSharding', enableShardingCommand],
+    ['movePrimary', movePrimaryCommand],
+    ['shardCollection', shardCollectionCommand],
+    ['refineCollectionShardKey', refineShardKeyCommand],
+    ['split', splitCommand],
+    ['mergeChunks', mergeChunksCommand],
+    ['moveChunk', (context, request) => moveChunkCommand(context, request, migration)],
+    ['addShardToZone', addShardToZoneCommand],
+    ['removeShardFromZone', removeShardFromZoneCommand],
+    ['updateZoneKeyRange', updateZoneKeyRangeCommand],
+    ['balancerStart', (context) => balancer.start(context)],
+    ['balancerStop', (context) => balancer.stop(context)],
+    ['balancerStatus', (context) => balancer.status(context)],
+    ['balancerCollectionStatus', balancerCollectionStatus],
+    ['flushRouterConfig', () => doc(['flushed', true])],
+  ];
+}
+
+/** A mongos: answers clients, asks the shards. */
+export class Router implements ServedNode {
+  readonly diagnostics: Diagnostics;
+  readonly #commands: ReadonlyMap<string, Command>;
+
+  constructor(
+    readonly identity: NodeIdentity,
+    private readonly context: RouterContext,
+    balancer: Balancer,
+    migration: Migration,
+  ) {
+    this.diagnostics = new Diagnostics(identity, () => context.clock.current());
+    this.#commands = new Map([...dataCommands, ...definitionCommands, ...sessionCommands, ...shardingCommands(balancer, migration)]);
+  }
+
+  async run(request: CommandRequest): Promise<Doc> {
+    countCommand(this.identity, request);
+    return this.diagnostics.failCommand.apply(request, async () => {
+      const answer = this.diagnostics.answer(request);
+      if (answer !== undefined) return answer;
+      const command = this.#commands.get(request.name);
+      if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
+      return command(this.context, request);
+    });
+  }
+
+  addReplyFields(reply: Doc): void {
+    const time = this.context.clock.current();
+    reply.set('$clusterTime', clusterTimeField(time));
+    reply.set('operationTime', time);
+  }
+}

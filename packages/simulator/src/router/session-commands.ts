@@ -1,0 +1,26 @@
+import { Binary, Int32, UUID } from 'bson';
+import type { Doc } from '../bson/value.js';
+import type { CommandRequest } from '../node/command.js';
+import { doc } from '../node/doc-fields.js';
+import type { RouterContext } from './router-context.js';
+
+const timeoutMinutes = new Int32(30);
+
+/** `startSession`. */
+export function startSession(): Doc {
+  return doc(['id', doc(['id', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)])], ['timeoutMinutes', timeoutMinutes]);
+}
+
+/** `endSessions`, `refreshSessions` and `killSessions` go to every shard, each of which keeps its own sessions. */
+export async function sessionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  await context.sender.runOnAll(context.catalog.shards, request, request.body);
+  return new Map();
+}
+
+/** `commitTransaction` or `abortTransaction` on every shard that took part. */
+export async function endTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const shards = context.transactions.end(request.body).map((id) => (id === context.configShard.id ? context.configShard : context.catalog.shard(id)));
+  const body = new Map(request.body);
+  for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin' });
+  return new Map();
+}

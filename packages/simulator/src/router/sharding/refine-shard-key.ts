@@ -1,0 +1,41 @@
+import { ObjectId } from 'bson';
+import type { Doc } from '../../bson/value.js';
+import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { docOf } from '../../node/doc-fields.js';
+import { documentText } from '../../shard/bson-text.js';
+import type { RouterContext } from '../router-context.js';
+import { servesKey } from './shard-collection.js';
+
+/**
+ * `refineCollectionShardKey`: appends fields to a shard key.
+ * @throws CommandError 72 when the new key does not extend the old one or no index serves it
+ */
+export async function refineShardKeyCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const collection = context.catalog.sharded(String(request.body.get('refineCollectionShardKey')));
+  const key = ShardKeyPattern.parse(docOf(request.body.get('key')) ?? new Map());
+  if (key.equals(collection.key)) return new Map();
+  if (!collection.key.isPrefixOf(key.doc)) {
+    throw new CommandError(72, 'InvalidOptions', `refineCollectionShardKey shard key ${documentText(key.doc)} does not extend the current shard key ${documentText(collection.key.doc)}`);
+  }
+  const holder = context.catalog.shard(collection.chunks.shards[0] ?? '');
+  if (holder.access.collection(collection.namespace)?.indexes.some((index) => servesKey(index, key)) !== true) {
+    throw new CommandError(72, 'InvalidOptions', 'Please create an index that starts with the proposed shard key before refining the shard key of the collection');
+  }
+  const timestamp = context.clock.tick();
+  const width = collection.key.fields.length;
+  const chunks = collection.chunks.chunks.map((chunk) => ({
+    ...chunk,
+    min: [...chunk.min, ...key.globalMin.slice(width)],
+    max: compareKeys(chunk.max, collection.key.globalMax) === 0 ? key.globalMax : [...chunk.max, ...key.globalMin.slice(width)],
+  }));
+  await context.catalog.saveCollection({
+    ...collection,
+    key,
+    chunks: collection.chunks.replaced(new Set(chunks.map((chunk) => chunk.id.toHexString())), chunks),
+    epoch: new ObjectId(),
+    timestamp,
+    changedMs: Date.now(),
+  });
+  return new Map();
+}

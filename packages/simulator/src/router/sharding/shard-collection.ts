@@ -1,0 +1,154 @@
+import { ObjectId } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { initialChunks } from '../../config/initial-chunks.js';
+import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc, docOf, isTrue, numberOf } from '../../node/doc-fields.js';
+import { collectionOf, databaseOf } from '../../node/namespace.js';
+import { documentText } from '../../shard/bson-text.js';
+import type { CollectionFacts } from '../../shard/shard-access.js';
+import type { RouterContext } from '../router-context.js';
+
+/**
+ * `shardCollection`: makes the collection and its shard-key index where missing, and places its first chunks.
+ * @throws CommandError 20, 23, 2, 72, 31412 as the server refuses
+ */
+export async function shardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const namespace = String(request.body.get('shardCollection'));
+  const key = ShardKeyPattern.parse(docOf(request.body.get('key')) ?? new Map());
+  const unique = isTrue(request.body.get('unique'));
+  const database = context.requireDatabase(databaseOf(namespace));
+  if (!database.partitioned) throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
+  const reply = doc(['collectionsharded', namespace]);
+  const present = context.catalog.collection(namespace);
+  if (present !== undefined) {
+    if (present.key.equals(key) && present.unique === unique) return reply;
+    throw new CommandError(23, 'AlreadyInitialized', `sharding already enabled for collection ${namespace}`);
+  }
+  refuseOptions(request.body, key, unique);
+  const zones = context.catalog.zonesOf(namespace);
+  refusePresplit(request.body, key, zones);
+  const primary = context.catalog.shard(database.primary);
+  const before = primary.access.collection(namespace);
+  if (before !== undefined) refuseCollection(before, request.body, key);
+  await prepareCollection(context, request, namespace, before, key, unique);
+  const facts = primary.access.collection(namespace);
+  if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
+  await placeChunks(context, request, facts, key, unique, zones);
+  return reply;
+}
+
+function refuseOptions(body: Doc, key: ShardKeyPattern, unique: boolean): void {
+  if (unique && key.hashedIndex >= 0) {
+    const rule = "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by declaring an additional (non-hashed) unique index on the field.";
+    throw invalidOptions(rule);
+  }
+  if ((numberOf(body.get('numInitialChunks')) ?? 0) > 0 && key.hashedIndex < 0) {
+    throw invalidOptions('numInitialChunks is not supported when the shard key is not hashed.');
+  }
+  const collation = docOf(body.get('collation'));
+  if (collation !== undefined && collation.get('locale') !== 'simple') {
+    throw new CommandError(2, 'BadValue', `The collation for shardCollection must be {locale: 'simple'}, but found: ${documentText(collation)}`);
+  }
+}
+
+function invalidOptions(message: string): CommandError {
+  return new CommandError(72, 'InvalidOptions', message);
+}
+
+function refusePresplit(body: Doc, key: ShardKeyPattern, zones: readonly ZoneRange[]): void {
+  if (!isTrue(body.get('presplitHashedZones'))) return;
+  const [zone] = zones;
+  const whole = zones.length === 1 && zone !== undefined && compareKeys(zoneMin(zone), key.globalMin) === 0 && compareKeys(zoneMax(zone), key.globalMax) === 0;
+  if (!whole) {
+    const rule = `For hashed prefix shard keys, 'presplitHashedZones' is only supported when there is a single zone defined which covers entire shard key range`;
+    throw new CommandError(31412, 'Location31412', rule);
+  }
+}
+
+function refuseCollection(facts: CollectionFacts, body: Doc, key: ShardKeyPattern): void {
+  if (isTrue(facts.options.get('capped'))) throw invalidOptions(`can't shard a capped collection`);
+  const collation = docOf(facts.options.get('collation'));
+  if (collation !== undefined && !body.has('collation')) {
+    throw new CommandError(2, 'BadValue', `Collection has default collation: ${documentText(collation)}. Must specify collation {locale: 'simple'}`);
+  }
+  for (const index of facts.indexes) {
+    const fields = docOf(index.get('key')) ?? new Map<string, Value>();
+    if (isTrue(index.get('unique')) && !key.isPrefixOf(fields)) {
+      const shown = `can't shard collection '${facts.namespace}' with unique index on ${documentText(fields)} and proposed shard key ${documentText(key.doc)}`;
+      throw invalidOptions(`${shown}. Uniqueness can't be maintained unless shard key is a prefix`);
+    }
+  }
+  if (facts.documentCount > 0 && !facts.indexes.some((index) => servesKey(index, key))) {
+    throw invalidOptions('Please create an index that starts with the proposed shard key before sharding the collection');
+  }
+}
+
+/** True when an index can serve as the index of a shard key. */
+export function servesKey(index: Doc, key: ShardKeyPattern): boolean {
+  const fields = docOf(index.get('key'));
+  const restricted = ['sparse', 'partialFilterExpression', 'collation'].some((name) => index.has(name));
+  const idIndex = fields?.size === 1 && fields.has('_id') && index.get('name') === '_id_';
+  return fields !== undefined && key.isPrefixOf(fields) && (!restricted || idIndex);
+}
+
+async function prepareCollection(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  before: CollectionFacts | undefined,
+  key: ShardKeyPattern,
+  unique: boolean,
+): Promise<void> {
+  const db = databaseOf(namespace);
+  const primary = await context.primaryForWrite(namespace);
+  if (before === undefined) await context.sender.run(primary, request, doc(['create', collectionOf(namespace)]), { db });
+  const indexes = before?.indexes ?? primary.access.collection(namespace)?.indexes ?? [];
+  if (indexes.some((index) => servesKey(index, key) && (!unique || isTrue(index.get('unique')) || index.get('name') === '_id_'))) return;
+  const spec = doc(['key', key.doc], ['name', indexName(key)]);
+  if (unique) spec.set('unique', true);
+  if (before?.options.has('collation') === true) spec.set('collation', doc(['locale', 'simple']));
+  await context.sender.run(primary, request, doc(['createIndexes', collectionOf(namespace)], ['indexes', [spec]]), { db });
+}
+
+function indexName(key: ShardKeyPattern): string {
+  return [...key.doc].map(([field, value]) => `${field}_${value === 'hashed' ? 'hashed' : String(numberOf(value))}`).join('_');
+}
+
+async function placeChunks(
+  context: RouterContext,
+  request: CommandRequest,
+  facts: CollectionFacts,
+  key: ShardKeyPattern,
+  unique: boolean,
+  zones: readonly ZoneRange[],
+): Promise<void> {
+  const { catalog, clock } = context;
+  const timestamp = clock.tick();
+  const chunks = initialChunks({
+    pattern: key,
+    empty: facts.documentCount === 0,
+    primary: context.requireDatabase(databaseOf(facts.namespace)).primary,
+    shards: catalog.shards.map((shard) => shard.id),
+    zones: isTrue(request.body.get('presplitHashedZones')) ? [] : zones,
+    shardsOfZone: (zone) => catalog.shardsOfZone(zone),
+    chunkCount: numberOf(request.body.get('numInitialChunks')),
+    time: timestamp,
+  });
+  const collection: ShardedCollection = {
+    namespace: facts.namespace,
+    uuid: facts.uuid,
+    key,
+    unique,
+    defaultCollation: docOf(facts.options.get('collation')),
+    epoch: new ObjectId(),
+    timestamp,
+    changedMs: Date.now(),
+    noBalance: false,
+    chunks,
+  };
+  for (const id of chunks.shards) catalog.shard(id).access.ensureCollection(facts.namespace, facts.uuid, facts.options, facts.indexes);
+  await catalog.saveCollection(collection);
+}

@@ -1,0 +1,137 @@
+import { Timestamp } from 'bson';
+import { compareTimestamps } from '../../bson/compare.js';
+import { highWaterToken, resumeTokenDocument } from '../../bson/resume-token.js';
+import { scanPath } from '../../bson/scan.js';
+import { type Doc, RawDocument } from '../../bson/value.js';
+import type { CommandRequest } from '../../node/command.js';
+import { numberOf } from '../../node/doc-fields.js';
+import type { ShardStream, ShardStreamEvent } from '../../shard/shard-access.js';
+import { BatchBuilder } from '../read/batch-size.js';
+import type { Batch, RouterCursor } from '../read/router-cursors.js';
+
+/** How long a getMore waits for events when the client names no time (server default for tailable cursors). */
+const awaitMsDefault = 1000;
+/** Events fetched ahead from one shard. */
+const aheadEventsMax = 1000;
+const aheadBytesMax = 16_777_216;
+
+interface Source {
+  readonly stream: ShardStream;
+  ahead: ShardStreamEvent[];
+  position: number;
+}
+
+/** The change streams of all shards as one, in the order of the resume tokens. */
+export class MergedStream implements RouterCursor {
+  readonly #sources: readonly Source[];
+  #token: Doc;
+  #ended = false;
+
+  constructor(
+    readonly namespace: string,
+    streams: readonly ShardStream[],
+    startToken: Doc,
+  ) {
+    this.#sources = streams.map((stream) => ({ stream, ahead: [], position: 0 }));
+    this.#token = startToken;
+  }
+
+  /** The batch that the command itself answers with: a router gives only the position, events come with the first getMore. */
+  first(): Batch {
+    return { documents: [], exhausted: false, postBatchResumeToken: this.#token };
+  }
+
+  async next(batchSize: number | undefined, request: CommandRequest): Promise<Batch> {
+    const deadlineMs = Date.now() + (numberOf(request.body.get('maxTimeMS')) ?? awaitMsDefault);
+    const batch = new BatchBuilder(batchSize ?? Infinity);
+    for (;;) {
+      this.#collect(batch);
+      if (this.#idle()) this.#advanceTo(this.#scannedByAll());
+      const leftMs = deadlineMs - Date.now();
+      if (batch.documents.length > 0 || this.#ended || leftMs <= 0 || request.signal.aborted) break;
+      await this.#wait(leftMs, request.signal);
+    }
+    return { documents: batch.documents, exhausted: this.#ended, postBatchResumeToken: this.#token };
+  }
+
+  close(): Promise<void> {
+    for (const { stream } of this.#sources) stream.close();
+    return Promise.resolve();
+  }
+
+  #collect(batch: BatchBuilder): void {
+    while (!batch.full && !this.#ended) {
+      const source = this.#nextSource();
+      const event = source?.ahead[source.position];
+      if (source === undefined || event === undefined || !batch.add(new RawDocument(event.bytes))) return;
+      source.position += 1;
+      this.#token = tokenOf(event);
+      this.#ended = event.invalidates;
+    }
+  }
+
+  /** The shard whose next event is the next of all; undefined while a shard may still send an earlier one. */
+  #nextSource(): Source | undefined {
+    let first: Source | undefined;
+    let bound: Timestamp | undefined;
+    for (const source of this.#sources) {
+      if (source.position >= source.ahead.length) this.#refill(source);
+      const event = source.ahead[source.position];
+      if (event === undefined) {
+        const scanned = source.stream.scannedTo;
+        if (bound === undefined || compareTimestamps(scanned, bound) < 0) bound = scanned;
+      } else if (first === undefined || event.token < (first.ahead[first.position]?.token ?? '')) {
+        first = source;
+      }
+    }
+    const event = first?.ahead[first.position];
+    return event !== undefined && bound !== undefined && compareTimestamps(event.clusterTime, bound) > 0 ? undefined : first;
+  }
+
+  #refill(source: Source): void {
+    source.ahead = source.stream.take(aheadEventsMax, aheadBytesMax);
+    source.position = 0;
+  }
+
+  #idle(): boolean {
+    return this.#sources.some((source) => source.position >= source.ahead.length);
+  }
+
+  /** The time up to which every shard's events have been given. */
+  #scannedByAll(): Timestamp {
+    let time: Timestamp | undefined;
+    for (const source of this.#sources) {
+      const next = source.ahead[source.position];
+      const reached = next === undefined ? source.stream.scannedTo : before(next.clusterTime);
+      if (time === undefined || compareTimestamps(reached, time) < 0) time = reached;
+    }
+    return time ?? new Timestamp({ t: 0, i: 0 });
+  }
+
+  #advanceTo(time: Timestamp): void {
+    const reached = resumeTokenDocument(highWaterToken(time));
+    if (dataOf(reached) > dataOf(this.#token)) this.#token = reached;
+  }
+
+  async #wait(leftMs: number, signal: AbortSignal): Promise<void> {
+    const idle = this.#sources.filter((source) => source.position >= source.ahead.length);
+    const done = new AbortController();
+    await Promise.race(idle.map((source) => source.stream.waitForChange(leftMs, AbortSignal.any([signal, done.signal]))));
+    done.abort();
+  }
+}
+
+function tokenOf(event: ShardStreamEvent): Doc {
+  const id = scanPath(event.bytes, '_id');
+  return id instanceof Map ? id : new Map([['_data', event.token]]);
+}
+
+function dataOf(token: Doc): string {
+  const data = token.get('_data');
+  return typeof data === 'string' ? data : '';
+}
+
+/** The cluster time just below another. */
+function before(time: Timestamp): Timestamp {
+  return time.i > 0 ? new Timestamp({ t: time.t, i: time.i - 1 }) : new Timestamp({ t: time.t - 1, i: 0xffffffff });
+}

@@ -1,0 +1,93 @@
+import { ObjectId } from 'bson';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { scanTopLevel, withIdFirst } from '../../bson/scan.js';
+import { decodeValue } from '../../bson/decode.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { docOf, isTrue, numberOf } from '../../node/doc-fields.js';
+import { documentText } from '../../shard/bson-text.js';
+import { type QueryTarget, targetQuery } from '../target/query-targeting.js';
+import { mayChangeShardKey } from './shard-key-change.js';
+import { statementDocument, type WriteKind } from './write-statements.js';
+
+/** A statement and the shards it goes to. */
+export interface TargetedStatement {
+  readonly bytes: Uint8Array;
+  readonly shards: readonly string[];
+  /** True for an update of one document that may give it another shard key. */
+  readonly mayMove: boolean;
+}
+
+/**
+ * Finds the shards of one statement of a bulk write.
+ * @throws CommandError 61 or 72 when a statement for one document cannot be told where to go
+ */
+export function targetStatement(collection: ShardedCollection, kind: WriteKind, statement: Uint8Array): TargetedStatement {
+  if (kind === 'insert') return targetInsert(collection, statement);
+  const filter = docOf(field(statement, 'q')) ?? new Map<string, Value>();
+  const target = targetQuery(collection, filter, field(statement, 'collation'));
+  const shards = kind === 'update' ? updateShards(collection, statement, filter, target) : deleteShards(collection, statement, filter, target);
+  const mayMove = kind === 'update' && !isTrue(field(statement, 'multi')) && mayChangeShardKey(collection, statement);
+  return { bytes: statement, shards, mayMove };
+}
+
+function field(statement: Uint8Array, name: string): Value | undefined {
+  const element = scanTopLevel(statement, name);
+  return element === undefined ? undefined : decodeValue(statement, element.type, element.valueStart);
+}
+
+function targetInsert(collection: ShardedCollection, document: Uint8Array): TargetedStatement {
+  const bytes = withIdFirst(document, () => new ObjectId());
+  return { bytes, shards: [collection.chunks.ownerOf(collection.key.keyOf(bytes))], mayMove: false };
+}
+
+function updateShards(collection: ShardedCollection, statement: Uint8Array, filter: Doc, target: QueryTarget): readonly string[] {
+  if (isTrue(field(statement, 'upsert')) && !target.exactKey) {
+    throw new CommandError(61, 'ShardKeyNotFound', 'Failed to target upsert by query :: could not extract exact shard key');
+  }
+  if (target.shards.length <= 1 || isTrue(field(statement, 'multi'))) return target.shards;
+  const replacement = replacementOf(statement);
+  if (replacement !== undefined) return [collection.chunks.ownerOf(replacementKey(collection, replacement))];
+  if (hasExactId(filter)) return target.shards;
+  const request = documentText(statementDocument(statement));
+  throw new CommandError(
+    72,
+    'InvalidOptions',
+    `A {multi:false} update on a sharded collection must contain an exact match on _id (and have the collection default collation) ` +
+      `or must target a single shard (and have the simple collation), but this update targeted ${target.shards.length} shards. ` +
+      `Update request: ${request}, shard key pattern: ${documentText(collection.key.doc)}`,
+  );
+}
+
+/** The replacement document's bytes when the update replaces the whole document. */
+function replacementOf(statement: Uint8Array): Uint8Array | undefined {
+  const element = scanTopLevel(statement, 'u');
+  if (element?.type !== 3) return undefined;
+  const document = statement.subarray(element.valueStart, element.end);
+  const emptyBytes = 5;
+  const operatorSign = 0x24;
+  return document.length > emptyBytes && document[5] === operatorSign ? undefined : document;
+}
+
+function replacementKey(collection: ShardedCollection, replacement: Uint8Array): Value[] {
+  return collection.key.keyOf(replacement);
+}
+
+function deleteShards(collection: ShardedCollection, statement: Uint8Array, filter: Doc, target: QueryTarget): readonly string[] {
+  if (target.exactKey || numberOf(field(statement, 'limit')) !== 1 || hasExactId(filter)) return target.shards;
+  throw new CommandError(
+    61,
+    'ShardKeyNotFound',
+    `A single delete on a sharded collection must contain an exact match on _id (and have the collection default collation) ` +
+      `or contain the shard key (and have the simple collation). Delete request: ${documentText(statementDocument(statement))}, ` +
+      `shard key pattern: ${documentText(collection.key.doc)}`,
+  );
+}
+
+function hasExactId(filter: Doc): boolean {
+  const id = filter.get('_id');
+  if (id === undefined) return false;
+  if (!(id instanceof Map)) return true;
+  const [first] = id.keys();
+  return first?.startsWith('$') !== true || (first === '$eq' && id.size === 1);
+}

@@ -1,0 +1,83 @@
+import { Int32 } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import type { CommandError } from '../../node/command.js';
+import { doc, docOf, numberOf } from '../../node/doc-fields.js';
+import { errorName } from '../../node/error-name.js';
+import type { WriteKind } from './write-statements.js';
+
+/** Adds up what the shards say of the parts of one bulk write. */
+export class WriteOutcome {
+  #n = 0;
+  #modified = 0;
+  readonly #upserted = new Map<number, Value>();
+  readonly #errors = new Map<number, Doc>();
+  #writeConcernError: Doc | undefined;
+
+  constructor(private readonly kind: WriteKind) {}
+
+  get failed(): boolean {
+    return this.#errors.size > 0;
+  }
+
+  /**
+   * Takes the reply of one shard.
+   * @param indexes place in the client's batch of each statement sent there
+   */
+  add(shard: string, reply: Doc, indexes: readonly number[]): void {
+    this.#n += numberOf(reply.get('n')) ?? 0;
+    this.#modified += numberOf(reply.get('nModified')) ?? 0;
+    for (const each of documentsIn(reply.get('upserted'))) this.#upserted.set(indexOf(each, indexes), each.get('_id') ?? null);
+    for (const each of documentsIn(reply.get('writeErrors'))) {
+      const index = indexOf(each, indexes);
+      if (!this.#errors.has(index)) this.#errors.set(index, errorFields(index, each));
+    }
+    const concern = docOf(reply.get('writeConcernError'));
+    if (concern !== undefined) this.#writeConcernError ??= shardConcernError(shard, concern);
+  }
+
+  /** Takes a failure of the whole command for a shard: each of its statements has failed with it. */
+  fail(error: CommandError, indexes: readonly number[]): void {
+    for (const index of indexes) {
+      const fields = doc(['index', new Int32(index)], ['code', new Int32(error.code)], ['codeName', error.codeName], ['errmsg', error.message]);
+      if (!this.#errors.has(index)) this.#errors.set(index, fields);
+    }
+  }
+
+  reply(): Doc {
+    const reply: Doc = new Map();
+    if (this.kind === 'update') reply.set('nModified', new Int32(this.#modified));
+    reply.set('n', new Int32(this.#n));
+    const upserted = [...this.#upserted].sort(([a], [b]) => a - b).map(([index, id]) => doc(['index', new Int32(index)], ['_id', id]));
+    if (upserted.length > 0) reply.set('upserted', upserted);
+    const errors = [...this.#errors].sort(([a], [b]) => a - b).map(([, error]) => error);
+    if (errors.length > 0) reply.set('writeErrors', errors);
+    if (this.#writeConcernError !== undefined) reply.set('writeConcernError', this.#writeConcernError);
+    return reply;
+  }
+}
+
+function documentsIn(value: Value | undefined): Doc[] {
+  return Array.isArray(value) ? value.flatMap((each) => (each instanceof Map ? [each] : [])) : [];
+}
+
+function indexOf(each: Doc, indexes: readonly number[]): number {
+  return indexes[numberOf(each.get('index')) ?? 0] ?? 0;
+}
+
+function errorFields(index: number, error: Doc): Doc {
+  const code = numberOf(error.get('code')) ?? 8;
+  const fields = doc(
+    ['index', new Int32(index)],
+    ['code', new Int32(code)],
+    ['codeName', error.get('codeName') ?? errorName(code)],
+    ['errmsg', error.get('errmsg') ?? ''],
+  );
+  for (const [name, value] of error) if (!fields.has(name)) fields.set(name, value);
+  return fields;
+}
+
+function shardConcernError(shard: string, error: Doc): Doc {
+  const fields = new Map(error);
+  fields.set('errmsg', `${String(error.get('errmsg'))} at ${shard}`);
+  return fields;
+}

@@ -1,0 +1,11 @@
+import type { Doc } from '../bson/value.js';
+import type { CommandNode, CommandRequest } from '../node/command.js';
+
+/** Why a command failed, as far as the fields around the answer depend on it. */
+export type CommandOutcome = 'success' | 'failed' | 'unknownCommand';
+
+/** A node that can be put behind a port. */
+export interface ServedNode extends CommandNode {
+  /** Adds what this kind of node says with every answer, for example `$clusterTime` and `operationTime`, in the server's order. */
+  addReplyFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome): void;
+}

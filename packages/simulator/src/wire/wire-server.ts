@@ -1,0 +1,64 @@
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { ConnectionState } from '../node/command.js';
+import { ClientConnection } from './client-connection.js';
+import type { ServedNode } from './served-node.js';
+
+/** A TCP port behind which a node answers. */
+export class WireServer {
+  readonly #connections = new Set<ClientConnection>();
+  #nextConnectionId = 1;
+
+  private constructor(
+    private readonly server: Server,
+    private readonly node: () => ServedNode,
+  ) {
+    server.on('connection', (socket) => this.#accept(socket));
+  }
+
+  /**
+   * Opens a port before its node exists, because a node wants to know its port.
+   * @param node gives the node; asked once per connection
+   * @param port 0 takes any free one
+   */
+  static async listen(host: string, port: number, node: () => ServedNode): Promise<WireServer> {
+    const server = createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    return new WireServer(server, node);
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size;
+  }
+
+  /** Cuts all connections and accepts new ones: what a client sees when a node restarts. */
+  dropConnections(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    this.dropConnections();
+    await closed;
+  }
+
+  #accept(socket: Socket): void {
+    const state: ConnectionState = {
+      id: this.#nextConnectionId++,
+      remoteAddress: `${socket.remoteAddress ?? ''}:${socket.remotePort ?? 0}`,
+      authenticated: [],
+    };
+    const connection = new ClientConnection(socket, this.node(), state);
+    this.#connections.add(connection);
+    socket.on('close', () => this.#connections.delete(connection));
+  }
+}
