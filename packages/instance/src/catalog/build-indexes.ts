@@ -1,12 +1,13 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { Door } from '../cluster/door.js';
+import { failureName, codeOf } from '../cluster/failure.js';
 import { canonicalText } from './canonical-text.js';
 import { buildSpecification, portableIndex, TTL_OFF_SECONDS } from './index-spec.js';
 import type { CollectionPlan } from './destination-plan.js';
 import { namespaceOf } from './namespace.js';
 import { listIndexes } from './read-indexes.js';
-import { codeNameOf, codeOf, serverCode } from './server-code.js';
+import { serverCode } from './server-code.js';
 
 const MILLISECONDS_PER_SECOND = 1_000;
 
@@ -61,26 +62,22 @@ async function createIndexes(door: Door, plan: CollectionPlan, missing: readonly
   try {
     await sendCreateIndexes(door, plan, missing, signal);
   } catch (failure) {
-    if (codeOf(failure) === undefined || isRetriable(failure)) throw failure;
+    if (!REFUSALS.has(codeOf(failure))) throw failure;
     // A repeated build may have been finished by its first sending: only what is still missing was refused.
     const present = await presentIndexes(door, plan.entry.database, plan.entry.name, signal);
     const refused = missing.filter((index) => !isPresent(namespaceOf(plan.entry), index, present));
     if (refused.length === 0) return;
     const names = refused.map((index) => String(index.name)).join(', ');
-    throw new ConvoyError('indexNotSupported', `The destination refused to build ${names} of ${namespaceOf(plan.entry)}: ${codeNameOf(failure)}.`, { cause: failure });
+    throw new ConvoyError('indexNotSupported', `The destination refused to build ${names} of ${namespaceOf(plan.entry)}: ${failureName(failure)}.`, { cause: failure });
   }
 }
 
 /** Codes by which a server says what is wrong with a specification; all others are for whoever retries. */
-const REFUSALS: ReadonlySet<number | undefined> = new Set([
+const REFUSALS: ReadonlySet<number | null> = new Set([
   serverCode.badValue, serverCode.typeMismatch, serverCode.cannotCreateIndex, serverCode.indexAlreadyExists,
   serverCode.invalidOptions, serverCode.indexOptionsConflict, serverCode.indexKeySpecsConflict,
   serverCode.invalidIndexSpecificationOption, serverCode.unknownField, serverCode.twoHashedFields,
 ]);
-
-function isRetriable(failure: unknown): boolean {
-  return !REFUSALS.has(codeOf(failure));
-}
 
 function isPresent(namespace: string, wanted: Document, present: ReadonlyMap<string, Document>): boolean {
   const found = present.get(wanted.name as string);

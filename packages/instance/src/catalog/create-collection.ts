@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { Cluster } from '../cluster/door.js';
+import { codeOf } from '../cluster/failure.js';
 import { buildIndexes } from './build-indexes.js';
 import { createOptions, optionDifferences } from './collection-options.js';
 import type { CollectionPlan } from './destination-plan.js';
@@ -11,7 +12,7 @@ import type { ListedNamespace } from './list-namespaces.js';
 import { namespaceOf } from './namespace.js';
 import { placeChunks } from './place-chunks.js';
 import { readConfig } from './read-sharding.js';
-import { codeOf, serverCode } from './server-code.js';
+import { serverCode } from './server-code.js';
 
 /** A collection on the destination and the source's collection it stands for. */
 export interface CreatedCollection {

@@ -1,9 +1,10 @@
 import type { Document } from 'mongodb';
 import type { Cluster } from '../cluster/door.js';
+import { codeOf } from '../cluster/failure.js';
 import { namespaceOf } from './namespace.js';
 import type { CollectionPlan } from './destination-plan.js';
 import { readConfig } from './read-sharding.js';
-import { codeOf, serverCode } from './server-code.js';
+import { serverCode } from './server-code.js';
 
 /** Begin of the names of the zones that place chunks; they live only while a collection is being sharded. */
 const ZONE_PREFIX = 'convoy_';

@@ -1,11 +1,12 @@
 import type { Document } from 'mongodb';
 import type { Cluster, Door } from '../cluster/door.js';
+import { codeOf } from '../cluster/failure.js';
 import { canonicalText } from './canonical-text.js';
 import { decodeListedIndex } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import type { Sharding } from './namespace.js';
 import { readCursor } from './read-cursor.js';
-import { codeOf, serverCode } from './server-code.js';
+import { serverCode } from './server-code.js';
 
 /** An index that the shards of one collection do not agree about. */
 export interface InconsistentIndex {
@@ -96,7 +97,7 @@ async function indexStatsByShard(router: Door, listed: ListedNamespace, signal: 
   try {
     rows = await readCursor(router, listed.database, command, decodeListedIndex, signal);
   } catch (failure) {
-    if (codeOf(failure) === undefined) throw failure;
+    if (codeOf(failure) === null) throw failure;
     return perShard;
   }
   for (const row of rows) {

@@ -1,8 +1,8 @@
 import type { Document } from 'mongodb';
 import type { Door } from '../cluster/door.js';
+import { codeOf } from '../cluster/failure.js';
 import { decodePlain } from './decode-catalog.js';
 import { readCursor } from './read-cursor.js';
-import { codeOf } from './server-code.js';
 
 /** Estimated size of a collection over all shards, orphans included. */
 export interface CollectionSize {
@@ -25,7 +25,7 @@ export async function readSize(router: Door, database: string, collection: strin
     const rows = await readCursor(router, database, command, decodePlain, signal);
     return rows.map(sizeOf).reduce(sum, UNKNOWN);
   } catch (failure) {
-    if (codeOf(failure) === undefined) throw failure;
+    if (codeOf(failure) === null) throw failure;
     return UNKNOWN;
   }
 }

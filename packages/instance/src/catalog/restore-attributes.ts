@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { Cluster, Door } from '../cluster/door.js';
+import { codeOf } from '../cluster/failure.js';
 import { changeIndex, presentIndexes, sendCreateIndexes } from './build-indexes.js';
 import { sameDocument } from './canonical-text.js';
 import type { CollectionPlan, DestinationPlan } from './destination-plan.js';
@@ -8,7 +9,7 @@ import { TEMPORARY_INDEX_PREFIX, uniqueConversion } from './index-plan.js';
 import type { IndexPlan } from './index-plan.js';
 import { mapBounded } from './map-bounded.js';
 import { namespaceOf } from './namespace.js';
-import { codeOf, serverCode } from './server-code.js';
+import { serverCode } from './server-code.js';
 
 /** Collections worked on at the same time: unique indexes are built anew over all data before 6.0. */
 const COLLECTIONS_PARALLEL = 4;

@@ -40,6 +40,13 @@ export class FakeDoor implements Door {
     return new FakeCursor(documents);
   }
 
+  /** The handler of one command, for doors that answer others differently. */
+  handlerOf(name: string): Handler {
+    const handler = this.table[name];
+    if (handler === undefined) throw new Error(`the table has no ${name}`);
+    return handler;
+  }
+
   write(): Promise<WriteOutcome> {
     return Promise.reject(new Error('the fake door takes no bulk writes'));
   }

@@ -29,6 +29,8 @@ export class FakeCatalogServer {
   tags: Document[] = [];
   /** Namespaces whose documents violate every unique index. */
   readonly violating = new Set<string>();
+  /** What `connectionStatus` says; nobody is logged in at first. */
+  authInfo: Document = { authenticatedUsers: [], authenticatedUserPrivileges: [] };
   readonly door: FakeDoor;
   /** Loses the connection at the n-th command from now on, counted from 0, once. */
   failure: { atCommand: number; afterEffect: boolean } | null = null;
@@ -51,7 +53,7 @@ export class FakeCatalogServer {
       removeShardFromZone: (_, command) => this.removeShardFromZone(command),
       updateZoneKeyRange: (_, command) => this.updateZoneKeyRange(command),
       flushRouterConfig: () => ({ flushed: true }),
-      connectionStatus: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserPrivileges: [] } }),
+      connectionStatus: () => ({ authInfo: this.authInfo }),
     }));
   }
 
@@ -79,7 +81,7 @@ export class FakeCatalogServer {
     return BSON.EJSON.parse(BSON.EJSON.stringify({
       collections: collections.sort((a, b) => (a.namespace < b.namespace ? -1 : 1)),
       sharded: [...this.sharded.values()].map(({ _id, key, unique }) => ({ _id: _id as string, key: key as Document, unique: unique as boolean })).sort((a, b) => (a._id < b._id ? -1 : 1)),
-      chunks: this.chunks.map(({ min, max, shard }) => BSON.EJSON.stringify({ min, max, shard })).sort(),
+      chunks: this.chunks.map((chunk) => BSON.EJSON.stringify(withoutFields(chunk, 'uuid'))).sort(),
       tags: this.tags,
       shards: this.shards,
     }, { relaxed: false }));

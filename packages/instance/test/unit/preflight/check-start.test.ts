@@ -1,0 +1,233 @@
+import { normaliseStartRequest, startRequestSchema } from '@convoy/api/contract/start-request';
+import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import type { Cluster } from '../../../src/cluster/door.js';
+import { checkStart } from '../../../src/preflight/check-start.js';
+import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
+import { fakeCluster } from '../fake-door.js';
+
+const { signal } = new AbortController();
+const low = new BSON.MinKey();
+const high = new BSON.MaxKey();
+
+/** A valid request, verification off; options that the API itself would refuse are laid over it afterwards. */
+function requestOf(body: Partial<StartRequestBody> = {}, raw: Partial<StartRequest> = {}): StartRequest {
+  const parsed = startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...body });
+  return { ...normaliseStartRequest(parsed), ...raw };
+}
+
+class Scene {
+  readonly sourceServer = new FakeCatalogServer(['shard0', 'shard1']);
+  readonly destinationServer = new FakeCatalogServer(['a', 'b']);
+  source: Partial<Cluster> = {};
+  destination: Partial<Cluster> = {};
+
+  clusters(): { source: Cluster; destination: Cluster } {
+    return {
+      source: fakeCluster({ router: this.sourceServer.door, ...this.source }),
+      destination: fakeCluster({ router: this.destinationServer.door, name: 'cluster1', clusterId: '0b', shardIds: ['a', 'b'], ...this.destination }),
+    };
+  }
+
+  check(request: StartRequest = requestOf(), more: { syncUser?: string; alreadyRecorded?: boolean } = {}) {
+    return checkStart({ ...this.clusters(), request, signal, ...more });
+  }
+}
+
+const replicaSet = { kind: 'replicaSet', shardIds: ['rs'] } as const;
+const version60 = { version: [6, 0, 0] } as const;
+
+async function refusal(scene: Scene, request?: StartRequest, more?: { syncUser?: string; alreadyRecorded?: boolean }): Promise<string> {
+  try {
+    await scene.check(request, more);
+  } catch (failure) {
+    return (failure as { error?: string }).error ?? String(failure);
+  }
+  return 'accepted';
+}
+
+function sceneWith(parts: { source?: Partial<Cluster>; destination?: Partial<Cluster> }): Scene {
+  const scene = new Scene();
+  scene.source = parts.source ?? {};
+  scene.destination = parts.destination ?? {};
+  return scene;
+}
+
+describe('checkStart on clusters', () => {
+  it('accepts two clusters and returns the catalog, the plan and warnings', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c', { indexes: [{ v: 1, key: { a: 1 }, name: 'a_1' }] });
+    const result = await scene.check();
+    expect(result.sourceCatalog.map((entry) => entry.name)).toEqual(['c']);
+    expect(result.plan.collections).toHaveLength(1);
+    expect(result.warnings).toEqual([{ name: 'indexVersionRaised', description: 'Index a_1 of app.c has version 1 and is built with version 2.' }]);
+  });
+
+  it.each([
+    ['the same cluster', { destination: { clusterId: '0a' } }, 'sourceEqualsDestination'],
+    ['a source before 4.4', { source: { version: [4, 2, 9] } }, 'unsupportedServerVersion'],
+    ['a destination older than the source', { source: { version: [6, 0, 1] }, destination: { version: [5, 0, 9] } }, 'unsupportedServerVersion'],
+    ['a destination of an older patch level', { source: { version: [5, 0, 9] }, destination: { version: [5, 0, 7] } }, 'accepted'],
+    ['a newer destination', { destination: { version: [7, 0, 0] } }, 'accepted'],
+    ['sharded to replica set', { destination: replicaSet }, 'unsupportedTopology'],
+    ['replica set to replica set', { source: replicaSet, destination: replicaSet }, 'accepted'],
+  ] as const)('%s', async (_, parts, expected) => {
+    expect(await refusal(sceneWith(parts))).toBe(expected);
+  });
+});
+
+describe('checkStart on options', () => {
+  const sharding = { shardingEntries: [] };
+  const reversible = { reversible: true, enableUserWriteBlocking: true };
+
+  it.each([
+    ['sharding missing', { source: replicaSet }, {}, 'shardingRequired'],
+    ['sharding given for it', { source: replicaSet }, { sharding }, 'accepted'],
+    ['sharding between sharded clusters', {}, { sharding }, 'shardingNotAllowed'],
+    ['sharding between replica sets', { source: replicaSet, destination: replicaSet }, { sharding }, 'shardingNotAllowed'],
+    ['reversible on 5.0', {}, reversible, 'reversibleNeedsSource60'],
+    ['write blocking on 5.0', {}, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
+    ['reversible into a sharded cluster', { source: { ...replicaSet, ...version60 }, destination: version60 }, { ...reversible, sharding }, 'reversibleUnsupportedTopology'],
+    ['reversible with other shard counts', { source: version60, destination: { ...version60, shardIds: ['a'] } }, reversible, 'reversibleNeedsEqualShardCounts'],
+    ['reversible on 6.0', { source: version60, destination: version60 }, reversible, 'featureNotAvailable'],
+    ['write blocking on 6.0', { source: version60, destination: version60 }, { enableUserWriteBlocking: true }, 'featureNotAvailable'],
+    ['the verifier', {}, { verification: { enabled: true } }, 'verificationNotAvailable'],
+    ['buildIndexes never', {}, { buildIndexes: 'never' }, 'accepted'],
+    ['a pattern with a back-reference', {}, { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] }, 'filterPatternInvalid'],
+  ] as const)('%s', async (_, parts, body, expected) => {
+    expect(await refusal(sceneWith(parts), requestOf(body as Partial<StartRequestBody>))).toBe(expected);
+  });
+
+  it('refuses what the API refuses already, for requests that come another way', async () => {
+    const scene = sceneWith({ source: version60, destination: version60 });
+    expect(await refusal(scene, requestOf({}, { reversible: true, buildIndexes: 'never' }))).toBe('buildIndexesNeverWithReversible');
+    expect(await refusal(scene, requestOf({}, { reversible: true }))).toBe('reversibleNeedsWriteBlocking');
+  });
+
+  it('sends nothing to the clusters before options are checked', async () => {
+    const scene = new Scene();
+    await refusal(scene, requestOf({ sharding }));
+    expect(scene.sourceServer.door.sent).toEqual([]);
+  });
+});
+
+describe('checkStart on users', () => {
+  function authenticated(server: FakeCatalogServer, user: string, privileges: object[]): void {
+    server.authInfo = { authenticatedUsers: [{ user, db: 'admin' }], authenticatedUserPrivileges: privileges };
+  }
+  const all = [{ resource: { anyResource: true }, actions: ['anyAction'] }];
+
+  it('accepts users with every privilege', async () => {
+    const scene = new Scene();
+    authenticated(scene.sourceServer, 'sync', all);
+    authenticated(scene.destinationServer, 'sync', all);
+    expect(await refusal(scene, requestOf(), { syncUser: 'sync' })).toBe('accepted');
+  });
+
+  it('refuses another user than the configured one, without naming either', async () => {
+    const scene = new Scene();
+    authenticated(scene.sourceServer, 'somebody', all);
+    const failure = scene.check(requestOf(), { syncUser: 'sync' });
+    await expect(failure).rejects.toMatchObject({ error: 'syncUserMismatch' });
+    await expect(failure).rejects.not.toThrow(/somebody/);
+  });
+
+  it('names what is missing', async () => {
+    const scene = new Scene();
+    authenticated(scene.sourceServer, 'sync', [
+      { resource: { cluster: true }, actions: ['listDatabases', 'listShards'] },
+      { resource: { db: '', collection: '' }, actions: ['find', 'listCollections', 'listIndexes', 'collStats'] },
+      { resource: { db: 'config', collection: '' }, actions: ['find'] },
+      { resource: { db: 'app', collection: '' }, actions: ['changeStream'] },
+    ]);
+    await expect(scene.check()).rejects.toMatchObject({
+      error: 'permissionMissing',
+      errorDescription: 'The user of cluster0 lacks changeStream on every database; grant it.',
+    });
+  });
+});
+
+describe('checkStart on the source catalog', () => {
+  it('refuses time series, unless they are left out', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.series', { type: 'timeseries' });
+    expect(await refusal(scene)).toBe('timeSeriesNotSupported');
+    expect(await refusal(scene, requestOf({ excludeNamespaces: [{ database: 'app', collections: ['series'] }] }))).toBe('accepted');
+  });
+
+  it.each([
+    ['geoHaystack', { key: { g: 'geoHaystack', t: 1 }, name: 'hay', bucketSize: 1 }, 'indexNotSupported'],
+    ['a compound key with a numeric field name', { key: { a: 1, 1: 1 }, name: 'n' }, 'indexNotSupported'],
+    ['a single numeric field name', { key: { 1: 1 }, name: 'n' }, 'accepted'],
+    ['legacy directions', { key: { a: true, b: '' }, name: 'legacy' }, 'accepted'],
+  ])('index: %s', async (_, index, expected) => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c', { indexes: [index] });
+    expect(await refusal(scene)).toBe(expected);
+  });
+
+  it('lays the sharding document over the catalog of a replica set', async () => {
+    const scene = sceneWith({ source: replicaSet });
+    scene.sourceServer.add('app.c', { indexes: [{ v: 2, key: { k: 1 }, name: 'k_1' }] });
+    const sharding = { shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ k: 1 as const }] } }] };
+    const result = await scene.check(requestOf({ sharding }));
+    expect(result.sourceCatalog[0]?.sharding?.key).toEqual({ k: 1 });
+    expect(result.plan.collections[0]?.sharding?.key).toEqual({ k: 1 });
+    const missing = { shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ x: 1 as const }] } }] };
+    expect(await refusal(scene, requestOf({ sharding: missing }))).toBe('shardingKeyIndexMissing');
+    expect(await refusal(scene, requestOf({ sharding: { ...missing, createSupportingIndexes: true } }))).toBe('accepted');
+  });
+});
+
+describe('checkStart on the destination', () => {
+  it('refuses documents in included namespaces only', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c');
+    scene.destinationServer.add('other.c', { documents: [{ _id: 1 }] });
+    expect(await refusal(scene)).toBe('destinationNotEmpty');
+    expect(await refusal(scene, requestOf({ includeNamespaces: [{ database: 'app' }] }))).toBe('accepted');
+  });
+
+  it('accepts empty collections like the source has them, refuses those in another form', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c', { options: { capped: true, size: 4096 } });
+    scene.destinationServer.add('app.c', { options: { capped: true, size: 4096 } });
+    expect(await refusal(scene)).toBe('accepted');
+    scene.destinationServer.add('app.c', { options: {} });
+    expect(await refusal(scene)).toBe('destinationNotEmpty');
+  });
+
+  it('refuses a view that the source does not have', async () => {
+    const scene = new Scene();
+    scene.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
+    expect(await refusal(scene)).toBe('destinationNotEmpty');
+  });
+
+  it('refuses the state of another migration, but not that of its own', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c');
+    scene.destinationServer.add('convoy_metadata.migration', { documents: [{ _id: 1 }] });
+    scene.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
+    expect(await refusal(scene)).toBe('migrationExists');
+    expect(await refusal(scene, requestOf(), { alreadyRecorded: true })).toBe('accepted');
+  });
+
+  it('refuses zone ranges of others over included namespaces', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c');
+    scene.destinationServer.tags.push({ ns: 'app.c', min: { k: low }, max: { k: high }, tag: 'mine' });
+    expect(await refusal(scene)).toBe('destinationNotEmpty');
+    expect(await refusal(scene, requestOf({ excludeNamespaces: [{ database: 'app' }] }))).toBe('accepted');
+    scene.destinationServer.tags = [{ ns: 'app.c', min: { k: low }, max: { k: high }, tag: 'convoy_a' }];
+    expect(await refusal(scene)).toBe('accepted');
+  });
+
+  it('changes nothing on either cluster', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c');
+    await scene.check();
+    const names = [...scene.sourceServer.door.sent, ...scene.destinationServer.door.sent].map(({ command }) => Object.keys(command)[0]);
+    expect(new Set(names)).toEqual(new Set(['connectionStatus', 'listDatabases', 'listCollections', 'listIndexes', 'find', 'aggregate']));
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { destinationPrivileges, missingPrivileges, sourcePrivileges } from '../../../src/preflight/required-privileges.js';
+
+/** Shortened from what 5.0.7 answered for backup, clusterMonitor and readAnyDatabase. */
+const recordedSource = [
+  { resource: { cluster: true }, actions: ['appendOplogNote', 'getParameter', 'listDatabases', 'listShards', 'serverStatus'] },
+  { resource: { anyResource: true }, actions: ['collStats', 'listCollections', 'listIndexes'] },
+  { resource: { db: '', collection: '' }, actions: ['changeStream', 'collStats', 'dbStats', 'find', 'indexStats', 'listCollections', 'listIndexes'] },
+  { resource: { db: 'config', collection: '' }, actions: ['changeStream', 'collStats', 'find', 'listCollections', 'listIndexes'] },
+  { resource: { db: '', collection: 'system.js' }, actions: ['find'] },
+];
+
+/** Shortened from what it answered for clusterManager, clusterMonitor, readWriteAnyDatabase and restore. */
+const recordedDestination = [
+  { resource: { cluster: true }, actions: ['flushRouterConfig', 'listDatabases', 'listShards', 'serverStatus'] },
+  { resource: { db: '', collection: '' }, actions: ['bypassDocumentValidation', 'collMod', 'createCollection', 'createIndex', 'dropCollection', 'dropIndex', 'enableSharding', 'find', 'insert', 'listCollections', 'listIndexes', 'remove', 'renameCollectionSameDB', 'update'] },
+  { resource: { db: 'config', collection: '' }, actions: ['find', 'insert', 'remove', 'update'] },
+];
+
+describe('missingPrivileges', () => {
+  it('finds nothing missing for the users that were recorded', () => {
+    expect(missingPrivileges(recordedSource, sourcePrivileges.sharded)).toEqual([]);
+    expect(missingPrivileges(recordedDestination, destinationPrivileges.sharded)).toEqual([]);
+  });
+
+  it('does not take a privilege on one database or collection for one on all', () => {
+    const granted = [
+      { resource: { db: 'appdb', collection: '' }, actions: ['find'] },
+      { resource: { db: '', collection: 'system.js' }, actions: ['find'] },
+    ];
+    expect(missingPrivileges(granted, [{ resource: 'everyDatabase', actions: ['find'] }])).toEqual(['find on every database']);
+  });
+
+  it('takes anyResource for everything, and anyAction for every action', () => {
+    expect(missingPrivileges([{ resource: { anyResource: true }, actions: ['anyAction'] }], destinationPrivileges.sharded)).toEqual([]);
+  });
+
+  it('does not ask users of a replica set for a config database', () => {
+    const granted = recordedSource.filter(({ resource }) => resource.db !== 'config');
+    expect(missingPrivileges(granted, sourcePrivileges.replicaSet)).toEqual([]);
+    expect(missingPrivileges(granted, sourcePrivileges.sharded)).toEqual(['find on the config database']);
+  });
+});
