@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** One module of the project. */
+export interface Module {
+  /** Path from the repository's folder, with slashes. */
+  path: string;
+  /** Whom it imports: paths of the project's modules (`loaded`: those that exist at run time too, not for types alone), and packages. */
+  imports: { path: string[]; loaded: string[]; external: string[] };
+  lines: number;
+  /** Line numbers where the type `any` is written. */
+  anys: number[];
+}
+
+/** Files under version control, and new ones that are not ignored. */
+export function trackedFiles(): string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { cwd: root, maxBuffer: 64 * 1024 * 1024 });
+  return listed.toString().split('\0').filter((path) => path !== '' && existsSync(join(root, path)));
+}
+
+export function readText(path: string): string {
+  return readFileSync(join(root, path), 'utf8');
+}
+
+/** All TypeScript and script modules. */
+export function readModules(): Module[] {
+  return trackedFiles()
+    .filter((path) => /\.(ts|mts|mjs|js)$/.test(path))
+    .map(readModule);
+}
+
+function readModule(path: string): Module {
+  const text = readText(path);
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+  const module: Module = { path, imports: { path: [], loaded: [], external: [] }, lines: text.split('\n').length - 1, anys: [] };
+  const visit = (node: ts.Node): void => {
+    const specifier = importedFrom(node);
+    if (specifier !== undefined) addImport(module, specifier, isForTypesAlone(node));
+    if (node.kind === ts.SyntaxKind.AnyKeyword) module.anys.push(file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1);
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return module;
+}
+
+/** The specifier of an import or export declaration, an import type or a dynamic import. */
+function importedFrom(node: ts.Node): string | undefined {
+  if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier && ts.isStringLiteral(node.moduleSpecifier)) return node.moduleSpecifier.text;
+  if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) return node.argument.literal.text;
+  if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+    const [argument] = node.arguments;
+    return argument && ts.isStringLiteral(argument) ? argument.text : undefined;
+  }
+  return undefined;
+}
+
+/** True for what the compiler leaves out: `import type`, and imports in which every name is marked as a type. */
+function isForTypesAlone(node: ts.Node): boolean {
+  if (ts.isImportTypeNode(node)) return true;
+  if (ts.isExportDeclaration(node)) return node.isTypeOnly;
+  if (!ts.isImportDeclaration(node) || !node.importClause) return false;
+  const { phaseModifier, name, namedBindings } = node.importClause;
+  if (phaseModifier === ts.SyntaxKind.TypeKeyword) return true;
+  return name === undefined && namedBindings !== undefined && ts.isNamedImports(namedBindings) && namedBindings.elements.every(({ isTypeOnly }) => isTypeOnly);
+}
+
+function addImport({ path, imports }: Module, specifier: string, forTypesAlone: boolean): void {
+  const target = modulePath(path, specifier);
+  if (target !== undefined) {
+    imports.path.push(target);
+    if (!forTypesAlone) imports.loaded.push(target);
+  } else if (!specifier.startsWith('node:')) {
+    imports.external.push(packageName(specifier));
+  }
+}
+
+/** The project's module that a specifier stands for, whether it exists or not. */
+function modulePath(from: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier).replace(/\.js$/, '.ts');
+  const workspace = /^@convoy\/([a-z]+)\/(.+)$/.exec(specifier);
+  return workspace ? `packages/${workspace[1] ?? ''}/src/${workspace[2] ?? ''}.ts` : undefined;
+}
+
+function packageName(specifier: string): string {
+  return specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+}

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { readModules, readText, trackedFiles, type Module } from './source-tree.js';
+
+const modules = readModules();
+const sources = modules.filter(({ path }) => /^packages\/[a-z]+\/src\//.test(path));
+
+/** Whom the sources of a package may import. */
+const packageArrows: Readonly<Record<string, readonly string[]>> = {
+  api: [],
+  simulator: [],
+  instance: ['api'],
+  coordinator: ['api'],
+  cli: ['api', 'instance', 'coordinator', 'simulator'],
+};
+
+/** Stations that data passes: none knows another one. */
+const stations = ['copy', 'apply', 'repair', 'ddl', 'verify'];
+/** What stations stand on; these never look up. */
+const foundations = ['store', 'cluster', 'catalog', 'bson'];
+/** Who may put stations together. */
+const composers = ['lifecycle', 'process'];
+
+const linesMax = 400;
+const forbiddenNames = /^(utils?|helpers?|common|misc|index)$/;
+
+describe('layers', () => {
+  test('packages import only those below them', () => {
+    const wrong = arrows(sources, packageOf).filter(({ from, to }) => !packageArrows[from]?.includes(to));
+    expect(wrong.map(describeArrow)).toEqual([]);
+  });
+
+  test('every package has its rule', () => {
+    expect(Object.keys(packageArrows).sort()).toEqual([...new Set(sources.map(({ path }) => packageOf(path)))].sort());
+  });
+
+  test('stations of an instance do not import each other, and only lifecycle and process compose them', () => {
+    const wrong = arrows(instanceSources(), folderOf).filter(({ from, to }) => stations.includes(to) && !composers.includes(from));
+    expect(wrong.map(describeArrow)).toEqual([]);
+  });
+
+  test('store, cluster, catalog and bson do not import who composes them, and bson imports no folder', () => {
+    const wrong = arrows(instanceSources(), folderOf).filter(({ from, to }) => from === 'bson' || (foundations.includes(from) && composers.includes(to)));
+    expect(wrong.map(describeArrow)).toEqual([]);
+  });
+
+  test('no module loads itself over others', () => {
+    expect(cycles()).toEqual([]);
+  });
+
+  test('every import leads to a module', () => {
+    const paths = new Set(modules.map(({ path }) => path));
+    const wrong = modules.flatMap(({ path, imports }) => imports.path.filter((to) => !paths.has(to) && !to.includes('/dist/')).map((to) => `${path} imports ${to}`));
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  test(`have at most ${linesMax} lines`, () => {
+    expect(modules.filter(({ lines }) => lines > linesMax).map(({ path, lines }) => `${path}: ${lines} lines`)).toEqual([]);
+  });
+
+  test('and folders have names that say what is in them', () => {
+    const named = trackedFiles().filter((path) => path.split('/').some((part) => forbiddenNames.test(part.replace(/(\.test)?\.[a-z]+$/, ''))));
+    expect(named).toEqual([]);
+  });
+
+  test('do not use the type any', () => {
+    expect(modules.flatMap(({ path, anys }) => anys.map((line) => `${path}:${line}`))).toEqual([]);
+  });
+
+  test('name no path of a machine and no registry', () => {
+    // In pieces, so that this file does not find itself.
+    const forbidden = new RegExp([['/wo', 'rk/'], ['/ro', 'ot/'], ['registry', '.npmjs'], ['_auth', 'Token']].map((pieces) => pieces.join('').replace('.', '\\.')).join('|'));
+    const wrong = trackedFiles().filter((path) => forbidden.test(readText(path)));
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe('dependencies', () => {
+  test('of sources are declared in their package', () => {
+    const wrong = sources.flatMap((module) => {
+      const declared = declaredBy(`packages/${packageOf(module.path)}/package.json`, ['dependencies']);
+      return externals(module).filter((name) => !declared.has(name)).map((name) => `${module.path} imports ${name}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('of tests and scripts are declared in their package or at the root', () => {
+    const atRoot = declaredBy('package.json', ['devDependencies']);
+    const others = modules.filter((module) => !sources.includes(module));
+    const wrong = others.flatMap((module) => {
+      const [top = '', name = ''] = module.path.split('/');
+      const folder = top === 'packages' ? `packages/${name}` : top;
+      const own = trackedFiles().includes(`${folder}/package.json`) ? declaredBy(`${folder}/package.json`, ['dependencies', 'devDependencies']) : new Set<string>();
+      return module.imports.external.filter((used) => !own.has(used) && !atRoot.has(used)).map((used) => `${module.path} imports ${used}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+});
+
+interface Arrow {
+  from: string;
+  to: string;
+  module: string;
+  target: string;
+}
+
+/** Imports that lead from one group to another. */
+function arrows(of: readonly Module[], groupOf: (path: string) => string): Arrow[] {
+  return of.flatMap(({ path, imports }) =>
+    imports.path.map((target) => ({ from: groupOf(path), to: groupOf(target), module: path, target })).filter(({ from, to }) => from !== to),
+  );
+}
+
+function describeArrow({ module, target }: Arrow): string {
+  return `${module} imports ${target}`;
+}
+
+function packageOf(path: string): string {
+  return path.split('/')[1] ?? '';
+}
+
+/** `catalog` of `packages/instance/src/catalog/namespace.ts`; modules of other packages count as `@api` and so on. */
+function folderOf(path: string): string {
+  const [, name, , folder = ''] = path.split('/');
+  return name === 'instance' ? folder : `@${name ?? ''}`;
+}
+
+function instanceSources(): Module[] {
+  const own = (path: string) => path.startsWith('packages/instance/src/');
+  return sources.filter(({ path }) => own(path)).map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter(own) } }));
+}
+
+/** Packages that a module imports, other workspace packages included. */
+function externals({ path, imports }: Module): string[] {
+  const workspace = imports.path.map(packageOf).filter((name) => name !== packageOf(path));
+  return [...imports.external, ...workspace.map((name) => `@convoy/${name}`)];
+}
+
+function declaredBy(manifest: string, fields: readonly ('dependencies' | 'devDependencies')[]): Set<string> {
+  const parsed = JSON.parse(readText(manifest)) as Partial<Record<'dependencies' | 'devDependencies', Record<string, string>>>;
+  return new Set(fields.flatMap((field) => Object.keys(parsed[field] ?? {})));
+}
+
+/** Every cycle of imports that are there at run time, each as the modules along it, found by walking in depth. */
+function cycles(): string[] {
+  const byPath = new Map(modules.map((module) => [module.path, module]));
+  const found: string[] = [];
+  const finished = new Set<string>();
+  const walk = (path: string, trail: string[]): void => {
+    const begin = trail.indexOf(path);
+    if (begin >= 0) found.push([...trail.slice(begin), path].join(' → '));
+    if (begin >= 0 || finished.has(path)) return;
+    for (const next of byPath.get(path)?.imports.loaded ?? []) walk(next, [...trail, path]);
+    finished.add(path);
+  };
+  for (const { path } of modules) walk(path, []);
+  return found;
+}
