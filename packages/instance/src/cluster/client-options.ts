@@ -13,15 +13,19 @@ export interface ConnectionSettings {
   poolSizeMax?: number;
 }
 
-/** Driver options of every client. Nothing is retried by the driver: Convoy has one retry policy of its own. */
-export function clientOptions(settings: ConnectionSettings): MongoClientOptions {
-  return {
+/**
+ * Driver options of every client. Nothing is retried by the driver: Convoy has one retry policy of its own.
+ * @param written options of the connection string, which stand above the defaults
+ */
+export function clientOptions(settings: ConnectionSettings, written = new URLSearchParams()): MongoClientOptions {
+  const defaults: MongoClientOptions = {
     appName: 'convoy',
-    retryReads: false,
-    retryWrites: false,
     maxPoolSize: settings.poolSizeMax ?? poolSizeDefault,
     serverSelectionTimeoutMS: selection_ms,
     connectTimeoutMS: selection_ms,
     waitQueueTimeoutMS: poolWait_ms,
   };
+  const names = new Set([...written.keys()].map((name) => name.toLowerCase()));
+  const missing = Object.entries(defaults).filter(([name]) => !names.has(name.toLowerCase()));
+  return { ...Object.fromEntries(missing), retryReads: false, retryWrites: false };
 }

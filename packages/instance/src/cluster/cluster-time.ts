@@ -9,7 +9,7 @@ export function timeOf(timestamp: Timestamp): bigint {
 
 /** The BSON timestamp of a cluster time. */
 export function timestampOf(time: bigint): Timestamp {
-  return Timestamp.fromBits(Number(BigInt.asIntN(32, time)), Number(BigInt.asIntN(32, time >> 32n)));
+  return new Timestamp({ t: Number(time >> 32n), i: Number(time & 0xffffffffn) });
 }
 
 /** Seconds since 1970 of a cluster time. */

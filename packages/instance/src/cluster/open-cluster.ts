@@ -31,6 +31,8 @@ export type DoorWrapper = (door: Door) => Door;
 interface Opening {
   name: string;
   parts: ConnectionParts;
+  /** What `directionMapping` shows. */
+  displayHost: string;
   options: OpenClusterOptions;
   wrap: DoorWrapper;
 }
@@ -49,76 +51,96 @@ export async function openCluster(
   wrap: DoorWrapper = (door) => door,
 ): Promise<Cluster> {
   const parts = await resolveSeeds(parseConnectionString(connectionString));
-  const opening: Opening = { name, parts, options, wrap };
-  const kind = await kindOfSeeds(opening);
-  const host = displayHost(connectionString);
-  if (kind.kind === 'router') return openSharded(opening, host);
-  if (kind.kind === 'member') return openReplicaSet(opening, host, kind.setName);
-  throw new ConvoyError('unsupportedTopology', `${name} is a standalone server; it must be a replica set or sharded cluster.`);
+  const opening: Opening = { name, parts, displayHost: displayHost(connectionString), options, wrap };
+  const seeds = seedDoor(opening);
+  try {
+    const kind = await kindOfSeeds(opening, seeds);
+    if (kind.kind === 'router') return await openSharded(opening, wrap(seeds));
+    await seeds.close();
+    if (kind.kind === 'member') return await openReplicaSet(opening, kind.setName);
+    throw new ConvoyError('unsupportedTopology', `${name} is a standalone server; it must be a replica set or sharded cluster.`);
+  } catch (error) {
+    await seeds.close();
+    throw error;
+  }
 }
 
 /** Options that speak of several seeds or of finding members: they do not go with one address. */
 const oneAddress = { directConnection: 'true', replicaSet: null, loadBalanced: null } as const;
 
-function seedRing(opening: Opening): ClientRing {
-  return new ClientRing(
-    opening.parts.hosts.map((host) => {
-      return () => new MongoClient(redirected(opening.parts, { hosts: [host], options: oneAddress }), clientOptions(opening.options));
-    }),
-  );
+/** A door that goes through the seeds one at a time: the door to the routers, if that is what they are. */
+function seedDoor({ name, parts, options }: Opening): Door {
+  const makers = parts.hosts.map((host) => {
+    const text = redirected(parts, { hosts: [host], options: oneAddress });
+    return () => new MongoClient(text, clientOptions(options, parts.options));
+  });
+  return new DriverDoor({ label: `${name} router`, ring: new ClientRing(makers), readPreference: options.readPreference ?? null });
 }
 
-/** Asks the seeds one after another until one answers. */
-async function kindOfSeeds(opening: Opening): Promise<NodeKind> {
-  const door = new DriverDoor({ label: `${opening.name} seed`, ring: seedRing(opening), readPreference: null });
-  try {
-    for (let left = opening.parts.hosts.length; ; left -= 1) {
-      try {
-        return await nodeKind(door, { signal: opening.options.signal });
-      } catch (error) {
-        opening.options.signal.throwIfAborted();
-        if (left <= 1) throw error;
-      }
+/** Asks the seeds one after another until one answers; the door stays with that one. */
+async function kindOfSeeds({ parts, options }: Opening, seeds: Door): Promise<NodeKind> {
+  for (let left = parts.hosts.length; ; left -= 1) {
+    try {
+      return await nodeKind(seeds, { signal: options.signal });
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (left <= 1) throw error;
     }
-  } finally {
-    await door.close();
   }
 }
 
-async function openSharded(opening: Opening, host: string): Promise<Cluster> {
+async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
   const { name, options, wrap } = opening;
-  const router = wrap(new DriverDoor({ label: `${name} router`, ring: seedRing(opening), readPreference: options.readPreference ?? null }));
   const call = { signal: options.signal };
   const shards = new Map<string, Door>();
-  const close = async () => {
-    await Promise.all([router, ...shards.values()].map((door) => door.close()));
-  };
+  const closeShards = () => Promise.all([...shards.values()].map((door) => door.close()));
   try {
     const version = await serverVersion(router, call);
     const clusterId = await shardedClusterId(router, call);
     const addresses = await listShards(router, call);
     if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardDoor(opening, address)));
     await Promise.all([...shards].map(([id, door]) => probed(name, id, door, options.signal)));
-    const shard = (id: string) => doorOf(shards, id, name);
-    return { name, kind: 'sharded', version, clusterId, displayHost: host, router, shardIds: addresses.map(({ id }) => id), shard, close };
+    return {
+      name,
+      kind: 'sharded',
+      version,
+      clusterId,
+      displayHost: opening.displayHost,
+      router,
+      shardIds: addresses.map(({ id }) => id),
+      shard: (id) => doorOf(shards, id, name),
+      close: async () => {
+        await Promise.all([router.close(), closeShards()]);
+      },
+    };
   } catch (error) {
-    await close();
+    await closeShards();
     throw error;
   }
 }
 
-async function openReplicaSet(opening: Opening, host: string, setName: string): Promise<Cluster> {
+async function openReplicaSet(opening: Opening, setName: string): Promise<Cluster> {
   const { name, options, wrap, parts } = opening;
   const direct = parts.options.get('directConnection') === 'true';
   const text = redirected(parts, { hosts: parts.hosts, options: direct ? {} : { replicaSet: setName } });
-  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options))]);
+  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]);
   const door = wrap(new DriverDoor({ label: `${name} replica set`, ring, readPreference: options.readPreference ?? null }));
   const call = { signal: options.signal };
   try {
     const version = await serverVersion(door, call);
     const clusterId = await replicaSetId(door, call);
-    const shard = (id: string) => doorOf(new Map([[setName, door]]), id, name);
-    return { name, kind: 'replicaSet', version, clusterId, displayHost: host, router: door, shardIds: [setName], shard, close: () => door.close() };
+    const shards = new Map([[setName, door]]);
+    return {
+      name,
+      kind: 'replicaSet',
+      version,
+      clusterId,
+      displayHost: opening.displayHost,
+      router: door,
+      shardIds: [setName],
+      shard: (id) => doorOf(shards, id, name),
+      close: () => door.close(),
+    };
   } catch (error) {
     await door.close();
     throw error;
@@ -133,7 +155,7 @@ function shardDoor(opening: Opening, address: ShardAddress): Door {
     options: { replicaSet: address.setName, directConnection: null, loadBalanced: null },
     ...(shardCredentials === undefined ? {} : { credentials: shardCredentials }),
   });
-  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options))]);
+  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]);
   return new DriverDoor({ label: `${name} ${address.id}`, ring, readPreference: options.readPreference ?? null });
 }
 

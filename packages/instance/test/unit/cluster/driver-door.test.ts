@@ -1,0 +1,218 @@
+import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { DoorClosedError, NoAnswerError } from '../../../src/cluster/call-scope.js';
+import { ClientRing } from '../../../src/cluster/client-ring.js';
+import { clientOptions } from '../../../src/cluster/client-options.js';
+import { DriverDoor } from '../../../src/cluster/driver-door.js';
+import { classify } from '../../../src/cluster/failure.js';
+import { batch, failure, ScriptedNode, success, type Script } from './scripted-node.js';
+
+const signal = new AbortController().signal;
+const lsid = Buffer.alloc(16, 7);
+
+function doorTo(...nodes: ScriptedNode[]): DriverDoor {
+  const makers = nodes.map((node) => () => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({})));
+  return new DriverDoor({ label: 'test', ring: new ClientRing(makers), readPreference: null });
+}
+
+async function withDoor<T>(script: Script, run: (door: DriverDoor, node: ScriptedNode) => Promise<T>): Promise<T> {
+  await using node = await ScriptedNode.start(script);
+  const door = doorTo(node);
+  try {
+    return await run(door, node);
+  } finally {
+    await door.close();
+  }
+}
+
+const insert = { database: 'db', collection: 'coll', kind: 'insert', statements: [BSON.serialize({ _id: 1 }), BSON.serialize({ _id: 2 })], ordered: false } as const;
+
+describe('writing', () => {
+  test('sends the statements untouched, with majority and without validation', async () => {
+    await withDoor(() => success({ n: 2 }), async (door, node) => {
+      expect(await door.write(insert, null, { signal })).toEqual({ n: 2, nModified: 0, upserted: 0, failures: [], operationTime: new Timestamp({ t: 100, i: 1 }) });
+      const [command] = node.named('insert');
+      expect(command?.sequences.get('documents')).toEqual(insert.statements.map((bytes) => Buffer.from(bytes)));
+      expect(command?.body).toMatchObject({ insert: 'coll', ordered: false, writeConcern: { w: 'majority' }, bypassDocumentValidation: true, $db: 'db' });
+      expect(command?.body).not.toHaveProperty('txnNumber');
+    });
+  });
+
+  test('with a ticket runs in that session under that number', async () => {
+    await withDoor(() => success({ n: 2 }), async (door, node) => {
+      await door.write(insert, { lsid, txnNumber: (5n << 32n) + 3n }, { signal });
+      await door.write(insert, null, { signal });
+      await door.command('admin', { ping: 1 }, { signal });
+      const [ticketed, plain] = node.named('insert');
+      expect(ticketed?.body['txnNumber']).toEqual(Long.fromBigInt((5n << 32n) + 3n));
+      expect(ticketed?.body['lsid']).toEqual({ id: new Binary(lsid, 4).toUUID() });
+      for (const other of [plain, ...node.named('ping')]) expect(other?.body['lsid']).not.toEqual(ticketed?.body['lsid']);
+    });
+  });
+
+  test('never ends the session of a ticket', async () => {
+    const ended: unknown[] = [];
+    await using node = await ScriptedNode.start(() => success({ n: 2 }));
+    const client = new MongoClient(`${node.connectionString}?directConnection=true`, { ...clientOptions({}), monitorCommands: true });
+    client.on('commandStarted', (event) => {
+      if (event.commandName === 'endSessions') ended.push(...(event.command['endSessions'] as unknown[]));
+    });
+    const door = new DriverDoor({ label: 'test', ring: new ClientRing([() => client]), readPreference: null });
+    await door.write(insert, { lsid, txnNumber: 1n }, { signal });
+    await door.close();
+    expect(ended.length).toBeGreaterThan(0);
+    expect(BSON.EJSON.stringify(ended)).not.toContain(new Binary(lsid, 4).toString('base64'));
+  });
+
+  test('returns the failures of single statements', async () => {
+    const writeErrors = [{ index: 1, code: 11000, errmsg: 'E11000', keyPattern: { _id: 1 }, keyValue: { _id: 2 } }];
+    await withDoor(() => success({ n: 1, nModified: 0, upserted: [{ index: 0, _id: 1 }], writeErrors }), async (door) => {
+      const outcome = await door.write(insert, null, { signal });
+      expect(outcome).toMatchObject({ n: 1, upserted: 1, failures: [{ index: 1, code: 11000, message: 'E11000', keyPattern: { _id: 1 }, keyValue: { _id: 2 } }] });
+    });
+  });
+
+  test('throws a write-concern error even beside other failures', async () => {
+    const reply = success({ n: 1, writeErrors: [{ index: 1, code: 11000, errmsg: 'E11000' }], writeConcernError: { code: 189, codeName: 'PrimarySteppedDown', errmsg: 'stepped down' } });
+    await withDoor(() => reply, async (door) => {
+      const error = await door.write(insert, null, { signal }).catch((thrown: unknown) => thrown);
+      expect(classify(error)).toBe('retryable');
+    });
+  });
+});
+
+describe('cursors', () => {
+  const documents = [{ _id: 1, list: [{ a: 1 }] }, { _id: 2 }];
+
+  test('hand out bytes and their times', async () => {
+    const fields = { postBatchResumeToken: { _data: '82AB' }, atClusterTime: new Timestamp({ t: 5, i: 6 }) };
+    await withDoor(() => batch(0n, documents, fields), async (door) => {
+      const cursor = await door.openCursor('db', { find: 'coll' }, { signal });
+      expect(cursor.open).toBe(false);
+      expect(cursor.first.documents.map((bytes) => BSON.deserialize(bytes))).toEqual(documents);
+      // Views of one buffer: nothing was decoded or copied on the way.
+      expect(cursor.first.documents[0]?.buffer).toBe(cursor.first.documents[1]?.buffer);
+      expect(cursor.first).toMatchObject({ resumeToken: '82AB', atClusterTime: new Timestamp({ t: 5, i: 6 }), operationTime: new Timestamp({ t: 100, i: 1 }) });
+      expect(cursor.first.bytes).toBe(BSON.serialize(documents[0] ?? {}).length + BSON.serialize(documents[1] ?? {}).length);
+    });
+  });
+
+  test('go on in their own session, with the batch limit and the wait of the caller', async () => {
+    const script: Script = ({ name }) => (name === 'getMore' ? batch(0n, documents, {}, 'nextBatch') : batch(77n, []));
+    await withDoor(script, async (door, node) => {
+      const cursor = await door.openCursor('db', { find: 'coll', batchSize: 0 }, { signal, batchDocumentsMax: 500 });
+      expect(cursor.open).toBe(true);
+      expect((await cursor.next({ signal, maxTime_ms: 900 })).documents).toHaveLength(2);
+      expect(cursor.open).toBe(false);
+      const [find] = node.named('find');
+      const [getMore] = node.named('getMore');
+      expect(getMore?.body).toMatchObject({ getMore: Long.fromNumber(77), collection: 'coll', batchSize: { value: 500 }, maxTimeMS: { value: 900 } });
+      expect(getMore?.body['lsid']).toEqual(find?.body['lsid']);
+    });
+  });
+
+  test('add no time of their own to a read', async () => {
+    const readConcern = { level: 'snapshot', atClusterTime: new Timestamp({ t: 9, i: 1 }) };
+    await withDoor(() => batch(0n, []), async (door, node) => {
+      for (let time = 0; time < 2; time += 1) await door.openCursor('db', { find: 'coll', readConcern }, { signal });
+      for (const { body } of node.named('find')) expect(body['readConcern']).toEqual(readConcern);
+    });
+  });
+
+  test('are freed on the server when closed early, and closing never throws', async () => {
+    const script: Script = ({ name }) => (name === 'killCursors' ? failure(1, 'InternalError') : batch(77n, []));
+    await withDoor(script, async (door, node) => {
+      const cursor = await door.openCursor('db', { find: 'coll' }, { signal });
+      await cursor.close();
+      await cursor.close();
+      expect(node.named('killCursors').map(({ body }) => body['cursors'] as unknown)).toEqual([[Long.fromNumber(77)]]);
+      expect(cursor.open).toBe(false);
+    });
+  });
+
+  test('pass the server\'s failures on', async () => {
+    const script: Script = ({ name }) => (name === 'getMore' ? failure(43, 'CursorNotFound') : batch(77n, []));
+    await withDoor(script, async (door) => {
+      const cursor = await door.openCursor('db', { find: 'coll' }, { signal });
+      const error = await cursor.next({ signal }).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(MongoServerError);
+      expect(classify(error)).toBe('cursorLost');
+      await cursor.close();
+    });
+  });
+});
+
+describe('commands', () => {
+  test('that name a session run in it, as a transaction does', async () => {
+    await withDoor(() => success(), async (door, node) => {
+      const session = { lsid: { id: new Binary(lsid, 4) }, txnNumber: Long.fromNumber(9), autocommit: false };
+      await door.command('db', { find: 'coll', startTransaction: true, ...session }, { signal });
+      await door.command('admin', { commitTransaction: 1, ...session }, { signal });
+      const bodies = [...node.named('find'), ...node.named('commitTransaction')].map(({ body }) => body);
+      for (const body of bodies) expect(body).toMatchObject({ txnNumber: Long.fromNumber(9), lsid: { id: new Binary(lsid, 4).toUUID() }, autocommit: false });
+      expect(bodies[0]).toHaveProperty('startTransaction', true);
+    });
+  });
+
+  test('are not repeated', async () => {
+    await withDoor(() => failure(189, 'PrimarySteppedDown', { errorLabels: ['RetryableWriteError'] }), async (door, node) => {
+      await expect(door.command('db', { create: 'x' }, { signal })).rejects.toThrow(MongoServerError);
+      expect(node.named('create')).toHaveLength(1);
+    });
+  });
+
+  test('keep what a JavaScript number would lose', async () => {
+    const large = Long.fromBigInt(2n ** 60n);
+    await withDoor(() => success({ large, small: Long.fromNumber(5), pattern: new BSON.BSONRegExp('a', 'x') }), async (door) => {
+      const reply = await door.command('db', { any: 1 }, { signal });
+      expect(reply).toMatchObject({ large, small: 5, pattern: new BSON.BSONRegExp('a', 'x') });
+    });
+  });
+});
+
+describe('ending a call', () => {
+  test('by the caller\'s signal rejects with its reason and leaves the door usable', async () => {
+    await withDoor(({ name }) => (name === 'hang' ? 'hang' : success()), async (door, node) => {
+      const controller = new AbortController();
+      const hanging = door.command('db', { hang: 1 }, { signal: controller.signal });
+      await expect.poll(() => node.named('hang').length).toBe(1);
+      controller.abort(new Error('enough'));
+      await expect(hanging).rejects.toThrow('enough');
+      await expect(door.command('db', { ping: 1 }, { signal })).resolves.toMatchObject({ ok: 1 });
+      await expect(door.command('db', { ping: 1 }, { signal: controller.signal })).rejects.toThrow('enough');
+    });
+  });
+
+  test('by closing the door', async () => {
+    await using node = await ScriptedNode.start(() => 'hang');
+    const door = doorTo(node);
+    const hanging = door.write(insert, { lsid, txnNumber: 1n }, { signal });
+    const rejected = expect(hanging).rejects.toThrow(DoorClosedError);
+    await expect.poll(() => node.named('insert').length).toBe(1);
+    await door.close();
+    await rejected;
+    await expect(door.command('db', { ping: 1 }, { signal })).rejects.toThrow(DoorClosedError);
+  });
+
+  test('that gets no answer counts as a failure of the network', () => {
+    expect(classify(new NoAnswerError('x'))).toBe('retryable');
+  });
+});
+
+describe('several routers', () => {
+  test('are used one at a time, the next after a lost connection', async () => {
+    let healthy = true;
+    await using first = await ScriptedNode.start(() => (healthy ? success() : 'disconnect'));
+    await using second = await ScriptedNode.start(() => success());
+    const door = doorTo(first, second);
+    await door.command('db', { ping: 1 }, { signal });
+    await door.command('db', { ping: 1 }, { signal });
+    expect([first.named('ping').length, second.named('ping').length]).toEqual([2, 0]);
+    healthy = false;
+    const error = await door.command('db', { ping: 1 }, { signal }).catch((thrown: unknown) => thrown);
+    expect(classify(error)).toBe('retryable');
+    await door.command('db', { ping: 1 }, { signal });
+    expect(second.named('ping')).toHaveLength(1);
+    await door.close();
+  });
+});

@@ -1,0 +1,90 @@
+import { ObjectId, type Document } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { openCluster, type OpenClusterOptions } from '../../../src/cluster/open-cluster.js';
+import { batch, failure, ScriptedNode, success, type ReceivedCommand } from './scripted-node.js';
+
+const clusterId = new ObjectId();
+const options: OpenClusterOptions = { direct: false, signal: new AbortController().signal };
+
+function routerScript(shards: { _id: string; host: string }[], version = [5, 0, 7, 0]) {
+  return ({ name }: ReceivedCommand): Document => {
+    if (name === 'buildInfo') return success({ versionArray: version });
+    if (name === 'find') return batch(0n, [{ _id: 1, clusterId }]);
+    if (name === 'listShards') return success({ shards });
+    return failure(59, 'CommandNotFound');
+  };
+}
+
+const shardScript = ({ name }: ReceivedCommand): Document => (name === 'aggregate' || name === 'find' ? batch(0n, []) : failure(59, 'CommandNotFound'));
+
+async function errorOf(opening: Promise<unknown>): Promise<ConvoyError> {
+  const error = await opening.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConvoyError);
+  return error as ConvoyError;
+}
+
+describe('opening a cluster', () => {
+  test('through its router', async () => {
+    await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: 's0/127.0.0.1:1' }, { _id: 'shard1', host: 's1/127.0.0.1:2' }]));
+    const cluster = await openCluster('cluster0', router.connectionString, options);
+    expect(cluster).toMatchObject({ name: 'cluster0', kind: 'sharded', version: [5, 0, 7], clusterId: clusterId.toHexString(), displayHost: router.host, shardIds: ['shard0', 'shard1'] });
+    expect(() => cluster.shard('shard0')).toThrow('no direct access');
+    expect(cluster.router.label).toBe('cluster0 router');
+    await cluster.close();
+  });
+
+  test('goes on to the next seed when one does not answer', async () => {
+    await using router = await ScriptedNode.start(routerScript([]));
+    await using dead = await ScriptedNode.start(() => 'disconnect');
+    const deadHost = dead.host;
+    await dead[Symbol.asyncDispose]();
+    const text = `mongodb://${deadHost},${router.host}/?serverSelectionTimeoutMS=200`;
+    const cluster = await openCluster('cluster0', text, options);
+    expect(cluster.shardIds).toEqual([]);
+    await cluster.close();
+  });
+
+  test('with a door to every shard', async () => {
+    await using shard = await ScriptedNode.start(shardScript, { setName: 's0' });
+    await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: `s0/${shard.host}` }]));
+    const wrapped: string[] = [];
+    const cluster = await openCluster('cluster1', router.connectionString, { ...options, direct: true }, (door) => {
+      wrapped.push(door.label);
+      return door;
+    });
+    expect(cluster.shard('shard0').label).toBe('cluster1 shard0');
+    expect(wrapped).toEqual(['cluster1 router', 'cluster1 shard0']);
+    expect(shard.named('aggregate')).toHaveLength(1);
+    await cluster.close();
+  });
+
+  test('fails by name when a shard refuses the probing read', async () => {
+    await using shard = await ScriptedNode.start(() => failure(13, 'Unauthorized'), { setName: 's0' });
+    await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: `s0/${shard.host}` }]));
+    const error = await errorOf(openCluster('cluster0', router.connectionString, { ...options, direct: true }));
+    expect(error.error).toBe('shardsNotReachable');
+    expect(error.errorDescription).toContain('Shard shard0 of cluster0 cannot be read directly: Unauthorized (13)');
+  });
+
+  test('takes a replica set as one shard under its set name', async () => {
+    const replicaSetId = new ObjectId();
+    const script = ({ name }: ReceivedCommand): Document => {
+      if (name === 'buildInfo') return success({ versionArray: [6, 0, 1, 0] });
+      if (name === 'replSetGetConfig') return success({ config: { settings: { replicaSetId } } });
+      return failure(59, 'CommandNotFound');
+    };
+    await using member = await ScriptedNode.start(script, { setName: 'plain', setVersion: 1, secondary: false });
+    const cluster = await openCluster('cluster0', member.connectionString, { ...options, direct: true });
+    expect(cluster).toMatchObject({ kind: 'replicaSet', version: [6, 0, 1], clusterId: replicaSetId.toHexString(), shardIds: ['plain'] });
+    expect(cluster.shard('plain')).toBe(cluster.router);
+    await cluster.close();
+  });
+
+  test('refuses standalone servers and versions that are too old', async () => {
+    await using standalone = await ScriptedNode.start(() => success(), {});
+    expect((await errorOf(openCluster('cluster0', standalone.connectionString, options))).error).toBe('unsupportedTopology');
+    await using old = await ScriptedNode.start(routerScript([], [4, 2, 24, 0]));
+    expect((await errorOf(openCluster('cluster0', old.connectionString, options))).error).toBe('unsupportedServerVersion');
+  });
+});

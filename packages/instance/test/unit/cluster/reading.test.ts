@@ -1,0 +1,111 @@
+import { Binary, Int32, Long, Timestamp } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { encodeValue } from '../../../src/bson/scan.js';
+import { openChangeStream, tokenTime, tokenUuid, type ChangeStreamOptions } from '../../../src/cluster/change-stream.js';
+import { appendNote, clusterTimeOf, currentTime, highestTime, operationTimeOf, operationTimes, secondsOf, timeOf, timestampOf } from '../../../src/cluster/cluster-time.js';
+import { CollectionAbsentError } from '../../../src/cluster/failure.js';
+import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
+import { FakeDoor, fakeCluster } from './fake-door.js';
+
+const signal = new AbortController().signal;
+const at = new Timestamp({ t: 1_700_000_000, i: 7 });
+
+describe('cluster times', () => {
+  test('are numbers in the order of time', () => {
+    expect(timeOf(at)).toBe((1_700_000_000n << 32n) | 7n);
+    expect(timestampOf(timeOf(at))).toEqual(at);
+    const late = new Timestamp({ t: 0xfffffff0, i: 0xffffffff });
+    expect(timestampOf(timeOf(late))).toEqual(late);
+    expect(secondsOf(timeOf(late))).toBe(0xfffffff0);
+    expect(highestTime([timeOf(at), timeOf(late), 1n])).toBe(timeOf(late));
+    expect(highestTime([])).toBe(0n);
+  });
+
+  test('are read from replies', async () => {
+    const reply = { operationTime: at, $clusterTime: { clusterTime: new Timestamp({ t: 1_800_000_000, i: 1 }) } };
+    expect(operationTimeOf(reply)).toBe(timeOf(at));
+    expect(secondsOf(clusterTimeOf(reply))).toBe(1_800_000_000);
+    expect(clusterTimeOf({ operationTime: at })).toBe(timeOf(at));
+    expect(() => operationTimeOf({})).toThrow('unsupportedTopology');
+    const door = new FakeDoor(() => reply);
+    expect(secondsOf(await currentTime(door, { signal }))).toBe(1_800_000_000);
+    expect(await appendNote(door, { signal })).toBe(timeOf(at));
+    const times = await operationTimes(fakeCluster(door, { s0: door, s1: new FakeDoor(() => ({ operationTime: timestampOf(5n) })) }), { signal });
+    expect([...times]).toEqual([['s0', timeOf(at)], ['s1', 5n]]);
+  });
+});
+
+describe('resume tokens', () => {
+  const token = '826B016128000000122B022C0100296E5A10042DFF5B069850408B9FA9223EB26F814A463C5F6964003C72736861726430000004';
+
+  test('show their time and collection', () => {
+    expect(tokenTime(token)).toBe(0x6b01612800000012n);
+    expect(tokenUuid(token)).toBe('2dff5b069850408b9fa9223eb26f814a');
+    expect(tokenTime('826B016125000000022B0229296E04')).toBe(0x6b01612500000002n);
+    expect(tokenUuid('826B016125000000022B0229296E04')).toBeNull();
+  });
+
+  test('of another form are refused', () => {
+    for (const wrong of ['', '82', '836B016125000000022B', 'nonsense', '82xx0161250000000']) expect(() => tokenTime(wrong)).toThrow(RangeError);
+  });
+});
+
+describe('opening a change stream', () => {
+  const options: ChangeStreamOptions = { startAtOperationTime: at, batchDocumentsMax: 1_000, signal, allChangesForCluster: true, version: [5, 0, 7] };
+  const stageOf = (door: FakeDoor) => (door.calls[0]?.command['pipeline'] as unknown[])[0];
+
+  test('of the whole cluster starts at a time, without a first batch', async () => {
+    const door = new FakeDoor(() => ({}));
+    await openChangeStream(door, { ...options, pipeline: [{ $match: { a: 1 } }] });
+    expect(door.calls[0]).toMatchObject({ database: 'admin', options: { batchDocumentsMax: 1_000 }, command: { aggregate: 1, cursor: { batchSize: 0 } } });
+    expect(door.calls[0]?.command['pipeline']).toEqual([{ $changeStream: { allChangesForCluster: true, startAtOperationTime: at } }, { $match: { a: 1 } }]);
+  });
+
+  test('asks for DDL from 6.0 on', async () => {
+    const door = new FakeDoor(() => ({}));
+    await openChangeStream(door, { ...options, version: [6, 0, 0] });
+    expect(stageOf(door)).toEqual({ $changeStream: { allChangesForCluster: true, startAtOperationTime: at, showExpandedEvents: true } });
+  });
+
+  test('splits large events where the server can and the caller wants it', async () => {
+    for (const [version, stages] of [[[6, 0, 0], 1], [[7, 0, 0], 2]] as const) {
+      const door = new FakeDoor(() => ({}));
+      await openChangeStream(door, { ...options, version, splitLargeEvents: true });
+      expect(door.calls[0]?.command['pipeline']).toHaveLength(stages);
+    }
+  });
+
+  test('of one collection', async () => {
+    const door = new FakeDoor(() => ({}));
+    await openChangeStream(door, { ...options, allChangesForCluster: false, database: 'db', collection: 'c' });
+    expect(door.calls[0]).toMatchObject({ database: 'db', command: { aggregate: 'c' } });
+    expect(stageOf(door)).toEqual({ $changeStream: { startAtOperationTime: at } });
+  });
+});
+
+describe('a snapshot read', () => {
+  test('has index bounds, one time and the order of _id', async () => {
+    const door = new FakeDoor(() => ({}), { atClusterTime: at });
+    const min = encodeValue(Long.fromNumber(5));
+    await openSnapshotCursor(door, { database: 'db', collection: Buffer.alloc(16, 1), min, max: encodeValue({ b: 1, a: 2 }), at, batchSize: 100, signal, maxTime_ms: 5 });
+    expect(door.calls[0]).toEqual({
+      database: 'db',
+      options: { signal, maxTime_ms: 5 },
+      command: {
+        find: new Binary(Buffer.alloc(16, 1), 4),
+        hint: { _id: 1 },
+        sort: { _id: 1 },
+        min: { _id: Long.fromNumber(5) },
+        max: { _id: new Map([['b', new Int32(1)], ['a', new Int32(2)]]) },
+        batchSize: 100,
+        readConcern: { level: 'snapshot', atClusterTime: at },
+      },
+    });
+  });
+
+  test('of a collection that was not there then is no read', async () => {
+    const door = new FakeDoor(() => ({}));
+    await expect(openSnapshotCursor(door, { database: 'db', collection: 'c', at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
+    expect(door.closedCursors).toBe(1);
+  });
+});
