@@ -5,6 +5,7 @@ import type { DestinationPlan } from '../catalog/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
 import { readCatalogReport } from '../catalog/read-catalog.js';
+import { withSampledRanges } from '../catalog/sample-ranges.js';
 import { applyShardingEntries } from '../catalog/sharding-plan.js';
 import type { Cluster } from '../cluster/door.js';
 import { checkClusters } from './check-clusters.js';
@@ -31,7 +32,7 @@ export interface StartCheckResult {
   warnings: Warning[];
   /** As read from the source, with the shard keys of the request's `sharding` document laid over it. */
   sourceCatalog: Catalog;
-  /** What `createCollections` makes of it. */
+  /** What `createCollections` makes of it; new shard keys are pre-split by a sample of the source. */
   plan: DestinationPlan;
 }
 
@@ -51,6 +52,7 @@ export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
   checkSourceCatalog(report);
   const sourceCatalog = request.sharding === undefined ? report.catalog : applyShardingEntries(report.catalog, request.sharding, filter);
   if (input.alreadyRecorded !== true) await checkDestination(destination, sourceCatalog, filter, signal);
-  const plan = planDestination(sourceCatalog, { source, destination, buildIndexes: request.buildIndexes });
+  const planned = planDestination(sourceCatalog, { source, destination, buildIndexes: request.buildIndexes });
+  const plan = request.sharding === undefined ? planned : await withSampledRanges(planned, source, destination, signal);
   return { warnings: plan.warnings, sourceCatalog, plan };
 }

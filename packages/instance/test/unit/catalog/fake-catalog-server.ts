@@ -143,6 +143,7 @@ export class FakeCatalogServer {
 
   private aggregate(database: string, command: Document): Document[] {
     const [stage] = command.pipeline as Document[];
+    if (stage?.$sample !== undefined) return [];
     if (stage?.$collStats === undefined) throw serverError(40324, 'Location40324');
     const { documents } = this.need(database, command.aggregate as string);
     return [{ shard: 'shard0', storageStats: { size: 10 * documents.length, count: documents.length } }];
