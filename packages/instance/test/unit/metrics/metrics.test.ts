@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { Metrics } from '../../../src/metrics/metrics.js';
+
+test('names follow the conventions of Prometheus', async () => {
+  const metrics = new Metrics({ processMetrics: false });
+  for (const metric of await metrics.registry.getMetricsAsJSON()) {
+    expect(metric.name).toMatch(/^convoy_[a-z_]+$/);
+    expect(metric.help).toMatch(/^[A-Z].*\.$/);
+    expect(metric.name.endsWith('_total')).toBe(String(metric.type) === 'counter');
+  }
+});
+
+test('figures are those of one instance', async () => {
+  const [one, other] = [new Metrics({ processMetrics: false }), new Metrics({ processMetrics: true })];
+  one.copiedBytes.inc(1_000);
+  one.repairs.inc({ reason: 'duplicateKey' });
+  one.state.set({ state: 'RUNNING' }, 1);
+  const text = await one.registry.metrics();
+  expect(text).toContain('convoy_copied_bytes_total 1000');
+  expect(text).toContain('convoy_repairs_total{reason="duplicateKey"} 1');
+  expect(text).not.toContain('process_resident_memory_bytes');
+  const others = await other.registry.metrics();
+  expect(others).toContain('convoy_copied_bytes_total 0');
+  expect(others).toContain('process_resident_memory_bytes');
+});
