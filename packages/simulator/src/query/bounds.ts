@@ -55,7 +55,7 @@ function collectEqualities(filter: Doc, fields: Map<string, Value>): void {
 
 function equalityValue(operand: Value): Value | undefined {
   if (operand instanceof BSONRegExp) return undefined;
-  if (!isOperatorDocument(operand)) return operand;
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return operand;
   const equal = operand.get('$eq');
   if (equal !== undefined) return equal;
   const list = operand.get('$in') ?? operand.get('$all');
@@ -75,7 +75,7 @@ function narrow(bounds: FieldBounds, filter: Doc, field: string): void {
 
 function narrowByOperand(bounds: FieldBounds, operand: Value): void {
   if (operand instanceof BSONRegExp) return;
-  if (!isOperatorDocument(operand)) {
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) {
     narrowToValues(bounds, [operand]);
     return;
   }

@@ -42,7 +42,7 @@ export function compileValueMatcher(operators: Doc, collation?: Collation): (val
 }
 
 /** True for a document whose first field is an operator, which is no plain value in a filter. */
-export function isOperatorDocument(value: Value): value is Doc {
+export function isOperatorDocument(value: Value): boolean {
   if (!(value instanceof Map)) return false;
   const [first] = value.keys();
   return first?.startsWith('$') === true && first !== '$ref' && first !== '$id' && first !== '$db';
@@ -102,7 +102,7 @@ function compileExpr(operand: Value, collation?: Collation, context: ExpressionC
 
 function compileField(name: string, operand: Value, nested: NestedQueries, collation?: Collation): Matcher {
   const path = splitPath(name);
-  if (!isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, collation));
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, collation));
   const tests: Matcher[] = [];
   for (const [operator, value] of operand) {
     if (operator === '$not') tests.push(compileNot(name, value, nested, collation));

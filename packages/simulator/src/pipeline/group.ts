@@ -1,0 +1,71 @@
+import { Int32 } from 'bson';
+import { encodeKeyString } from '../bson/key-string.js';
+import type { Doc, Value } from '../bson/value.js';
+import { compileExpression } from '../expression/evaluate.js';
+import type { Evaluate } from '../expression/operator.js';
+import { type ExpressionContext, makeVariables } from '../expression/variables.js';
+import { typeName } from '../bson/type-of.js';
+import { located } from '../query/query-error.js';
+import { sortDocuments } from '../query/sort.js';
+import { type Accumulator, accumulatorOf } from './accumulator.js';
+import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
+
+interface GroupField {
+  name: string;
+  evaluate: Evaluate;
+  make: () => Accumulator;
+}
+
+/** `$group`. Groups come in the order they are first met. */
+export function compileGroup(operand: Value, context: PipelineContext): RunStage {
+  if (!(operand instanceof Map)) throw located(15947, "a group's fields must be specified in an object");
+  const expressions = expressionContext(context);
+  const id = operand.get('_id');
+  if (id === undefined) throw located(15955, 'a group specification must include an _id');
+  const key = compileExpression(id, expressions);
+  const fields = [...operand].filter(([name]) => name !== '_id').map(([name, spec]) => groupField(name, spec, expressions));
+  return (docs) => grouped(docs, key, fields, expressions);
+}
+
+/** Counts documents by a value, most frequent first. */
+export function compileSortByCount(operand: Value, context: PipelineContext): RunStage {
+  const group = compileGroup(
+    new Map<string, Value>([
+      ['_id', operand],
+      ['count', new Map<string, Value>([['$sum', new Int32(1)]])],
+    ]),
+    context,
+  );
+  return (docs) => sortDocuments(group(docs), new Map([['count', new Int32(-1)]]));
+}
+
+function groupField(name: string, spec: Value, context: ExpressionContext): GroupField {
+  if (name.includes('.')) throw located(40235, `The field name '${name}' cannot contain '.'`);
+  if (!(spec instanceof Map) || spec.size !== 1) throw located(40234, `The field '${name}' must be an accumulator object`);
+  const [[operator, operand] = ['', null]] = spec;
+  const make = accumulatorOf(operator);
+  if (make === undefined) throw located(15952, `unknown group operator '${operator}'`);
+  const isCount = operator === '$count';
+  if (isCount && !(operand instanceof Map && operand.size === 0)) throw located(15982, `$count takes no arguments, found: ${typeName(operand)}`);
+  return { name, evaluate: compileExpression(isCount ? new Int32(1) : operand, context), make };
+}
+
+function grouped(docs: Iterable<Doc>, key: Evaluate, fields: readonly GroupField[], context: ExpressionContext): Doc[] {
+  const groups = new Map<string, { id: Value; accumulators: Accumulator[] }>();
+  for (const doc of docs) {
+    const variables = makeVariables(doc, context);
+    const id = key(variables) ?? null;
+    const text = typeof id === 'string' ? `s${context.collation?.canonical(id) ?? id}` : encodeKeyString([id]).toString('latin1');
+    let group = groups.get(text);
+    if (group === undefined) {
+      group = { id, accumulators: fields.map(({ make }) => make()) };
+      groups.set(text, group);
+    }
+    for (const [index, { evaluate }] of fields.entries()) group.accumulators[index]?.add(evaluate(variables));
+  }
+  return [...groups.values()].map(({ id, accumulators }) => {
+    const result: Doc = new Map([['_id', id]]);
+    for (const [index, { name }] of fields.entries()) result.set(name, accumulators[index]?.result() ?? null);
+    return result;
+  });
+}

@@ -1,0 +1,101 @@
+import { equalValues } from '../bson/compare.js';
+import type { Doc, Value } from '../bson/value.js';
+import { CommandError } from '../node/command.js';
+import { compileExpression } from '../expression/evaluate.js';
+import { fieldPathValue } from '../expression/field-path.js';
+import { makeVariables } from '../expression/variables.js';
+import { anyAtPath, splitPath } from '../query/document-path.js';
+import { isNullish } from '../query/comparison.js';
+import { failedToParse, located } from '../query/query-error.js';
+import { type CompilePipeline, expressionContext, type PipelineContext, type RunStage } from './stage.js';
+
+/** `$lookup` by equal fields, by a pipeline, or both. */
+export function compileLookup(operand: Value, context: PipelineContext, compile: CompilePipeline): RunStage {
+  if (!(operand instanceof Map)) throw failedToParse('the $lookup specification must be an Object');
+  const as = textField(operand, 'as', '$lookup');
+  const from = textField(operand, 'from', '$lookup');
+  const join = joinTest(operand);
+  const inner = innerPipeline(operand, context, compile);
+  return function* (docs) {
+    for (const doc of docs) {
+      const foreign = foreignDocuments(context, from);
+      const joined = join === undefined ? foreign : filtered(foreign, join(doc));
+      yield new Map(doc).set(as, [...inner(doc, joined)]);
+    }
+  };
+}
+
+/** `$unionWith`: the documents of another collection after the own ones. */
+export function compileUnionWith(operand: Value, context: PipelineContext, compile: CompilePipeline): RunStage {
+  const from = typeof operand === 'string' ? operand : operand instanceof Map ? textField(operand, 'coll', '$unionWith') : '';
+  const stages = operand instanceof Map ? pipelineOf(operand.get('pipeline')) : [];
+  const run = compile(stages, context);
+  return function* (docs) {
+    yield* docs;
+    yield* run(foreignDocuments(context, from));
+  };
+}
+
+/** `$facet`: several pipelines over the same documents. */
+export function compileFacet(operand: Value, context: PipelineContext, compile: CompilePipeline): RunStage {
+  if (!(operand instanceof Map) || operand.size === 0) throw located(40169, 'the $facet specification must be a non-empty object');
+  const facets = [...operand].map(([name, stages]) => [name, compile(pipelineOf(stages), context)] as const);
+  return (docs) => {
+    const all = [...docs];
+    return [new Map(facets.map(([name, run]) => [name, [...run(all)]]))];
+  };
+}
+
+function foreignDocuments(context: PipelineContext, from: string): Iterable<Doc> {
+  if (context.lookup === undefined) throw new CommandError(20, 'IllegalOperation', `cannot read from '${from}' here`);
+  return context.lookup(from);
+}
+
+function textField(operand: Doc, name: string, stage: string): string {
+  const value = operand.get(name);
+  if (typeof value === 'string') return value;
+  throw failedToParse(`must specify '${name}' field for a ${stage}`);
+}
+
+/** Values of the local field match the foreign field as a query would, arrays by their elements, missing as null. */
+function joinTest(operand: Doc): ((doc: Doc) => (foreign: Doc) => boolean) | undefined {
+  const local = operand.get('localField');
+  const foreign = operand.get('foreignField');
+  if (typeof local !== 'string' || typeof foreign !== 'string') {
+    if (!operand.has('pipeline')) throw failedToParse('$lookup requires either \'pipeline\' or both \'localField\' and \'foreignField\' to be specified');
+    return undefined;
+  }
+  const localPath = splitPath(local);
+  const foreignPath = splitPath(foreign);
+  return (doc) => {
+    const value = fieldPathValue(doc, localPath) ?? null;
+    const wanted = Array.isArray(value) ? value : [value];
+    return (other) => anyAtPath(other, foreignPath, true, (found) => wanted.some((want) => (isNullish(want) ? isNullish(found) : found !== undefined && equalValues(found, want))));
+  };
+}
+
+function innerPipeline(operand: Doc, context: PipelineContext, compile: CompilePipeline): (doc: Doc, foreign: Iterable<Doc>) => Iterable<Doc> {
+  const stages = pipelineOf(operand.get('pipeline'));
+  if (stages.length === 0) return (_doc, foreign) => foreign;
+  const definitions = operand.get('let');
+  const expressions = expressionContext(context);
+  const variables = definitions instanceof Map ? [...definitions].map(([name, value]) => [name, compileExpression(value, expressions)] as const) : [];
+  return (doc, foreign) => {
+    const bound = new Map(context.let);
+    for (const [name, evaluate] of variables) bound.set(name, evaluate(makeVariables(doc, expressions)) ?? null);
+    return compile(stages, { ...context, let: bound })(foreign);
+  };
+}
+
+function pipelineOf(value: Value | undefined): Doc[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) throw located(40170, 'arguments to a pipeline must be arrays');
+  return value.map((stage) => {
+    if (stage instanceof Map) return stage;
+    throw located(40171, 'elements of a pipeline must be objects');
+  });
+}
+
+function* filtered(docs: Iterable<Doc>, test: (doc: Doc) => boolean): Generator<Doc> {
+  for (const doc of docs) if (test(doc)) yield doc;
+}

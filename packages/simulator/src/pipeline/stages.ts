@@ -1,0 +1,137 @@
+import { Int32 } from 'bson';
+import { isNumber, toNumber } from '../bson/exact-number.js';
+import type { Doc, Value } from '../bson/value.js';
+import { compileMatcher } from '../query/matcher.js';
+import { located } from '../query/query-error.js';
+import { sortDocuments } from '../query/sort.js';
+import { compileBucket } from './bucket.js';
+import { compileGroup, compileSortByCount } from './group.js';
+import { compileFacet, compileLookup, compileUnionWith } from './join.js';
+import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
+import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
+import { compileUnwind } from './unwind.js';
+
+const stageCompilers: Readonly<Record<string, StageCompiler>> = {
+  $match: compileMatch,
+  $project: compileProject,
+  $addFields: compileAddFields,
+  $set: compileAddFields,
+  $unset: compileUnset,
+  $replaceRoot: (operand, context) => compileReplaceRoot(newRootOf(operand), context),
+  $replaceWith: compileReplaceRoot,
+  $sort: compileSortStage,
+  $limit: compileLimit,
+  $skip: compileSkip,
+  $group: compileGroup,
+  $unwind: compileUnwind,
+  $count: compileCount,
+  $sample: compileSample,
+  $sortByCount: compileSortByCount,
+  $lookup: compileLookup,
+  $unionWith: compileUnionWith,
+  $facet: compileFacet,
+  $bucket: compileBucket,
+};
+
+/**
+ * Compiles an aggregation pipeline over documents in memory.
+ * @throws CommandError 40324 for an unknown stage, and the server's errors for what a stage refuses
+ */
+export function compilePipeline(stages: readonly Doc[], context: PipelineContext): RunStage {
+  const compiled = stages.map((stage) => compileStage(stage, context));
+  return (docs) => compiled.reduce<Iterable<Doc>>((input, run) => run(input), docs);
+}
+
+/** True for a stage that `compilePipeline` knows. */
+export function isPipelineStage(name: string): boolean {
+  return Object.hasOwn(stageCompilers, name);
+}
+
+function compileStage(stage: Doc, context: PipelineContext): RunStage {
+  const [name] = stage.keys();
+  if (name === undefined || stage.size !== 1) throw located(40323, 'A pipeline stage specification object must contain exactly one field.');
+  const compile = isPipelineStage(name) ? stageCompilers[name] : undefined;
+  if (compile === undefined) throw located(40324, `Unrecognized pipeline stage name: '${name}'`);
+  return compile(stage.get(name) ?? null, context, compilePipeline);
+}
+
+function compileMatch(operand: Value, context: PipelineContext): RunStage {
+  if (!(operand instanceof Map)) throw located(15959, 'the match filter must be an expression in an object');
+  const matches = compileMatcher(operand, context.collation, expressionContext(context));
+  return function* (docs) {
+    for (const doc of docs) if (matches(doc)) yield doc;
+  };
+}
+
+function newRootOf(operand: Value): Value {
+  const root = operand instanceof Map ? operand.get('newRoot') : undefined;
+  if (root === undefined) throw located(40231, 'no newRoot specified for the $replaceRoot stage');
+  return root;
+}
+
+function compileSortStage(operand: Value, context: PipelineContext): RunStage {
+  if (!(operand instanceof Map)) throw located(15973, 'the $sort key specification must be an object');
+  if (operand.size === 0) throw located(15976, '$sort stage must have at least one sort key');
+  sortDocuments([], operand, context.collation);
+  return (docs) => sortDocuments(docs, operand, context.collation);
+}
+
+function compileLimit(operand: Value): RunStage {
+  const limit = countOf(operand, '$limit', 5107201);
+  if (limit === 0) throw located(15958, 'the limit must be positive');
+  return function* (docs) {
+    let left = limit;
+    for (const doc of docs) {
+      yield doc;
+      left -= 1;
+      if (left === 0) return;
+    }
+  };
+}
+
+function compileSkip(operand: Value): RunStage {
+  const skip = countOf(operand, '$skip', 5107200);
+  return function* (docs) {
+    let left = skip;
+    for (const doc of docs) {
+      if (left > 0) left -= 1;
+      else yield doc;
+    }
+  };
+}
+
+function countOf(operand: Value, name: string, code: number): number {
+  const count = isNumber(operand) ? toNumber(operand) : Number.NaN;
+  if (Number.isInteger(count) && count >= 0) return count;
+  throw located(code, `invalid argument to ${name} stage: Expected a non-negative number in: ${name}`);
+}
+
+function compileCount(operand: Value): RunStage {
+  if (typeof operand !== 'string') throw located(40156, 'the count field must be a non-empty string');
+  if (operand === '') throw located(40157, 'the count field must be a non-empty string');
+  if (operand.startsWith('$')) throw located(40158, 'the count field cannot be a $-prefixed path');
+  return function* (docs) {
+    let count = 0;
+    for (const _doc of docs) count += 1;
+    if (count > 0) yield new Map([[operand, new Int32(count)]]);
+  };
+}
+
+/** Draws by keeping a random reservoir of the wanted size. */
+function compileSample(operand: Value): RunStage {
+  const size = operand instanceof Map ? operand.get('size') : undefined;
+  if (!isNumber(size)) throw located(28749, '$sample stage must specify a size');
+  const wanted = toNumber(size);
+  if (wanted <= 0) throw located(28747, 'size argument to $sample must be a positive integer');
+  return (docs) => {
+    const kept: Doc[] = [];
+    let seen = 0;
+    for (const doc of docs) {
+      seen += 1;
+      const place = Math.floor(Math.random() * seen);
+      if (kept.length < wanted) kept.push(doc);
+      else if (place < wanted) kept[place] = doc;
+    }
+    return kept;
+  };
+}

@@ -1,0 +1,95 @@
+import type { Doc, Value } from '../bson/value.js';
+import type { Evaluate } from '../expression/operator.js';
+import type { Variables } from '../expression/variables.js';
+
+/** What happens to one field. */
+export type Leaf =
+  | { kind: 'include' }
+  | { kind: 'exclude' }
+  | { kind: 'computed'; evaluate: Evaluate }
+  /** Keeps a part of an array; undefined drops the field. Other values stay. */
+  | { kind: 'list'; apply: (items: Value[]) => Value[] | undefined };
+
+/** Fields of one level: each is treated itself, or looked into. */
+export interface ProjectionNode {
+  readonly children: Map<string, { leaf: Leaf } | { node: ProjectionNode }>;
+}
+
+export function makeProjectionNode(): ProjectionNode {
+  return { children: new Map() };
+}
+
+/** Keeps the named fields in the document's order, then adds computed ones. */
+export function includeFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
+  const kept: Doc = new Map();
+  for (const [name, value] of doc) {
+    const child = node.children.get(name);
+    if (child === undefined) continue;
+    const result = 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(value, (inner) => includeFields(child.node, inner, variables));
+    if (result !== undefined) kept.set(name, result);
+  }
+  addComputed(node, doc, kept, variables);
+  return kept;
+}
+
+/** Drops the named fields and keeps the others. */
+export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
+  const kept: Doc = new Map();
+  for (const [name, value] of doc) {
+    const child = node.children.get(name);
+    if (child === undefined) kept.set(name, value);
+    else if ('node' in child) kept.set(name, insideContainers(value, (inner) => excludeFields(child.node, inner, variables)) ?? value);
+    else {
+      const result = child.leaf.kind === 'exclude' ? undefined : includedLeaf(child.leaf, value);
+      if (result !== undefined) kept.set(name, result);
+    }
+  }
+  return kept;
+}
+
+/** Sets computed fields at their places, as `$addFields` does. */
+export function setFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
+  const result = new Map(doc);
+  for (const [name, child] of node.children) {
+    const present = result.get(name);
+    if ('node' in child) result.set(name, setInside(child.node, present, variables));
+    else if (child.leaf.kind === 'computed') {
+      const value = child.leaf.evaluate(variables);
+      if (value === undefined) result.delete(name);
+      else result.set(name, value);
+    }
+  }
+  return result;
+}
+
+function setInside(node: ProjectionNode, present: Value | undefined, variables: Variables): Value {
+  if (Array.isArray(present)) return present.map((item) => setInside(node, item, variables));
+  return setFields(node, present instanceof Map ? present : new Map(), variables);
+}
+
+function includedLeaf(leaf: Leaf, value: Value): Value | undefined {
+  if (leaf.kind === 'computed') return undefined;
+  return leaf.kind === 'list' && Array.isArray(value) ? leaf.apply(value) : value;
+}
+
+function addComputed(node: ProjectionNode, doc: Doc, kept: Doc, variables: Variables): void {
+  for (const [name, child] of node.children) {
+    if ('leaf' in child) {
+      const value = child.leaf.kind === 'computed' ? child.leaf.evaluate(variables) : undefined;
+      if (value !== undefined) kept.set(name, value);
+    } else if (!(doc.get(name) instanceof Map) && !Array.isArray(doc.get(name))) {
+      const made = includeFields(child.node, new Map(), variables);
+      if (made.size > 0) kept.set(name, made);
+    }
+  }
+}
+
+/** Applies to a document or the documents in an array; other values give undefined and disappear from arrays. */
+function insideContainers(value: Value, apply: (doc: Doc) => Doc): Value | undefined {
+  if (value instanceof Map) return apply(value);
+  if (!Array.isArray(value)) return undefined;
+  return value.flatMap((item) => {
+    const inner = insideContainers(item, apply);
+    return inner === undefined ? [] : [inner];
+  });
+}

@@ -1,0 +1,88 @@
+import { compareValues } from '../bson/compare.js';
+import { encodeDocument } from '../bson/encode.js';
+import { valueText } from '../bson/text.js';
+import type { Doc, Value } from '../bson/value.js';
+import { CommandError } from '../node/command.js';
+import { compilePipeline } from '../pipeline/stages.js';
+import { failedToParse } from '../query/query-error.js';
+import { applyOperators } from './apply-operators.js';
+import { dollarPrefixed, immutableId } from './update-error.js';
+import type { UpdateOptions } from './update-options.js';
+
+/** What became of a document. */
+export interface UpdateResult {
+  after: Doc;
+  /** `none`: not a byte differs. `replace`: the update was a whole document. `delta`: operators or a pipeline. */
+  kind: 'replace' | 'delta' | 'none';
+}
+
+const pipelineStages = new Set(['$set', '$addFields', '$unset', '$project', '$replaceWith', '$replaceRoot']);
+
+/**
+ * Applies an update to a document. `Timestamp(0, 0)` of replacements is left to the caller, who stamps the bytes.
+ * @param update operators, a whole document, or a pipeline
+ * @throws CommandError as the server does for what it refuses
+ */
+export function applyUpdate(before: Doc, update: Doc | Doc[], options: UpdateOptions = {}): UpdateResult {
+  const isReplacement = !Array.isArray(update) && !isOperatorUpdate(update);
+  const after = withIdFirst(before, changed(before, update, isReplacement, options), isReplacement);
+  if (encodeDocument(before).equals(encodeDocument(after))) return { after: before, kind: 'none' };
+  return { after, kind: isReplacement ? 'replace' : 'delta' };
+}
+
+/** True for an update whose first field is an operator; an empty one is a replacement. */
+export function isOperatorUpdate(update: Doc): boolean {
+  const [first] = update.keys();
+  return first?.startsWith('$') === true;
+}
+
+function changed(before: Doc, update: Doc | Doc[], isReplacement: boolean, options: UpdateOptions): Doc {
+  if (Array.isArray(update)) return applyPipeline(before, update, options);
+  if (!isReplacement) return applyOperators(before, update, options);
+  if (options.inserting !== true) refuseDollars(update);
+  return new Map(update);
+}
+
+function refuseDollars(replacement: Doc): void {
+  for (const name of replacement.keys()) {
+    if (name.startsWith('$')) {
+      throw dollarPrefixed(
+        `The dollar ($) prefixed field '${name}' in '${name}' is not allowed in the context of an update's replacement document. Consider using an aggregation pipeline with $replaceWith.`,
+      );
+    }
+  }
+}
+
+function applyPipeline(before: Doc, stages: Doc[], options: UpdateOptions): Doc {
+  if (options.arrayFilters !== undefined && options.arrayFilters.length > 0) throw failedToParse('arrayFilters may not be specified for pipeline-syle updates');
+  for (const stage of stages) {
+    const [name = ''] = stage.keys();
+    if (!pipelineStages.has(name)) throw new CommandError(72, 'InvalidOptions', `${name} is not allowed to be used within an update`);
+  }
+  const [after] = compilePipeline(stages, { ...options.context, collation: options.collation })([before]);
+  return after ?? before;
+}
+
+/** The document with `_id` in front, as it is stored; `_id` itself may not change. */
+function withIdFirst(before: Doc, after: Doc, isReplacement: boolean): Doc {
+  const known = before.get('_id');
+  const given = after.get('_id');
+  if (known === undefined) return given === undefined ? after : moveIdFirst(after, given);
+  if (given !== undefined && compareValues(known, given) !== 0) throw alteredId(isReplacement, given);
+  if (given === undefined && !isReplacement) throw immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
+  return moveIdFirst(after, given ?? known);
+}
+
+function alteredId(isReplacement: boolean, given: Value): CommandError {
+  return isReplacement
+    ? immutableId(`After applying the update, the (immutable) field '_id' was found to have been altered to _id: ${valueText(given)}`)
+    : immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
+}
+
+function moveIdFirst(doc: Doc, id: Value): Doc {
+  const [first] = doc.keys();
+  if (first === '_id') return doc;
+  const moved: Doc = new Map([['_id', id]]);
+  for (const [name, value] of doc) if (name !== '_id') moved.set(name, value);
+  return moved;
+}

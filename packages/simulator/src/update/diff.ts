@@ -1,0 +1,94 @@
+import { Int32 } from 'bson';
+import { encodeDocument, encodeValue } from '../bson/encode.js';
+import { typeOf } from '../bson/type-of.js';
+import type { Doc, Value } from '../bson/value.js';
+
+/**
+ * The server's oplog notation of a change: `d` removed, `u` updated, `i` new fields, `s<name>` the change of an embedded
+ * value; for arrays `a: true`, `l` a new length, `u<index>`, `s<index>`.
+ */
+export type Diff = Doc;
+
+/** What a log entry needs besides the difference itself; a difference that is then longer than the document is not worth it. */
+const ENTRY_BYTES = 15;
+
+/**
+ * The difference between two documents as the server finds it for pipeline updates.
+ * @returns undefined when writing the whole document is shorter
+ */
+export function computeDiff(before: Doc, after: Doc): Diff | undefined {
+  const diff = documentDiff(before, after);
+  const size = encodeDocument(diff).length + ENTRY_BYTES;
+  return size > encodeDocument(after).length ? undefined : diff;
+}
+
+/** True when two values are the same bytes. */
+export function sameBytes(a: Value, b: Value): boolean {
+  return a === b || (typeOf(a) === typeOf(b) && encodeValue(a).equals(encodeValue(b)));
+}
+
+/** Puts the parts of a document's difference together in the server's order. */
+export function assembleDiff(removed: Doc, updated: Doc, inserted: Doc, inner: Doc): Diff {
+  const diff: Diff = new Map();
+  if (removed.size > 0) diff.set('d', removed);
+  if (updated.size > 0) diff.set('u', updated);
+  if (inserted.size > 0) diff.set('i', inserted);
+  for (const [name, change] of inner) diff.set(name, change);
+  return diff;
+}
+
+function documentDiff(before: Doc, after: Doc): Diff {
+  const removed: Doc = new Map();
+  const updated: Doc = new Map();
+  const inserted: Doc = new Map();
+  const inner: Doc = new Map();
+  const kept = keptInOrder(before, after);
+  for (const name of before.keys()) if (!after.has(name)) removed.set(name, false);
+  for (const [name, value] of after) {
+    const known = before.get(name);
+    if (known === undefined || !kept.has(name)) inserted.set(name, value);
+    else if (!sameBytes(known, value)) addChange(known, value, name, updated, inner);
+  }
+  return assembleDiff(removed, updated, inserted, inner);
+}
+
+/** The fields that need not move: those met in the same order in both documents. A field that moves is written anew at the end. */
+function keptInOrder(before: Doc, after: Doc): ReadonlySet<string> {
+  const kept = new Set<string>();
+  const names = [...after.keys()];
+  let at = 0;
+  for (const name of before.keys()) {
+    if (names[at] === name) {
+      kept.add(name);
+      at += 1;
+    }
+  }
+  return kept;
+}
+
+function addChange(known: Value, value: Value, name: string, updated: Doc, inner: Doc): void {
+  const change = innerDiff(known, value);
+  if (change === undefined) updated.set(name, value);
+  else inner.set(`s${name}`, change);
+}
+
+/** The change inside two documents or two arrays, unless it is longer than the new value. */
+function innerDiff(before: Value, after: Value): Diff | undefined {
+  let diff: Diff | undefined;
+  if (before instanceof Map && after instanceof Map) diff = documentDiff(before, after);
+  else if (Array.isArray(before) && Array.isArray(after)) diff = arrayDiff(before, after);
+  if (diff === undefined) return undefined;
+  return encodeDocument(diff).length > encodeValue(after).length ? undefined : diff;
+}
+
+function arrayDiff(before: Value[], after: Value[]): Diff {
+  const diff: Diff = new Map([['a', true]]);
+  if (after.length < before.length) diff.set('l', new Int32(after.length));
+  for (const [index, value] of after.entries()) {
+    const known = before[index];
+    if (known !== undefined && sameBytes(known, value)) continue;
+    const change = known === undefined ? undefined : innerDiff(known, value);
+    diff.set(change === undefined ? `u${index}` : `s${index}`, change ?? value);
+  }
+  return diff;
+}

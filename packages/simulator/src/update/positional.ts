@@ -1,0 +1,80 @@
+import type { Doc, Value } from '../bson/value.js';
+import { compileMatcher } from '../query/matcher.js';
+import { badValue, failedToParse } from '../query/query-error.js';
+import type { UpdateOptions } from './update-options.js';
+
+/** Finds the array elements that `$`, `$[]` and `$[name]` in a path stand for. */
+export class PositionalPaths {
+  readonly #filters = new Map<string, (doc: Doc) => boolean>();
+
+  /** @throws CommandError 9 when an array filter has no or several names */
+  constructor(
+    private readonly before: Doc,
+    private readonly options: UpdateOptions,
+  ) {
+    for (const filter of options.arrayFilters ?? []) {
+      const name = filterName(filter);
+      if (this.#filters.has(name)) throw failedToParse(`Found multiple array filters with the same top-level field name ${name}`);
+      this.#filters.set(name, compileMatcher(filter, options.collation, options.context));
+    }
+  }
+
+  /**
+   * The indexes a positional component means.
+   * @param path dotted path of the array
+   * @throws CommandError 2 when the query matched no element, or the filter is missing
+   */
+  indexes(component: string, items: readonly Value[], path: string): number[] {
+    if (component === '$') return [this.#matchedIndex(items, path)];
+    if (component === '$[]') return items.map((_item, index) => index);
+    const name = component.slice(2, -1);
+    const matches = this.#filters.get(name);
+    if (matches === undefined) throw badValue(`No array filter found for identifier '${name}' in path '${path}.${component}'`);
+    return items.flatMap((item, index) => (matches(new Map([[name, item]])) ? [index] : []));
+  }
+
+  /** The first element that alone in its array would let the query match. */
+  #matchedIndex(items: readonly Value[], path: string): number {
+    const conditions = conditionsOn(this.options.query ?? new Map(), path);
+    const matches = compileMatcher(conditions, this.options.collation);
+    const index = conditions.size === 0 ? -1 : items.findIndex((item) => matches(withValue(this.before, path.split('.'), [item])));
+    if (index === -1) throw badValue('The positional operator did not find the match needed from the query.');
+    return index;
+  }
+}
+
+/** True for `$`, `$[]` and `$[name]`. */
+export function isPositional(component: string): boolean {
+  return component.startsWith('$');
+}
+
+function filterName(filter: Doc): string {
+  const names = new Set([...filter].flatMap(([field, operand]) => topNames(field, operand)));
+  const [name, other] = names;
+  if (name === undefined) throw failedToParse('Cannot use an expression without a top-level field name in arrayFilters');
+  if (other !== undefined) throw failedToParse(`Error parsing array filter :: caused by :: Expected a single top-level field name, found '${name}' and '${other}'`);
+  return name;
+}
+
+function topNames(field: string, operand: Value): string[] {
+  if (!field.startsWith('$')) return [field.split('.')[0] ?? field];
+  return Array.isArray(operand) ? operand.flatMap((part) => (part instanceof Map ? [...part].flatMap(([name, inner]) => topNames(name, inner)) : [])) : [];
+}
+
+/** The conditions of a query on an array or inside it. */
+function conditionsOn(query: Doc, path: string): Doc {
+  const kept: Doc = new Map();
+  for (const [field, operand] of query) {
+    if (field === path || field.startsWith(`${path}.`)) kept.set(field, operand);
+    if (field === '$and' && Array.isArray(operand)) {
+      for (const part of operand) if (part instanceof Map) for (const [name, inner] of conditionsOn(part, path)) kept.set(name, inner);
+    }
+  }
+  return kept;
+}
+
+function withValue(doc: Doc, path: readonly string[], value: Value): Doc {
+  const [name = '', ...rest] = path;
+  const inner = doc.get(name);
+  return new Map(doc).set(name, rest.length > 0 && inner instanceof Map ? withValue(inner, rest, value) : value);
+}
