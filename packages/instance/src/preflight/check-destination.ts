@@ -28,7 +28,9 @@ export async function checkDestination(
   filter: NamespaceFilter,
   signal: AbortSignal,
 ): Promise<void> {
-  await checkMetadata(destination, signal);
+  const databases = await listDatabaseNames(destination.router, signal);
+  if (databases.includes(METADATA_DATABASE)) await checkMetadata(destination, signal);
+  checkDatabaseCase(databases, sourceCatalog);
   const present = await listNamespaces(destination.router, filter, signal);
   checkForms(present, sourceCatalog);
   const collections = present.filter((row) => row.type === 'collection');
@@ -41,10 +43,17 @@ export async function checkDestination(
 }
 
 async function checkMetadata(destination: Cluster, signal: AbortSignal): Promise<void> {
-  const databases = await listDatabaseNames(destination.router, signal);
-  if (!databases.includes(METADATA_DATABASE)) return;
   const collections = await listCollections(destination.router, METADATA_DATABASE, signal);
   if (collections.length > 0) throw new ConvoyError('migrationExists');
+}
+
+/** A server refuses two databases whose names differ only in case. */
+function checkDatabaseCase(databases: readonly string[], sourceCatalog: Catalog): void {
+  const byLowerCase = new Map(databases.map((name) => [name.toLowerCase(), name]));
+  const wanted = [...new Set(sourceCatalog.map((entry) => entry.database))];
+  const clashes = wanted.filter((name) => (byLowerCase.get(name.toLowerCase()) ?? name) !== name);
+  if (clashes.length === 0) return;
+  throw new ConvoyError('destinationNotEmpty', `The destination has databases whose names differ only in case from ${nameSome(clashes)}; drop them.`);
 }
 
 function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog): void {

@@ -198,6 +198,13 @@ describe('checkStart on the destination', () => {
     expect(await refusal(scene)).toBe('destinationNotEmpty');
   });
 
+  it('refuses a database that differs only in case', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c');
+    scene.destinationServer.add('App.c');
+    expect(await refusal(scene)).toBe('destinationNotEmpty');
+  });
+
   it('refuses a view that the source does not have', async () => {
     const scene = new Scene();
     scene.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
