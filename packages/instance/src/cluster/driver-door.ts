@@ -4,6 +4,7 @@ import type { ClientRing } from './client-ring.js';
 import type { CallOptions, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './door.js';
 import { DriverCursor } from './driver-cursor.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
+import type { MemberClients } from './member-clients.js';
 import { writeCommand, writeOutcome } from './write-command.js';
 
 export interface DriverDoorOptions {
@@ -12,6 +13,8 @@ export interface DriverDoorOptions {
   ring: ClientRing;
   /** Mode for cursors; null reads from primaries. Commands and writes always go to the primary. */
   readPreference: ReadPreferenceMode | null;
+  /** For replica sets with a read preference; routers keep a cursor's member by themselves. */
+  members?: MemberClients;
 }
 
 /**
@@ -22,12 +25,14 @@ export class DriverDoor implements Door {
   readonly label: string;
   private readonly ring: ClientRing;
   private readonly readPreference: ReadPreferenceMode | null;
+  private readonly members: MemberClients | null;
   private readonly calls = new CallsInFlight();
 
   constructor(options: DriverDoorOptions) {
     this.label = options.label;
     this.ring = options.ring;
     this.readPreference = options.readPreference;
+    this.members = options.members ?? null;
   }
 
   /** A command that carries `lsid` (and `txnNumber`, as a transaction does) runs in that server session. */
@@ -41,9 +46,9 @@ export class DriverDoor implements Door {
     });
   }
 
-  openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+  async openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
     const home = {
-      client: this.ring.current(),
+      client: await this.clientForCursor(options),
       calls: this.calls,
       readPreference: this.readPreference,
       failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
@@ -65,7 +70,13 @@ export class DriverDoor implements Door {
   /** Ends the calls in flight before the connections, so that no lent session id is left with the driver. */
   async close(): Promise<void> {
     await this.calls.close();
-    await this.ring.close();
+    await Promise.all([this.ring.close(), this.members?.close()]);
+  }
+
+  private async clientForCursor(options: CallOptions): Promise<MongoClient> {
+    const { members } = this;
+    const client = this.ring.current();
+    return members === null ? client : this.calls.run(options, (signal) => members.choose(client, signal));
   }
 
   private async call(options: CallOptions, run: (client: MongoClient, signal: AbortSignal) => Promise<Document>): Promise<Document> {

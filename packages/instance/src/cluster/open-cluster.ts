@@ -2,10 +2,11 @@ import { MongoClient, type ReadPreferenceMode } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { clientOptions, type ConnectionSettings } from './client-options.js';
 import { ClientRing } from './client-ring.js';
-import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts } from './connection-string.js';
+import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts, type Redirection } from './connection-string.js';
 import type { Cluster, Door } from './door.js';
 import { DriverDoor } from './driver-door.js';
 import { failureName } from './failure.js';
+import { MemberClients } from './member-clients.js';
 import { probeShard } from './probe-shard.js';
 import { listShards, nodeKind, replicaSetId, serverVersion, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
 
@@ -74,7 +75,7 @@ function seedDoor({ name, parts, options }: Opening): Door {
     const text = redirected(parts, { hosts: [host], options: oneAddress });
     return () => new MongoClient(text, clientOptions(options, parts.options));
   });
-  return new DriverDoor({ label: `${name} router`, ring: new ClientRing(makers), readPreference: options.readPreference ?? null });
+  return new DriverDoor({ label: `${name} router`, ring: new ClientRing(makers), readPreference: preferenceOf(options) });
 }
 
 /** Asks the seeds one after another until one answers; the door stays with that one. */
@@ -121,10 +122,10 @@ async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
 
 async function openReplicaSet(opening: Opening, setName: string): Promise<Cluster> {
   const { name, options, wrap, parts } = opening;
-  const direct = parts.options.get('directConnection') === 'true';
-  const text = redirected(parts, { hosts: parts.hosts, options: direct ? {} : { replicaSet: setName } });
-  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]);
-  const door = wrap(new DriverDoor({ label: `${name} replica set`, ring, readPreference: options.readPreference ?? null }));
+  // Whoever asks for one connection (through a tunnel, say) cannot reach the members by their own names.
+  const alone = parts.options.get('directConnection') === 'true';
+  const redirection = { hosts: parts.hosts, options: alone ? {} : { replicaSet: setName } };
+  const door = wrap(alone ? memberDoor(`${name} member`, opening, redirection) : setDoor(`${name} replica set`, opening, redirection));
   const call = { signal: options.signal };
   try {
     const version = await serverVersion(door, call);
@@ -148,15 +149,32 @@ async function openReplicaSet(opening: Opening, setName: string): Promise<Cluste
 }
 
 function shardDoor(opening: Opening, address: ShardAddress): Door {
-  const { name, parts, options } = opening;
-  const { shardCredentials } = options;
-  const text = redirected(parts, {
+  const { shardCredentials } = opening.options;
+  return setDoor(`${opening.name} ${address.id}`, opening, {
     hosts: address.hosts,
     options: { replicaSet: address.setName, directConnection: null, loadBalanced: null },
     ...(shardCredentials === undefined ? {} : { credentials: shardCredentials }),
   });
-  const ring = new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]);
-  return new DriverDoor({ label: `${name} ${address.id}`, ring, readPreference: options.readPreference ?? null });
+}
+
+function memberDoor(label: string, { parts, options }: Opening, redirection: Redirection): Door {
+  const text = redirected(parts, redirection);
+  return new DriverDoor({ label, ring: new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]), readPreference: null });
+}
+
+/** A door that follows a replica set's primary, and reads from other members when asked to. */
+function setDoor(label: string, { parts, options }: Opening, redirection: Redirection): Door {
+  const connect = (text: string) => new MongoClient(text, clientOptions(options, parts.options));
+  const ring = new ClientRing([() => connect(redirected(parts, redirection))]);
+  const mode = preferenceOf(options);
+  if (mode === null) return new DriverDoor({ label, ring, readPreference: null });
+  const toMember = (host: string) => connect(redirected(parts, { ...redirection, hosts: [host], options: oneAddress }));
+  return new DriverDoor({ label, ring, readPreference: mode, members: new MemberClients(mode, toMember) });
+}
+
+/** Reading from primaries is what happens without a preference. */
+function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPreferenceMode | null {
+  return readPreference === 'primary' ? null : readPreference;
 }
 
 async function probed(name: string, id: string, door: Door, signal: AbortSignal): Promise<void> {

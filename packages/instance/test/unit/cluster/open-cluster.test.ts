@@ -87,4 +87,28 @@ describe('opening a cluster', () => {
     await using old = await ScriptedNode.start(routerScript([], [4, 2, 24, 0]));
     expect((await errorOf(openCluster('cluster0', old.connectionString, options))).error).toBe('unsupportedServerVersion');
   });
+
+  test('reads from other members when asked to, and keeps a cursor on its member', async () => {
+    const script = ({ name }: ReceivedCommand): Document => {
+      if (name === 'buildInfo') return success({ versionArray: [6, 0, 1, 0] });
+      if (name === 'replSetGetConfig') return success({ config: { settings: { replicaSetId: new ObjectId() } } });
+      return name === 'getMore' ? batch(0n, [], {}, 'nextBatch') : batch(7n, []);
+    };
+    const [primaryIdentity, secondaryIdentity]: [Document, Document] = [
+      { setName: 'plain', setVersion: 1 },
+      { setName: 'plain', setVersion: 1, isWritablePrimary: false, ismaster: false, secondary: true },
+    ];
+    await using primary = await ScriptedNode.start(script, primaryIdentity);
+    await using secondary = await ScriptedNode.start(script, secondaryIdentity);
+    for (const identity of [primaryIdentity, secondaryIdentity]) identity['hosts'] = [primary.host, secondary.host];
+    const cluster = await openCluster('cluster0', primary.connectionString, { ...options, readPreference: 'secondary' });
+    const cursor = await cluster.router.openCursor('db', { find: 'coll' }, options);
+    await cursor.next(options);
+    await cluster.router.command('admin', { ping: 1 }, options);
+    expect([secondary, primary].map((node) => ['find', 'getMore', 'ping'].map((name) => node.named(name).length))).toEqual([
+      [1, 1, 0],
+      [0, 0, 1],
+    ]);
+    await cluster.close();
+  });
 });

@@ -94,7 +94,7 @@ export class ScriptedNode {
 
   private replyTo(command: ReceivedCommand): Document | 'hang' | 'disconnect' {
     const name = command.name.toLowerCase();
-    if (name === 'hello' || name === 'ismaster') return { ...hello, ...this.identity, ...(this.identity['setName'] === undefined ? {} : { me: this.host, hosts: [this.host] }) };
+    if (name === 'hello' || name === 'ismaster') return { ...hello, ...(this.identity['setName'] === undefined ? {} : { me: this.host, hosts: [this.host] }), ...this.identity };
     if (name === 'endsessions') return { ok: 1 };
     this.received.push(command);
     return this.script(command);
