@@ -3,6 +3,7 @@ import { CommandError } from '../node/command.js';
 /** The failures that several commands of a shard share, in the server's words. */
 export const failure = {
   badValue: (message: string): CommandError => new CommandError(2, 'BadValue', message),
+  failedToParse: (message: string): CommandError => new CommandError(9, 'FailedToParse', message),
   typeMismatch: (message: string): CommandError => new CommandError(14, 'TypeMismatch', message),
   namespaceNotFound: (message: string): CommandError => new CommandError(26, 'NamespaceNotFound', message),
   namespaceExists: (message: string): CommandError => new CommandError(48, 'NamespaceExists', message),

@@ -1,3 +1,4 @@
+import type { Timestamp } from 'bson';
 import { randomBytes } from 'node:crypto';
 import type { CommandError } from '../../node/command.js';
 import type { Doc } from '../../bson/value.js';
@@ -7,8 +8,10 @@ export interface Batch {
   readonly documents: Uint8Array[];
   /** True when nothing can follow. */
   readonly exhausted: boolean;
-  /** Fields of the reply's cursor behind the batch: `postBatchResumeToken` or `atClusterTime`. */
-  readonly extra: Doc;
+  /** Of a change stream: `{_data}` of the position behind the batch. */
+  readonly postBatchResumeToken?: Doc;
+  /** Of a read at a time. */
+  readonly atClusterTime?: Timestamp;
 }
 
 /** What an open cursor gives when asked for more. */

@@ -1,7 +1,7 @@
 import { Binary, type Long } from 'bson';
 import { createHash } from 'node:crypto';
 import type { Doc, Value } from '../../bson/value.js';
-import { uuidText } from '../bson-text.js';
+import { uuidText } from '../uuid-text.js';
 import type { RunningTransaction } from './running-transaction.js';
 
 /** What a retryable statement did, for answering its repetition. */

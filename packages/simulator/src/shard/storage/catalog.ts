@@ -23,6 +23,7 @@ export class Catalog {
   readonly #collections = new Map<string, Collection>();
   readonly #byUuid = new Map<string, Collection>();
   readonly #views = new Map<string, View>();
+  readonly #shardKeys = new Map<string, readonly string[]>();
 
   constructor(private readonly history: History) {}
 
@@ -63,9 +64,17 @@ export class Catalog {
         documentsMax: numberOf(options.get('max')) ?? Infinity,
       };
     }
+    collection.setShardKey(this.#shardKeys.get(namespace));
     this.#collections.set(namespace, collection);
     this.#byUuid.set(uuid.toString('hex'), collection);
     return collection;
+  }
+
+  /** Remembers how a namespace is sharded, also for a collection that is still to come. */
+  setShardKey(namespace: string, paths: readonly string[] | undefined): void {
+    if (paths === undefined) this.#shardKeys.delete(namespace);
+    else this.#shardKeys.set(namespace, paths);
+    this.#collections.get(namespace)?.setShardKey(paths);
   }
 
   removeCollection(collection: Collection): void {

@@ -8,7 +8,7 @@ import { duplicateKey } from './duplicate-key.js';
 import type { History } from './history.js';
 import { idKeyText, keyValuesOf } from './index-keys.js';
 import { splitNamespace } from './namespace.js';
-import { heldByAnother, RecordLog, visibleBytes, type DocumentRecord, type ReadView } from './record.js';
+import { heldByAnother, RecordLog, visibleBytes, type DocumentRecord, type ReadView, type Version } from './record.js';
 import { LATEST, PENDING, type TimeKey } from './time-key.js';
 import { HeldByTransaction, type WriteUnit } from './write-unit.js';
 
@@ -93,10 +93,12 @@ export class Collection {
     const idKey = this.idKeyOf(bytes);
     this.#refuseDuplicate(this.idIndex, idKey, bytes, unit, null);
     const keys = this.secondaryIndexes.map((index) => this.#newKeys(index, bytes, unit, null));
-    const record = this.records.append({ bytes, time: unit.time, transaction: unit.transaction, older: null });
+    const version: Version = { bytes, time: unit.time, transaction: unit.transaction, older: null };
+    const record = this.records.append(version);
     unit.transaction?.add({
       commit: (time) => {
-        settle(record, unit, time);
+        version.time = time;
+        version.transaction = null;
         this.#count(1, bytes.length);
       },
       rollBack: () => this.records.remove(record),
@@ -179,7 +181,7 @@ export class Collection {
 
   #supersede(record: DocumentRecord, bytes: Uint8Array | null, unit: WriteUnit, byteChange: number, countChange: number): void {
     const older = record.newest;
-    const version = { bytes, time: unit.time, transaction: unit.transaction, older };
+    const version: Version = { bytes, time: unit.time, transaction: unit.transaction, older };
     record.newest = version;
     const settled = (time: TimeKey): void => {
       version.time = time;
@@ -208,15 +210,6 @@ export class Collection {
     this.documentCount += documents;
     this.documentBytes += bytes;
   }
-}
-
-/** Gives the version that a transaction inserted its commit time. */
-function settle(record: DocumentRecord, unit: WriteUnit, time: TimeKey): void {
-  let version: DocumentRecord['newest'] | null = record.newest;
-  while (version !== null && version.older !== null) version = version.older;
-  if (version === null || version.transaction !== unit.transaction) return;
-  version.time = time;
-  version.transaction = null;
 }
 
 function refuseHeld(record: DocumentRecord, unit: WriteUnit): void {

@@ -1,6 +1,6 @@
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { documentText } from '../bson-text.js';
+import { documentText } from '../../bson/text.js';
 import type { IndexDefinition } from './collection-index.js';
 
 /** The error of a second document under a unique key, with `keyPattern` and `keyValue` as the server gives them. */

@@ -49,17 +49,17 @@ export function keyText(values: readonly Value[], fields: readonly IndexField[],
     parts.push(field?.hashed === true ? hashShardKeyValue(value) : collatedValue(value, collation));
     descending.push(field?.descending === true);
   }
-  return encodeKeyString(parts, descending).latin1Slice();
+  return encodeKeyString(parts, descending).toString('latin1');
 }
 
 /** The string under which the `_id` index holds a value. */
 export function idKeyText(id: Value, collation: Collation | undefined): string {
-  return encodeKeyString([collatedValue(id, collation)]).latin1Slice();
+  return encodeKeyString([collatedValue(id, collation)]).toString('latin1');
 }
 
 /** A hash as it is stored in a hashed index. */
 export function hashedKeyText(hash: Long): string {
-  return encodeKeyString([hash]).latin1Slice();
+  return encodeKeyString([hash]).toString('latin1');
 }
 
 function expand(doc: Doc, fields: readonly IndexField[]): KeyValues[] {

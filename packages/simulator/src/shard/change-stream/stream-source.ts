@@ -1,0 +1,48 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Batch, BatchSource } from '../cursor/cursors.js';
+import { BATCH_BYTES_MAX } from '../read/document-source.js';
+import type { ShardChangeStream } from './shard-change-stream.js';
+
+/** How long a getMore waits for events when the client names no time. */
+const AWAIT_MS = 1000;
+
+/** A change stream as a cursor: an empty batch waits for events, and every batch says how far it reached. */
+export class StreamSource implements BatchSource {
+  #opened = false;
+
+  constructor(private readonly stream: ShardChangeStream) {}
+
+  async next(size: number | undefined, maxTimeMs: number | undefined, signal: AbortSignal): Promise<Batch> {
+    const waitMs = this.#opened ? (maxTimeMs ?? AWAIT_MS) : 0;
+    this.#opened = true;
+    const documents = size === 0 ? [] : await this.#read(size ?? Infinity, performance.now() + waitMs, signal);
+    return { documents, exhausted: this.stream.ended, postBatchResumeToken: this.stream.positionToken };
+  }
+
+  close(): void {
+    this.stream.close();
+  }
+
+  async #read(size: number, deadline: number, signal: AbortSignal): Promise<Uint8Array[]> {
+    const documents: Uint8Array[] = [];
+    let bytes = 0;
+    for (;;) {
+      for (const event of this.stream.take(size - documents.length, BATCH_BYTES_MAX - bytes, documents.length === 0)) {
+        documents.push(event.bytes);
+        bytes += event.bytes.length;
+      }
+      if (this.stream.ended || documents.length >= size || signal.aborted) return documents;
+      if (!this.stream.atEnd) {
+        if (bytes >= FULL_BATCH_BYTES) return documents;
+        await nextTurn();
+        continue;
+      }
+      const left = deadline - performance.now();
+      if (documents.length > 0 || left <= 0) return documents;
+      await this.stream.waitForChange(left, signal);
+    }
+  }
+}
+
+/** A batch with this much in it is sent without looking for more that might still fit. */
+const FULL_BATCH_BYTES = BATCH_BYTES_MAX * 0.75;

@@ -1,0 +1,70 @@
+import { abortTransaction, commitTransaction, killSessions, refreshSessions, startSession } from './session-commands.js';
+import { appendOplogNote, configureFailPoint, hashElement } from './administration.js';
+import { aggregate, count, distinct } from './aggregate.js';
+import { collMod } from './coll-mod.js';
+import type { CommandHandler } from './command-context.js';
+import { refuseSnapshot } from './command-context.js';
+import { create } from './create.js';
+import { deleteDocuments } from './delete.js';
+import { drop, dropDatabase } from './drop.js';
+import { find } from './find.js';
+import { findAndModify } from './find-and-modify.js';
+import { getMore, killCursors } from './get-more.js';
+import { createIndexes, dropIndexes, listIndexes } from './indexes.js';
+import { insert } from './insert.js';
+import { listCollections, listDatabases } from './lists.js';
+import { convertToCapped, renameCollection } from './rename-collection.js';
+import { collStats, dataSize, dbStats, validate } from './statistics.js';
+import { update } from './update.js';
+
+/** Commands that read, but not at a time. */
+function presentOnly(handler: CommandHandler): CommandHandler {
+  return (context) => {
+    refuseSnapshot(context);
+    return handler(context);
+  };
+}
+
+/** Every command that a shard answers itself, by its names. */
+export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string, CommandHandler>([
+  ['insert', insert],
+  ['update', update],
+  ['delete', deleteDocuments],
+  ['findAndModify', findAndModify],
+  ['findandmodify', findAndModify],
+  ['find', find],
+  ['getMore', getMore],
+  ['killCursors', killCursors],
+  ['aggregate', aggregate],
+  ['count', presentOnly(count)],
+  ['distinct', distinct],
+  ['create', create],
+  ['drop', drop],
+  ['dropDatabase', dropDatabase],
+  ['renameCollection', renameCollection],
+  ['convertToCapped', convertToCapped],
+  ['collMod', collMod],
+  ['createIndexes', createIndexes],
+  ['dropIndexes', dropIndexes],
+  ['deleteIndexes', dropIndexes],
+  ['listIndexes', listIndexes],
+  ['listCollections', listCollections],
+  ['listDatabases', listDatabases],
+  ['collStats', presentOnly(collStats)],
+  ['collstats', presentOnly(collStats)],
+  ['dbStats', presentOnly(dbStats)],
+  ['dbstats', presentOnly(dbStats)],
+  ['dataSize', presentOnly(dataSize)],
+  ['datasize', presentOnly(dataSize)],
+  ['validate', validate],
+  ['appendOplogNote', appendOplogNote],
+  ['_hashBSONElement', hashElement],
+  ['configureFailPoint', configureFailPoint],
+  ['startSession', startSession],
+  ['refreshSessions', refreshSessions],
+  ['endSessions', killSessions],
+  ['killSessions', killSessions],
+  ['killAllSessions', killSessions],
+  ['commitTransaction', commitTransaction],
+  ['abortTransaction', abortTransaction],
+]);

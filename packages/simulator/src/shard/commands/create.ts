@@ -1,0 +1,146 @@
+import { Int32, Long } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { encodeDocument } from '../../bson/encode.js';
+import { CommandError } from '../../node/command.js';
+import { isTrue, numberOf } from '../../node/doc-fields.js';
+import { completeCollation } from '../collation-spec.js';
+import { failure } from '../failure.js';
+import type { ShardState } from '../shard-state.js';
+import { bucketsOptions, timeseriesOptions } from '../timeseries/buckets-collection.js';
+import { createCollection, refuseInvalidName } from '../write/collection-access.js';
+import { refuseUnknownFields, targetNamespace, typeName, type CommandContext } from './command-context.js';
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'capped', 'autoIndexId', 'idIndex', 'size', 'max', 'storageEngine', 'validator', 'validationLevel', 'validationAction',
+  'indexOptionDefaults', 'viewOn', 'pipeline', 'collation', 'timeseries', 'expireAfterSeconds', 'clusteredIndex', 'recordPreImages', 'temp', 'flags',
+]);
+/** Options that are kept as they were given. */
+const KEPT: readonly string[] = ['storageEngine', 'indexOptionDefaults', 'validator', 'validationLevel', 'validationAction', 'recordPreImages', 'temp'];
+/** Sizes of capped collections are rounded up to multiples of this. */
+const CAPPED_SIZE_STEP_BYTES = 256;
+const VIEW_DEPTH_MAX = 20;
+
+/** `create`: a collection, a view or a time-series collection. */
+export function create(context: CommandContext): Doc {
+  const { state, request } = context;
+  refuseUnknownFields(context, FIELDS);
+  const namespace = targetNamespace(context);
+  refuseInvalidName(namespace);
+  const { body } = request;
+  const clustered = body.get('clusteredIndex');
+  if (clustered !== undefined && typeof clustered !== 'boolean') {
+    throw failure.typeMismatch(`BSON field 'create.clusteredIndex' is the wrong type '${typeName(clustered)}', expected types '[bool, long, int, decimal, double']`);
+  }
+  if (body.has('viewOn')) return createView(state, namespace, body);
+  if (body.has('timeseries')) return createTimeseries(state, namespace, body);
+  const options = collectionOptions(body);
+  if (!sameAsExisting(state, namespace, options)) createCollection(state, namespace, options);
+  return new Map();
+}
+
+/** The options of a collection as `listCollections` shows them. Throws CommandError 72 for a capped one without size. */
+export function collectionOptions(body: Doc): Doc {
+  const options: Doc = new Map();
+  if (isTrue(body.get('capped'))) {
+    const size = numberOf(body.get('size'));
+    if (size === undefined) throw failure.invalidOptions("the 'size' field is required when 'capped' is true");
+    options.set('capped', true);
+    options.set('size', wholeNumber(Math.ceil(size / CAPPED_SIZE_STEP_BYTES) * CAPPED_SIZE_STEP_BYTES));
+    const max = numberOf(body.get('max'));
+    if (max !== undefined && max > 0) options.set('max', wholeNumber(max));
+  } else if (body.has('size') && numberOf(body.get('size')) !== 0) {
+    throw failure.invalidOptions("the 'capped' field needs to be true when either the 'size' or 'max' fields are present");
+  }
+  for (const option of KEPT) {
+    const value = body.get(option);
+    if (value !== undefined) options.set(option, value);
+  }
+  const collation = body.get('collation');
+  const complete = collation instanceof Map ? completeCollation(collation) : undefined;
+  if (complete !== undefined) options.set('collation', complete);
+  return options;
+}
+
+function wholeNumber(value: number): Value {
+  return value === (value | 0) ? new Int32(value) : Long.fromNumber(value);
+}
+
+/** Creating what is there already with the same options does nothing. */
+function sameAsExisting(state: ShardState, namespace: string, options: Doc): boolean {
+  if (state.catalog.view(namespace) !== undefined) throw failure.namespaceExists(`Cannot create collection ${namespace} - a view already exists`);
+  const existing = state.catalog.collection(namespace);
+  if (existing === undefined) return false;
+  if (encodeDocument(existing.options).equals(encodeDocument(options))) return true;
+  throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
+}
+
+function createView(state: ShardState, namespace: string, body: Doc): Doc {
+  const { catalog } = state;
+  if (catalog.collection(namespace) !== undefined || catalog.view(namespace) !== undefined) {
+    throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
+  }
+  const view = { namespace, ...viewDefinition(body), type: 'view' as const };
+  refuseCycle(state, namespace, view.viewOn);
+  refuseOtherCollation(state, namespace, view);
+  const viewsNamespace = `${namespace.slice(0, namespace.indexOf('.'))}.system.views`;
+  if (catalog.collection(viewsNamespace) === undefined) createCollection(state, viewsNamespace, new Map());
+  catalog.addView(view);
+  state.oplog.appendSilent(new Map([['create', namespace]]));
+  return new Map();
+}
+
+/** What `create` and `collMod` say of a view. */
+export function viewDefinition(body: Doc): { viewOn: string; pipeline: Value[]; options: Doc } {
+  const viewOn = body.get('viewOn');
+  const pipeline = body.get('pipeline') ?? [];
+  if (typeof viewOn !== 'string' || viewOn === '') throw failure.badValue("'viewOn' cannot be empty");
+  if (!Array.isArray(pipeline)) throw failure.typeMismatch("BSON field 'create.pipeline' is the wrong type, expected type 'array'");
+  const options: Doc = new Map<string, Value>([
+    ['viewOn', viewOn],
+    ['pipeline', pipeline],
+  ]);
+  const collation = body.get('collation');
+  const complete = collation instanceof Map ? completeCollation(collation) : undefined;
+  if (complete !== undefined) options.set('collation', complete);
+  return { viewOn, pipeline, options };
+}
+
+/** Refuses a view that would, over other views, stand on itself. Throws CommandError 5. */
+export function refuseCycle(state: ShardState, namespace: string, viewOn: string): void {
+  const db = namespace.slice(0, namespace.indexOf('.'));
+  const path = [namespace];
+  let at: string | undefined = `${db}.${viewOn}`;
+  for (let depth = 0; depth < VIEW_DEPTH_MAX && at !== undefined; depth += 1) {
+    path.push(at);
+    if (at === namespace) {
+      if (path.length === 2) path.push(at);
+      throw new CommandError(5, 'GraphContainsCycle', `View cycle detected: ${path.join(' => ')}`);
+    }
+    const next = state.catalog.view(at);
+    at = next === undefined ? undefined : `${db}.${next.viewOn}`;
+  }
+}
+
+function refuseOtherCollation(state: ShardState, namespace: string, view: { viewOn: string; options: Doc }): void {
+  const db = namespace.slice(0, namespace.indexOf('.'));
+  const below = state.catalog.view(`${db}.${view.viewOn}`);
+  if (below === undefined) return;
+  const text = (options: Doc): string => encodeDocument(new Map([['', options.get('collation') ?? null]])).toString('latin1');
+  if (text(below.options) === text(view.options)) return;
+  throw new CommandError(167, 'OptionNotSupportedOnView', `View ${namespace} has conflicting collation with view ${below.namespace}`);
+}
+
+function createTimeseries(state: ShardState, namespace: string, body: Doc): Doc {
+  const { catalog } = state;
+  if (catalog.collection(namespace) !== undefined || catalog.view(namespace) !== undefined) {
+    throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
+  }
+  const options = timeseriesOptions(body);
+  const [db] = namespace.split('.', 1);
+  const name = namespace.slice((db ?? '').length + 1);
+  createCollection(state, `${db ?? ''}.system.buckets.${name}`, bucketsOptions(options));
+  const views = `${db ?? ''}.system.views`;
+  if (catalog.collection(views) === undefined) createCollection(state, views, new Map());
+  catalog.addView({ namespace, viewOn: `system.buckets.${name}`, pipeline: [], options, type: 'timeseries' });
+  return new Map();
+}

@@ -1,0 +1,47 @@
+import { parseCollation } from '../../bson/collation.js';
+import { decodeDocument } from '../../bson/decode.js';
+import type { Doc } from '../../bson/value.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { failure } from '../failure.js';
+import { matchedRecords } from '../read/find-records.js';
+import { LATEST } from '../storage/time-key.js';
+import { letVariables } from './let-variables.js';
+import { targetNamespace, type CommandContext } from './command-context.js';
+import { writeReply } from './write-reply.js';
+import { runStatements, statementBytes, type StatementOutcome } from './write-statements.js';
+
+/** `delete`: removes the first or all documents that match each statement. */
+export async function deleteDocuments(context: CommandContext): Promise<Doc> {
+  const namespace = targetNamespace(context);
+  const statements = statementBytes(context.request, 'deletes');
+  const tally = await runStatements(context, statements, (statement) => deleteMatching(context, namespace, decodeDocument(statement)));
+  return writeReply(context, tally, false);
+}
+
+function deleteMatching(context: CommandContext, namespace: string, statement: Doc): StatementOutcome {
+  const { state, participation } = context;
+  const filter = statement.get('q');
+  const limit = numberOf(statement.get('limit'));
+  if (!(filter instanceof Map)) throw failure.typeMismatch("BSON field 'delete.deletes.q' is missing or not an object");
+  if (limit !== 0 && limit !== 1) throw failure.badValue("The limit field in delete objects must be 0 or 1. Got " + String(limit));
+  if (limit === 0 && participation.retryable) throw failure.invalidOptions('Cannot use (or request) retryable writes with limit=0');
+  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  const collection = state.catalog.collection(namespace);
+  let n = 0;
+  if (collection !== undefined) {
+    const collation = statement.get('collation');
+    const options = {
+      hint: statement.get('hint'),
+      sort: undefined,
+      collation: collation instanceof Map ? parseCollation(collation) : collection.collation,
+      variables: letVariables(context),
+    };
+    const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
+    for (const { record, bytes } of matchedRecords(collection, filter, view, options)) {
+      state.writer.delete(collection, record, bytes, participation.transaction);
+      n += 1;
+      if (limit === 1) break;
+    }
+  }
+  return { wrote: n > 0, n, nModified: 0, upsertedId: undefined };
+}

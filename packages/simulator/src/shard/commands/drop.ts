@@ -1,0 +1,64 @@
+import { Int32 } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { uuidText } from '../uuid-text.js';
+import { failure } from '../failure.js';
+import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
+import { targetNamespace, type CommandContext } from './command-context.js';
+
+/** `drop`: a collection or a view. Throws CommandError 26 when there is none. */
+export function drop(context: CommandContext): Doc {
+  const { state } = context;
+  const namespace = targetNamespace(context);
+  const view = state.catalog.view(namespace);
+  if (view !== undefined) {
+    state.catalog.removeView(namespace);
+    if (view.type === 'timeseries') dropBuckets(state, namespace, view.viewOn);
+    state.oplog.appendSilent(new Map([['drop', namespace]]));
+    return new Map<string, Value>([['ns', namespace]]);
+  }
+  const collection = state.catalog.collection(namespace);
+  if (collection === undefined) throw failure.namespaceNotFound('ns not found');
+  const reply: Doc = new Map<string, Value>([
+    ['nIndexesWas', new Int32(collection.indexes.length)],
+    ['ns', namespace],
+  ]);
+  dropCollection(state, collection);
+  return reply;
+}
+
+/** Drops a collection with its event; cursors on it end. */
+export function dropCollection(state: ShardState, collection: Collection): void {
+  const clusterTime = state.oplog.nextTime();
+  removeCollection(state, collection);
+  state.oplog.append(clusterTime, [{ kind: 'drop', target: collection.target }]);
+}
+
+/** Takes a collection out of the catalog without an event. */
+export function removeCollection(state: ShardState, collection: Collection): void {
+  state.catalog.removeCollection(collection);
+  killCursorsOf(state, collection, `collection dropped. UUID ${uuidText(collection.uuid.buffer)}`);
+}
+
+/** Ends the cursors of a collection; their next getMore fails with this message. */
+export function killCursorsOf(state: ShardState, collection: Collection, message: string): void {
+  state.cursors.killByCollection(collection.uuid.toString('hex'), new CommandError(175, 'QueryPlanKilled', message));
+}
+
+function dropBuckets(state: ShardState, namespace: string, buckets: string): void {
+  const collection = state.catalog.collection(`${namespace.slice(0, namespace.indexOf('.'))}.${buckets}`);
+  if (collection !== undefined) dropCollection(state, collection);
+}
+
+/** `dropDatabase`: a drop for each collection, newest first, then the event of the database. */
+export function dropDatabase({ state, request }: CommandContext): Doc {
+  const { db } = request;
+  const collections = state.catalog.collectionsOf(db);
+  if (collections.length === 0) return new Map();
+  for (const view of state.catalog.viewsOf(db)) state.catalog.removeView(view.namespace);
+  for (const collection of collections.reverse()) dropCollection(state, collection);
+  const clusterTime = state.oplog.nextTime();
+  state.oplog.append(clusterTime, [{ kind: 'dropDatabase', db }]);
+  return new Map<string, Value>([['dropped', db]]);
+}

@@ -1,0 +1,97 @@
+import { parseCollation } from '../../bson/collation.js';
+import { decodeDocument } from '../../bson/decode.js';
+import { encodeDocument } from '../../bson/encode.js';
+import { elementName, scanElements } from '../../bson/scan.js';
+import { RawDocument, type Doc, type Value } from '../../bson/value.js';
+import { Int32 } from 'bson';
+import { isTrue } from '../../node/doc-fields.js';
+import { compileProjection } from '../../query/projection.js';
+import { failure } from '../failure.js';
+import { matchedRecords } from '../read/find-records.js';
+import { recordedResult, statementIds } from '../session/sessions.js';
+import { LATEST } from '../storage/time-key.js';
+import { runUpdate } from '../write/run-update.js';
+import { readModification, updateStatement, type Modification } from '../write/update-statement.js';
+import { optionalDoc, targetNamespace, type CommandContext } from './command-context.js';
+import { letVariables } from './let-variables.js';
+import { updateScope } from './update.js';
+import { addWriteConcernError } from './write-reply.js';
+import { attempt } from './write-statements.js';
+
+/** `findAndModify`: changes or removes one document and gives it back, as it was or as it is. */
+export async function findAndModify(context: CommandContext): Promise<Doc> {
+  const { request, participation } = context;
+  const { body } = request;
+  const id = statementIds(body)(0);
+  const recorded = recordedResult(participation, id)?.reply;
+  if (recorded !== undefined) return new Map(recorded);
+  const remove = isTrue(body.get('remove'));
+  if (remove === body.has('update')) {
+    throw failure.failedToParse(remove ? "Cannot specify both an update and remove=true" : "Either an update or remove=true must be specified");
+  }
+  const { reply, wrote } = await attempt(context, () => (remove ? removeOne(context) : updateOne(context)));
+  if (participation.retryable && wrote) {
+    participation.session?.statements.set(id, { n: 1, nModified: 0, upsertedId: undefined, reply });
+  }
+  addWriteConcernError(reply, context);
+  return reply;
+}
+
+interface Outcome {
+  readonly reply: Doc;
+  readonly wrote: boolean;
+}
+
+function removeOne(context: CommandContext): Outcome {
+  const { state, participation, request } = context;
+  const collection = state.catalog.collection(targetNamespace(context));
+  if (collection === undefined) return { reply: replyOf(new Map([['n', new Int32(0)]]), null), wrote: false };
+  const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
+  const collation = optionalDoc(context, 'collation');
+  const found = matchedRecords(collection, optionalDoc(context, 'query') ?? new Map(), view, {
+    hint: request.body.get('hint'),
+    sort: optionalDoc(context, 'sort'),
+    collation: collation === undefined ? collection.collation : parseCollation(collation),
+    variables: letVariables(context),
+  }).next();
+  if (found.done === true) return { reply: replyOf(new Map([['n', new Int32(0)]]), null), wrote: false };
+  const { record, bytes } = found.value;
+  state.writer.delete(collection, record, bytes, participation.transaction);
+  return { reply: replyOf(new Map([['n', new Int32(1)]]), projected(context, bytes)), wrote: true };
+}
+
+function updateOne(context: CommandContext): Outcome {
+  const { body } = context.request;
+  const fields: Doc = new Map([...body].filter(([name]) => name !== 'c'));
+  const statement = updateStatement(fields, optionalDoc(context, 'query') ?? new Map(), modificationOf(body.get('update') ?? null));
+  const outcome = runUpdate(updateScope(context), { ...statement, multi: false, sort: optionalDoc(context, 'sort') });
+  const wantsNew = isTrue(body.get('new'));
+  const shown = wantsNew ? outcome.after : outcome.before;
+  const lastError: Doc = new Map<string, Value>([
+    ['n', new Int32(outcome.matched > 0 || outcome.upsertedId !== undefined ? 1 : 0)],
+    ['updatedExisting', outcome.matched > 0],
+  ]);
+  if (outcome.upsertedId !== undefined) lastError.set('upserted', outcome.upsertedId);
+  const value = shown === undefined ? null : projected(context, shown);
+  return { reply: replyOf(lastError, value), wrote: outcome.modified > 0 || outcome.upsertedId !== undefined };
+}
+
+/** The update of a findAndModify comes decoded; it is read like that of an update statement. */
+function modificationOf(update: Value): Modification {
+  const bytes = encodeDocument(new Map([['u', update]]));
+  for (const element of scanElements(bytes)) if (elementName(bytes, element) === 'u') return readModification(bytes, element);
+  throw failure.failedToParse('Either an update or remove=true must be specified');
+}
+
+function projected(context: CommandContext, bytes: Uint8Array): Value {
+  const fields = optionalDoc(context, 'fields') ?? optionalDoc(context, 'projection');
+  if (fields === undefined || fields.size === 0) return new RawDocument(bytes);
+  return compileProjection(fields)(decodeDocument(bytes));
+}
+
+function replyOf(lastErrorObject: Doc, value: Value): Doc {
+  return new Map<string, Value>([
+    ['lastErrorObject', lastErrorObject],
+    ['value', value],
+  ]);
+}

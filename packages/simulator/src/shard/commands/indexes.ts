@@ -1,0 +1,131 @@
+import { Int32, Long } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { documentText } from '../../bson/text.js';
+import { completeReply, firstBatchReply } from '../cursor/cursor-reply.js';
+import { encodeDocument } from '../../bson/encode.js';
+import { DocumentSource } from '../read/document-source.js';
+import { failure } from '../failure.js';
+import { indexDefinition } from '../index-spec/definition.js';
+import { sameIndex } from '../index-spec/conflict.js';
+import { normalizedSpec } from '../index-spec/normalize.js';
+import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
+import { timeKey } from '../storage/time-key.js';
+import { collectionForWrite } from '../write/collection-access.js';
+import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
+
+/** Indexes of one collection at most (manual, "MongoDB Limits"). */
+const INDEXES_MAX = 64;
+
+/** `createIndexes`: builds what is not there yet, making the collection if it is missing. */
+export function createIndexes(context: CommandContext): Doc {
+  const { state, request } = context;
+  const namespace = targetNamespace(context);
+  const requested = request.body.get('indexes');
+  if (!Array.isArray(requested) || requested.length === 0) throw failure.badValue('Must specify at least one index to create');
+  const existed = state.catalog.collection(namespace) !== undefined;
+  const nowSeconds = Math.floor(state.now() / 1000);
+  const known = state.catalog.collection(namespace)?.options.get('collation');
+  const inherited = known instanceof Map ? known : undefined;
+  const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map(), inherited, nowSeconds));
+  const collection = collectionForWrite(state, namespace);
+  const before = collection.indexes.length;
+  for (const spec of specs) addIndex(state, collection, spec);
+  const after = collection.indexes.length;
+  const reply: Doc = new Map<string, Value>([
+    ['numIndexesBefore', new Int32(before)],
+    ['numIndexesAfter', new Int32(after)],
+  ]);
+  if (after === before) return reply.set('note', 'all indexes already exist');
+  return reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
+}
+
+/** Builds one index unless it is there. @param spec a complete description */
+export function addIndex(state: ShardState, collection: Collection, spec: Doc): void {
+  if (isIdKey(spec)) return;
+  for (const { definition } of collection.indexes) if (sameIndex(spec, definition.spec)) return;
+  if (collection.indexes.length >= INDEXES_MAX) {
+    throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
+  }
+  const clusterTime = state.oplog.nextTime();
+  collection.addIndex(indexDefinition(spec), timeKey(clusterTime));
+  state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['createIndexes', collection.namespace]]) }]);
+}
+
+function isIdKey(spec: Doc): boolean {
+  const key = spec.get('key');
+  return key instanceof Map && key.size === 1 && numberOf(key.get('_id')) === 1;
+}
+
+/** `dropIndexes`: by name, by key, several names, or `*` for all but `_id_`. */
+export function dropIndexes(context: CommandContext): Doc {
+  const { state, request } = context;
+  const namespace = targetNamespace(context);
+  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  const collection = state.catalog.collection(namespace);
+  if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
+  const was = collection.indexes.length;
+  const wanted = request.body.get('index');
+  const reply: Doc = new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
+  if (wanted === '*') {
+    removeIndexes(state, collection, collection.secondaryIndexes.map(({ definition }) => definition.name));
+    return reply.set('msg', 'non-_id indexes dropped for collection');
+  }
+  const names = Array.isArray(wanted) ? wanted.map((name) => indexNamed(collection, name)) : [indexNamed(collection, wanted)];
+  removeIndexes(state, collection, names);
+  return reply;
+}
+
+function indexNamed(collection: Collection, wanted: Value | undefined): string {
+  if (wanted instanceof Map) {
+    const key = encodeDocument(wanted);
+    const found = collection.indexes.find(({ definition }) => encodeDocument(definition.spec.get('key') as Doc).equals(key));
+    if (found === undefined) throw new CommandError(27, 'IndexNotFound', `can't find index with key: ${documentText(wanted)}`);
+    return refuseIdIndex(found.definition.name);
+  }
+  const found = collection.indexes.find(({ definition }) => definition.name === wanted);
+  if (found === undefined) throw new CommandError(27, 'IndexNotFound', `index not found with name [${String(wanted)}]`);
+  return refuseIdIndex(found.definition.name);
+}
+
+function refuseIdIndex(name: string): string {
+  if (name === '_id_') throw failure.invalidOptions('cannot drop _id index');
+  return name;
+}
+
+function removeIndexes(state: ShardState, collection: Collection, names: readonly string[]): void {
+  for (const name of names) {
+    const clusterTime = state.oplog.nextTime();
+    const at = collection.secondaryIndexes.findIndex(({ definition }) => definition.name === name);
+    if (at >= 0) collection.secondaryIndexes.splice(at, 1);
+    collection.minimumVisibleTime = timeKey(clusterTime);
+    state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['dropIndexes', collection.namespace]]) }]);
+  }
+}
+
+/** `listIndexes`: descriptions in the order of creation. Throws CommandError 26 for a missing collection, 166 for a view. */
+export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
+  const { state, request } = context;
+  const { namespace, collection } = readTarget(context);
+  const view = state.catalog.view(namespace);
+  if (view?.type === 'timeseries') return completeReply([], namespace);
+  if (view !== undefined) throw failure.isView(namespace);
+  if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
+  const specs = collection.indexes.map(({ definition }) => listedSpec(definition.spec));
+  const cursorOptions = request.body.get('cursor');
+  const batchSize = cursorOptions instanceof Map ? numberOf(cursorOptions.get('batchSize')) : undefined;
+  if (batchSize === undefined || specs.length <= batchSize) return completeReply(specs, namespace);
+  const source = new DocumentSource(specs.map(encodeDocument).values(), state.history, undefined);
+  const owner = { namespace, collectionUuid: collection.uuid.toString('hex'), session: sessionText(context) };
+  const options = { batchSize, singleBatch: false, maxTimeMs: undefined, signal: request.signal };
+  return firstBatchReply(state.cursors, source, owner, options);
+}
+
+/** `collMod` keeps `expireAfterSeconds` as a long; lists show it as an int where it is one. */
+export function listedSpec(spec: Doc): Doc {
+  const seconds = spec.get('expireAfterSeconds');
+  if (!(seconds instanceof Long) || seconds.toNumber() !== (seconds.toNumber() | 0)) return spec;
+  return new Map([...spec].map(([name, value]) => [name, name === 'expireAfterSeconds' ? new Int32(seconds.toNumber()) : value]));
+}

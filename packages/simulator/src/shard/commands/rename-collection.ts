@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import type { Doc } from '../../bson/value.js';
+import { isTrue, numberOf } from '../../node/doc-fields.js';
+import { uuidText } from '../uuid-text.js';
+import { failure } from '../failure.js';
+import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
+import { splitNamespace } from '../storage/namespace.js';
+import { visibleBytes } from '../storage/record.js';
+import { LATEST, timeKey } from '../storage/time-key.js';
+import { createCollection, refuseInvalidName } from '../write/collection-access.js';
+import { addIndex } from './indexes.js';
+import { collectionOptions } from './create.js';
+import { dropCollection, killCursorsOf, removeCollection } from './drop.js';
+import { targetNamespace, type CommandContext } from './command-context.js';
+
+/** `renameCollection`, also into another database. Throws CommandError 26 or 48. */
+export function renameCollection({ state, request }: CommandContext): Doc {
+  const from = request.body.get(request.name);
+  const to = request.body.get('to');
+  if (typeof from !== 'string' || typeof to !== 'string') throw failure.typeMismatch("BSON field 'renameCollection.to' is the wrong type, expected type 'string'");
+  refuseInvalidName(to);
+  const source = state.catalog.collection(from);
+  if (source === undefined) throw failure.namespaceNotFound(`Source collection ${from} does not exist`);
+  if (from === to) throw failure.invalidOptions("Can't rename a collection to itself");
+  const target = state.catalog.collection(to);
+  if (target !== undefined && !isTrue(request.body.get('dropTarget'))) throw failure.namespaceExists('target namespace exists');
+  if (state.catalog.view(to) !== undefined) throw failure.namespaceExists(`a view already exists with that name: ${to}`);
+  if (splitNamespace(from).db === splitNamespace(to).db) rename(state, source, to, target);
+  else moveToDatabase(state, source, to, target);
+  return new Map();
+}
+
+/** Renames within a database, with one event; a target is dropped with it. */
+export function rename(state: ShardState, source: Collection, to: string, target: Collection | undefined): void {
+  const from = source.namespace;
+  const clusterTime = state.oplog.nextTime();
+  const entryTarget = source.target;
+  if (target !== undefined) removeCollection(state, target);
+  state.catalog.renameCollection(source, to, timeKey(clusterTime));
+  killCursorsOf(state, source, `collection renamed from '${from}' to '${to}'. UUID ${uuidText(source.uuid.buffer)}`);
+  state.oplog.append(clusterTime, [{ kind: 'rename', target: entryTarget, to: splitNamespace(to), droppedTarget: target?.uuid }]);
+}
+
+/** Into another database a collection is copied to a temporary one, which is renamed; then the source is dropped. */
+function moveToDatabase(state: ShardState, source: Collection, to: string, target: Collection | undefined): void {
+  const { db } = splitNamespace(to);
+  const copy = copyOf(state, source, `${db}.tmp${randomName()}.renameCollection`, source.options);
+  rename(state, copy, to, target);
+  dropCollection(state, source);
+}
+
+/** `convertToCapped`: a capped copy takes the collection's place, under a new UUID and without its indexes. */
+export function convertToCapped(context: CommandContext): Doc {
+  const { state, request } = context;
+  const namespace = targetNamespace(context);
+  const source = state.catalog.collection(namespace);
+  if (source === undefined) throw failure.namespaceNotFound(`source collection ${namespace} does not exist`);
+  const size = numberOf(request.body.get('size'));
+  if (size === undefined || size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');
+  const options = new Map([...source.options, ...collectionOptions(new Map([['capped', true], ['size', request.body.get('size') ?? null]]))]);
+  const copy = copyOf(state, source, `${source.db}.tmp${randomName()}.convertToCapped.${source.name}`, options, false);
+  rename(state, copy, namespace, source);
+  return new Map();
+}
+
+/** Copies documents, and indexes unless told otherwise, into a new collection; no events. */
+function copyOf(state: ShardState, source: Collection, namespace: string, options: Doc, withIndexes = true): Collection {
+  const copy = createCollection(state, namespace, options);
+  if (withIndexes) for (const { definition } of source.secondaryIndexes) addIndex(state, copy, definition.spec);
+  const unit = { time: state.oplog.lastKey, transaction: null };
+  for (const record of source.records.ascend()) {
+    const bytes = visibleBytes(record, { time: LATEST, transaction: null });
+    if (bytes === null) continue;
+    copy.insert(bytes, unit);
+    copy.enforceCap(unit);
+  }
+  return copy;
+}
+
+/** Five characters, as the server names its temporary collections. */
+function randomName(): string {
+  return randomBytes(4).toString('base64url').slice(0, 5).replace(/[-_]/g, 'x');
+}

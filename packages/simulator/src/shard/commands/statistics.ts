@@ -1,0 +1,120 @@
+import { Double, Int32, Long } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { failure } from '../failure.js';
+import type { Collection } from '../storage/collection.js';
+import { indexBytes, storageBytes } from './lists.js';
+import { readTarget, targetNamespace, type CommandContext } from './command-context.js';
+
+/** Disk sizes of the simulated host, in bytes. */
+const DISK_USED_BYTES = 50_000_000_000;
+const DISK_TOTAL_BYTES = 250_000_000_000;
+
+/** A size as the server gives it: an int while it fits. */
+export function sizeValue(bytes: number): Value {
+  return bytes === (bytes | 0) ? new Int32(bytes) : Long.fromNumber(bytes);
+}
+
+/** `collStats` of a collection, sizes divided by `scale`. Throws CommandError 166 for a view. */
+export function collStats(context: CommandContext): Doc {
+  const { request, state } = context;
+  const { namespace, collection } = readTarget(context);
+  const scale = numberOf(request.body.get('scale')) ?? 1;
+  const view = state.catalog.view(namespace);
+  if (view?.type === 'view') throw failure.isView(namespace);
+  const reply: Doc = new Map<string, Value>([['ns', namespace]]);
+  if (collection === undefined) return emptyStats(reply, scale);
+  for (const [name, value] of storageStats(collection, scale)) reply.set(name, value);
+  return reply;
+}
+
+function emptyStats(reply: Doc, scale: number): Doc {
+  for (const name of ['size', 'count', 'storageSize', 'totalSize', 'nindexes', 'totalIndexSize']) reply.set(name, new Int32(0));
+  return reply.set('indexDetails', new Map()).set('indexSizes', new Map()).set('scaleFactor', new Int32(scale));
+}
+
+/** The sizes of a collection, as `collStats` and `$collStats` show them. */
+export function storageStats(collection: Collection, scale: number): Doc {
+  const { documentCount: count, documentBytes: bytes, indexes } = collection;
+  const scaled = (size: number): Value => sizeValue(Math.floor(size / scale));
+  const perIndex = indexBytes(collection);
+  const stats: Doc = new Map<string, Value>([
+    ['size', scaled(bytes)],
+    ['count', sizeValue(count)],
+  ]);
+  if (count > 0) stats.set('avgObjSize', sizeValue(Math.floor(bytes / count)));
+  stats.set('storageSize', scaled(storageBytes(collection)));
+  stats.set('freeStorageSize', new Int32(0));
+  stats.set('capped', collection.cap !== undefined);
+  if (collection.cap !== undefined) {
+    stats.set('max', sizeValue(collection.cap.documentsMax === Infinity ? 0 : collection.cap.documentsMax));
+    stats.set('maxSize', scaled(collection.cap.bytesMax));
+  }
+  stats.set('nindexes', new Int32(indexes.length));
+  stats.set('indexBuilds', []);
+  stats.set('totalIndexSize', scaled(perIndex * indexes.length));
+  stats.set('totalSize', scaled(perIndex * indexes.length + storageBytes(collection)));
+  stats.set('indexSizes', new Map(indexes.map(({ definition }) => [definition.name, scaled(perIndex)])));
+  return stats.set('scaleFactor', new Int32(scale));
+}
+
+/** `dbStats`: sums over the collections of a database. */
+export function dbStats({ state, request }: CommandContext): Doc {
+  const { db } = request;
+  const scale = numberOf(request.body.get('scale')) ?? 1;
+  const collections = state.catalog.collectionsOf(db);
+  const sum = (of: (collection: Collection) => number): number => collections.reduce((total, collection) => total + of(collection), 0);
+  const objects = sum((collection) => collection.documentCount);
+  const bytes = sum((collection) => collection.documentBytes);
+  const storage = sum(storageBytes);
+  const indexSize = sum((collection) => indexBytes(collection) * collection.indexes.length);
+  return new Map<string, Value>([
+    ['db', db],
+    ['collections', sizeValue(collections.length)],
+    ['views', sizeValue(state.catalog.viewsOf(db).length)],
+    ['objects', sizeValue(objects)],
+    ['avgObjSize', new Double(objects === 0 ? 0 : bytes / objects)],
+    ['dataSize', new Double(bytes / scale)],
+    ['storageSize', new Double(storage / scale)],
+    ['indexes', sizeValue(sum((collection) => collection.indexes.length))],
+    ['indexSize', new Double(indexSize / scale)],
+    ['totalSize', new Double((storage + indexSize) / scale)],
+    ['scaleFactor', new Double(scale)],
+    ['fsUsedSize', new Double(DISK_USED_BYTES)],
+    ['fsTotalSize', new Double(DISK_TOTAL_BYTES)],
+  ]);
+}
+
+/** `dataSize` of a whole collection, named in full. */
+export function dataSize({ state, request }: CommandContext): Doc {
+  const namespace = request.body.get(request.name);
+  const collection = typeof namespace === 'string' ? state.catalog.collection(namespace) : undefined;
+  return new Map<string, Value>([
+    ['estimate', false],
+    ['size', sizeValue(collection?.documentBytes ?? 0)],
+    ['numObjects', sizeValue(collection?.documentCount ?? 0)],
+    ['millis', new Int32(0)],
+  ]);
+}
+
+/** `validate`: the simulated storage cannot be damaged, so this only counts. */
+export function validate(context: CommandContext): Doc {
+  const namespace = targetNamespace(context);
+  const collection = context.state.catalog.collection(namespace);
+  if (collection === undefined) throw failure.namespaceNotFound(`Collection '${namespace}' does not exist to validate.`);
+  const keys = new Map(collection.indexes.map(({ definition }) => [definition.name, sizeValue(collection.documentCount)]));
+  return new Map<string, Value>([
+    ['ns', namespace],
+    ['nInvalidDocuments', new Int32(0)],
+    ['nrecords', sizeValue(collection.documentCount)],
+    ['nIndexes', new Int32(collection.indexes.length)],
+    ['keysPerIndex', keys],
+    ['valid', true],
+    ['repaired', false],
+    ['warnings', []],
+    ['errors', []],
+    ['extraIndexEntries', []],
+    ['missingIndexEntries', []],
+    ['corruptRecords', []],
+  ]);
+}

@@ -1,0 +1,82 @@
+import { Int32, Long, ObjectId } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { documentText } from '../../bson/text.js';
+import type { CommandContext } from './command-context.js';
+
+/** The only election of a member that never steps down. */
+const ELECTION_ID = new ObjectId('7fffffff0000000000000001');
+
+/** What the statements of one write command did. */
+export class WriteTally {
+  n = 0;
+  nModified = 0;
+  readonly upserted: Doc[] = [];
+  readonly errors: Doc[] = [];
+
+  addUpserted(index: number, id: Value): void {
+    this.upserted.push(
+      new Map<string, Value>([
+        ['index', new Int32(index)],
+        ['_id', id],
+      ]),
+    );
+  }
+
+  addError(index: number, error: CommandError): void {
+    this.errors.push(
+      new Map<string, Value>([
+        ['index', new Int32(index)],
+        ['code', new Int32(error.code)],
+        ['codeName', error.codeName],
+        ['errmsg', error.message],
+        ...error.extra,
+      ]),
+    );
+  }
+}
+
+/** The reply of `insert`, `update` and `delete`, fields in the server's order. */
+export function writeReply(context: CommandContext, tally: WriteTally, isUpdate: boolean): Doc {
+  const reply: Doc = new Map<string, Value>([['n', new Int32(tally.n)]]);
+  addOpTime(reply, context);
+  if (tally.errors.length > 0) reply.set('writeErrors', tally.errors);
+  if (tally.upserted.length > 0) reply.set('upserted', tally.upserted);
+  if (isUpdate) reply.set('nModified', new Int32(tally.nModified));
+  addWriteConcernError(reply, context);
+  return reply;
+}
+
+/** Adds `electionId` and `opTime` of the last write. */
+export function addOpTime(reply: Doc, { state, participation }: CommandContext): void {
+  if (participation.transaction !== null) return;
+  reply.set('electionId', ELECTION_ID);
+  reply.set(
+    'opTime',
+    new Map<string, Value>([
+      ['ts', state.oplog.lastTime],
+      ['t', Long.fromNumber(1)],
+    ]),
+  );
+}
+
+/** Adds `writeConcernError` when more members are asked for than the one there is. */
+export function addWriteConcernError(reply: Doc, { request }: CommandContext): void {
+  const writeConcern = request.body.get('writeConcern');
+  if (!(writeConcern instanceof Map) || (numberOf(writeConcern.get('w')) ?? 1) <= 1) return;
+  const shown = new Map<string, Value>([
+    ['w', writeConcern.get('w') ?? null],
+    ['wtimeout', writeConcern.get('wtimeout') ?? new Int32(0)],
+    ['provenance', 'clientSupplied'],
+  ]);
+  reply.set(
+    'writeConcernError',
+    new Map<string, Value>([
+      ['code', new Int32(100)],
+      ['codeName', 'UnsatisfiableWriteConcern'],
+      ['errmsg', `Not enough data-bearing nodes; Error details: ${documentText(new Map([['writeConcern', shown]]))}`],
+      ['errInfo', new Map([['writeConcern', shown]])],
+    ]),
+  );
+}

@@ -1,0 +1,116 @@
+import { encodeDocument } from '../../bson/encode.js';
+import { RawDocument } from '../../bson/value.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { failure } from '../failure.js';
+import type { StatementResult } from '../session/logical-session.js';
+import { recordedResult, statementIds } from '../session/sessions.js';
+import { HeldByTransaction } from '../storage/write-unit.js';
+import type { CommandContext } from './command-context.js';
+import { typeName } from './command-context.js';
+import { WriteTally } from './write-reply.js';
+
+/** Statements of one command at most, as on the server (`maxWriteBatchSize`). */
+const STATEMENTS_MAX = 100_000;
+
+/** The statements of a write command as bytes, from its document sequence or its array. Throws CommandError for none or too many. */
+export function statementBytes(request: CommandRequest, field: string): Uint8Array[] {
+  const statements = request.sequences.get(field) ?? arrayStatements(request, field);
+  if (statements.length === 0 || statements.length > STATEMENTS_MAX) {
+    throw new CommandError(
+      16,
+      'InvalidLength',
+      `Write batch sizes must be between 1 and ${STATEMENTS_MAX}. Got ${statements.length} operations.`,
+    );
+  }
+  return statements;
+}
+
+function arrayStatements(request: CommandRequest, field: string): Uint8Array[] {
+  const array = request.body.get(field);
+  if (!Array.isArray(array)) {
+    if (array === undefined) {
+      throw new CommandError(40414, 'Location40414', `BSON field '${request.name}.${field}' is missing but a required field`);
+    }
+    throw failure.typeMismatch(`BSON field '${request.name}.${field}' is the wrong type '${typeName(array)}', expected type 'array'`);
+  }
+  return array.map((element, at) => {
+    if (element instanceof RawDocument) return element.bytes;
+    if (element instanceof Map) return encodeDocument(element);
+    throw failure.typeMismatch(`BSON field '${request.name}.${field}.${at}' is the wrong type '${typeName(element)}', expected type 'object'`);
+  });
+}
+
+/** What one statement did. */
+export interface StatementOutcome {
+  /** False when nothing changed; such a statement leaves no record and runs again when repeated. */
+  readonly wrote: boolean;
+  readonly n: number;
+  readonly nModified: number;
+  readonly upsertedId: StatementResult['upsertedId'];
+}
+
+/**
+ * Runs the statements of a write command in turn: answers repeated retryable ones from the record, waits for
+ * transactions that hold a document, gathers errors, and stops at the first one when ordered.
+ */
+export async function runStatements(
+  context: CommandContext,
+  statements: readonly Uint8Array[],
+  run: (statement: Uint8Array) => StatementOutcome,
+): Promise<WriteTally> {
+  const { request, participation } = context;
+  const tally = new WriteTally();
+  const ordered = request.body.get('ordered') !== false;
+  const idOf = statementIds(request.body);
+  for (let index = 0; index < statements.length; index += 1) {
+    const recorded = recordedResult(participation, idOf(index));
+    try {
+      const outcome = recorded === undefined ? await attempt(context, () => run(statements[index] as Uint8Array)) : { ...recorded, wrote: true };
+      add(tally, index, outcome);
+      if (participation.retryable && recorded === undefined && outcome.wrote) {
+        const { n, nModified, upsertedId } = outcome;
+        participation.session?.statements.set(idOf(index), { n, nModified, upsertedId, reply: undefined });
+      }
+    } catch (error) {
+      if (!(error instanceof CommandError) || endsCommand(error)) throw error;
+      tally.addError(index, error);
+      if (participation.transaction !== null) abortTransaction(context);
+      if (ordered || participation.transaction !== null) break;
+    }
+  }
+  return tally;
+}
+
+/** Runs a write that is not part of a batch. Throws CommandError 112 when a transaction meets another's change. */
+export async function attempt<T>(context: CommandContext, write: () => T): Promise<T> {
+  for (;;) {
+    try {
+      return write();
+    } catch (error) {
+      if (!(error instanceof HeldByTransaction)) throw error;
+      if (context.participation.transaction !== null) {
+        abortTransaction(context);
+        throw failure.writeConflict();
+      }
+      await error.holder.ended;
+    }
+  }
+}
+
+/** The reply's fields that a recorded or present outcome gives. */
+function add(tally: WriteTally, index: number, outcome: StatementOutcome): void {
+  tally.n += outcome.n;
+  tally.nModified += outcome.nModified;
+  if (outcome.upsertedId !== undefined) tally.addUpserted(index, outcome.upsertedId);
+}
+
+
+
+function abortTransaction({ state, participation }: CommandContext): void {
+  if (participation.session !== null) state.sessions.abort(participation.session);
+}
+
+/** Conflicts and lost sessions end the whole command, not one statement. */
+function endsCommand(error: CommandError): boolean {
+  return error.code === 112 || error.code === 225 || error.code === 251;
+}

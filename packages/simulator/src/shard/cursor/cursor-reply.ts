@@ -1,0 +1,52 @@
+import { Long } from 'bson';
+import { RawDocument, type Doc, type Value } from '../../bson/value.js';
+import type { Batch, BatchSource, Cursors } from './cursors.js';
+
+/** Documents of a first batch when the client names no size. */
+export const FIRST_BATCH_DOCUMENTS = 101;
+
+/** What `cursor.open` needs to know beside the source. */
+export interface CursorOwner {
+  readonly namespace: string;
+  readonly collectionUuid: string | undefined;
+  readonly session: string | undefined;
+}
+
+/**
+ * Reads the first batch and keeps the cursor open unless it is exhausted or `singleBatch`.
+ * @param batchSize documents at most; 0 opens the cursor without reading
+ */
+export async function firstBatchReply(
+  cursors: Cursors,
+  source: BatchSource,
+  owner: CursorOwner,
+  options: { batchSize: number; singleBatch: boolean; maxTimeMs: number | undefined; signal: AbortSignal },
+): Promise<Doc> {
+  const batch = await source.next(options.batchSize, options.maxTimeMs, options.signal);
+  if (batch.exhausted || options.singleBatch) {
+    source.close();
+    return cursorReply('firstBatch', batch, 0n, owner.namespace);
+  }
+  const cursor = cursors.open({ ...owner, source });
+  return cursorReply('firstBatch', batch, cursor.id, owner.namespace);
+}
+
+/** A reply with a batch, its fields in the server's order. */
+export function cursorReply(batchName: 'firstBatch' | 'nextBatch', batch: Batch, id: bigint, namespace: string): Doc {
+  const cursor: Doc = new Map<string, Value>([[batchName, batch.documents.map((document) => new RawDocument(document))]]);
+  if (batch.postBatchResumeToken !== undefined) cursor.set('postBatchResumeToken', batch.postBatchResumeToken);
+  cursor.set('id', Long.fromBigInt(id));
+  cursor.set('ns', namespace);
+  if (batch.atClusterTime !== undefined) cursor.set('atClusterTime', batch.atClusterTime);
+  return new Map([['cursor', cursor]]);
+}
+
+/** The reply for a list that is complete at once, as `listCollections` and reads of missing collections give it. */
+export function completeReply(documents: readonly Value[], namespace: string): Doc {
+  const cursor: Doc = new Map<string, Value>([
+    ['id', Long.fromNumber(0)],
+    ['ns', namespace],
+    ['firstBatch', [...documents]],
+  ]);
+  return new Map([['cursor', cursor]]);
+}

@@ -1,0 +1,13 @@
+import { scanPath } from '../../bson/scan.js';
+import type { Doc } from '../../bson/value.js';
+
+/** The values of the shard key that are there, then `_id` unless it is part of the key. */
+export function documentKeyFrom(document: Uint8Array, shardKey: readonly string[] | undefined): Doc {
+  const key: Doc = new Map();
+  for (const path of shardKey ?? []) {
+    const value = scanPath(document, path);
+    if (value !== undefined) key.set(path, value);
+  }
+  if (!key.has('_id')) key.set('_id', scanPath(document, '_id') ?? null);
+  return key;
+}

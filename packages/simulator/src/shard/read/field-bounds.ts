@@ -1,0 +1,62 @@
+import { BSONRegExp } from 'bson';
+import { RawDocument, UndefinedValue, type Doc, type Value } from '../../bson/value.js';
+
+/** What a filter demands of one field, as far as an index can use it. */
+export interface FieldBounds {
+  /** The field must have one of these values. */
+  equals?: readonly Value[];
+  lower?: { readonly value: Value; readonly inclusive: boolean };
+  upper?: { readonly value: Value; readonly inclusive: boolean };
+  /** True when the bounds say all that the filter demands of the field, types set aside. */
+  exact: boolean;
+}
+
+/** The bounds that a filter's top-level conjunction puts on its fields. */
+export function fieldBounds(filter: Doc): Map<string, FieldBounds> {
+  const bounds = new Map<string, FieldBounds>();
+  collect(filter, bounds);
+  return bounds;
+}
+
+function collect(filter: Doc, bounds: Map<string, FieldBounds>): void {
+  for (const [name, condition] of filter) {
+    if (name === '$and' && Array.isArray(condition)) {
+      for (const part of condition) if (part instanceof Map) collect(part, bounds);
+    } else if (!name.startsWith('$')) {
+      bounds.set(name, merged(bounds.get(name), conditionBounds(condition)));
+    }
+  }
+}
+
+function merged(a: FieldBounds | undefined, b: FieldBounds): FieldBounds {
+  if (a === undefined) return b;
+  return { ...a, ...b, exact: false };
+}
+
+function conditionBounds(condition: Value): FieldBounds {
+  if (!(condition instanceof Map) || !isOperators(condition)) {
+    return isPoint(condition) ? { equals: [condition], exact: true } : { exact: false };
+  }
+  const bounds: FieldBounds = { exact: true };
+  for (const [operator, operand] of condition) addOperator(bounds, operator, operand);
+  return bounds;
+}
+
+function addOperator(bounds: FieldBounds, operator: string, operand: Value): void {
+  if (operator === '$eq' && isPoint(operand)) bounds.equals = [operand];
+  else if (operator === '$in' && Array.isArray(operand) && operand.every(isPoint)) bounds.equals = operand;
+  else if ((operator === '$gt' || operator === '$gte') && isPoint(operand)) bounds.lower = { value: operand, inclusive: operator === '$gte' };
+  else if ((operator === '$lt' || operator === '$lte') && isPoint(operand)) bounds.upper = { value: operand, inclusive: operator === '$lte' };
+  else bounds.exact = false;
+}
+
+/** True for `{$gt: 1}`; false for a document that is compared as a whole. */
+function isOperators(condition: Doc): boolean {
+  const [first] = condition.keys();
+  return first?.startsWith('$') === true;
+}
+
+/** Values that stand for exactly one key of an index. */
+function isPoint(value: Value): boolean {
+  return !(Array.isArray(value) || value instanceof BSONRegExp || value instanceof UndefinedValue || value instanceof RawDocument);
+}

@@ -1,0 +1,101 @@
+import type { Collation } from '../../bson/collation.js';
+import { decodeDocument } from '../../bson/decode.js';
+import { encodeDocument } from '../../bson/encode.js';
+import type { Doc, Value } from '../../bson/value.js';
+import type { ExpressionContext } from '../../expression/variables.js';
+import type { RoutedAccess } from '../../node/command.js';
+import { compileMatcher } from '../../query/matcher.js';
+import { compileProjection } from '../../query/projection.js';
+import { compileSort } from '../../query/sort.js';
+import type { Collection } from '../storage/collection.js';
+import { visibleBytes, type ReadView } from '../storage/record.js';
+import { planScan, type ScanPlan } from './scan-plan.js';
+
+/** What a find asks for. */
+export interface Query {
+  readonly filter: Doc;
+  readonly sort: Doc | undefined;
+  readonly projection: Doc | undefined;
+  readonly skip: number;
+  /** Infinity for no limit. */
+  readonly limit: number;
+  readonly hint: Value | undefined;
+  readonly min: Doc | undefined;
+  readonly max: Doc | undefined;
+  readonly collation: Collation | undefined;
+  readonly variables: ExpressionContext;
+}
+
+/** Candidates between two signs of life of a search that has not found anything yet. */
+const QUIET_CANDIDATES_MAX = 256;
+
+/**
+ * The documents of a query as bytes. Gives `undefined` now and then while nothing is found, so that the reader can
+ * pause. Throws CommandError for filters, hints and bounds that the server refuses, at once, not on the first step.
+ */
+export function queryDocuments(
+  collection: Collection,
+  query: Query,
+  view: ReadView,
+  routed: RoutedAccess | undefined,
+): Generator<Uint8Array | undefined> {
+  const plan = planScan(collection, query);
+  const matches = plan.filterDone ? undefined : compileMatcher(query.filter, query.collation, query.variables);
+  const project = query.projection === undefined || query.projection.size === 0 ? undefined : compileProjection(query.projection, query.filter);
+  const sort = plan.sorted || query.sort === undefined ? undefined : compileSort(query.sort, query.collation);
+  const owns = ownership(collection, routed);
+  const found = scan(plan, view, matches, owns);
+  const ordered = sort === undefined ? found : sorted(found, sort);
+  return windowed(ordered, query.skip, query.limit, project);
+}
+
+type Accept = (bytes: Uint8Array) => boolean;
+
+function ownership(collection: Collection, routed: RoutedAccess | undefined): Accept | undefined {
+  if (routed === undefined || collection.target.shardKey === undefined) return undefined;
+  const { namespace } = collection;
+  return (bytes) => routed.owns(namespace, bytes);
+}
+
+function* scan(plan: ScanPlan, view: ReadView, matches: ((doc: Doc) => boolean) | undefined, owns: Accept | undefined): Generator<Uint8Array | undefined> {
+  let quiet = 0;
+  for (const record of plan.records(view)) {
+    const bytes = visibleBytes(record, view);
+    if (bytes !== null && (owns === undefined || owns(bytes)) && (matches === undefined || matches(decodeDocument(bytes)))) {
+      quiet = 0;
+      yield bytes;
+      continue;
+    }
+    quiet += 1;
+    if (quiet % QUIET_CANDIDATES_MAX === 0) yield undefined;
+  }
+}
+
+function* sorted(found: Iterable<Uint8Array | undefined>, compare: (a: Doc, b: Doc) => number): Generator<Uint8Array | undefined> {
+  const all: { bytes: Uint8Array; doc: Doc }[] = [];
+  for (const bytes of found) {
+    if (bytes === undefined) yield undefined;
+    else all.push({ bytes, doc: decodeDocument(bytes) });
+  }
+  all.sort((a, b) => compare(a.doc, b.doc));
+  for (const { bytes } of all) yield bytes;
+}
+
+function* windowed(
+  found: Iterable<Uint8Array | undefined>,
+  skip: number,
+  limit: number,
+  project: ((doc: Doc) => Doc) | undefined,
+): Generator<Uint8Array | undefined> {
+  let seen = 0;
+  for (const bytes of found) {
+    if (bytes === undefined) {
+      yield undefined;
+      continue;
+    }
+    seen += 1;
+    if (seen <= skip) continue;
+    yield project === undefined ? bytes : encodeDocument(project(decodeDocument(bytes)));
+    if (seen - skip >= limit) return;
+  }
+}

@@ -1,0 +1,186 @@
+import type { Collation } from '../../bson/collation.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { failure } from '../failure.js';
+import type { Collection } from '../storage/collection.js';
+import type { CollectionIndex } from '../storage/collection-index.js';
+import type { KeyRange } from '../storage/ordered-map.js';
+import type { DocumentRecord, ReadView } from '../storage/record.js';
+import { fieldBounds, type FieldBounds } from './field-bounds.js';
+import { indexRanges, minMaxRange } from './key-range.js';
+
+/** What a read asks for, as far as the choice of a scan depends on it. */
+export interface ScanRequest {
+  readonly filter: Doc;
+  readonly sort: Doc | undefined;
+  readonly hint: Value | undefined;
+  readonly min: Doc | undefined;
+  readonly max: Doc | undefined;
+  readonly collation: Collation | undefined;
+}
+
+/** A chosen way through a collection. */
+export interface ScanPlan {
+  /** Candidates; the filter has still to be applied unless `filterDone`. */
+  readonly records: (view: ReadView) => Iterable<DocumentRecord>;
+  /** True when the candidates come in the order of `sort`. */
+  readonly sorted: boolean;
+  /** True when every candidate matches the filter. */
+  readonly filterDone: boolean;
+}
+
+/** Chooses how to find the documents of a read. Throws CommandError for hints and bounds that fit no index. */
+export function planScan(collection: Collection, request: ScanRequest): ScanPlan {
+  const natural = naturalDirection(request);
+  if (natural !== undefined) return naturalScan(collection, natural, request);
+  if (request.min !== undefined || request.max !== undefined) return minMaxScan(collection, request);
+  const bounds = usableBounds(collection, request);
+  if (request.hint !== undefined) return indexScan(hintedIndex(collection, request.hint), bounds, request);
+  const chosen = bestIndex(collection, bounds, request);
+  return chosen === undefined ? naturalScan(collection, 1, request) : indexScan(chosen, bounds, request);
+}
+
+function naturalDirection(request: ScanRequest): 1 | -1 | undefined {
+  const hinted = request.hint instanceof Map ? request.hint.get('$natural') : undefined;
+  const wanted = hinted ?? request.sort?.get('$natural');
+  if (wanted === undefined) return undefined;
+  return (numberOf(wanted) ?? 1) < 0 ? -1 : 1;
+}
+
+function naturalScan(collection: Collection, direction: 1 | -1, request: ScanRequest): ScanPlan {
+  return {
+    records: () => (direction === 1 ? collection.records.ascend() : collection.records.descend()),
+    sorted: request.sort === undefined || request.sort.has('$natural'),
+    filterDone: request.filter.size === 0,
+  };
+}
+
+function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
+  if (request.hint === undefined) {
+    throw new CommandError(51173, 'Location51173', planFailure(collection, 'When using min()/max() a hint of which index to use must be provided'));
+  }
+  const { definition } = hintedIndex(collection, request.hint);
+  const range = minMaxRange(definition, boundValues(definition.fields, request.min), boundValues(definition.fields, request.max));
+  if (range.from !== undefined && range.to !== undefined && range.from >= range.to) {
+    throw new CommandError(51175, 'Location51175', planFailure(collection, 'The value provided for min() does not come before the value provided for max().'));
+  }
+  return rangesPlan(hintedIndex(collection, request.hint), [range], request, request.filter.size === 0);
+}
+
+/** `error processing query` with its tree left out, as far as the corpus shows one. */
+function planFailure(collection: Collection, cause: string): string {
+  return `error processing query: ns=${collection.namespace}Tree: $and\nSort: {}\nProj: {}\n planner returned error :: caused by :: ${cause}`;
+}
+
+function boundValues(fields: readonly { path: string }[], bound: Doc | undefined): Value[] | undefined {
+  if (bound === undefined) return undefined;
+  const names = [...bound.keys()];
+  if (names.length !== fields.length || names.some((name, at) => name !== fields[at]?.path)) {
+    throw failure.badValue('error processing query: planner returned error :: caused by :: The index chosen is not compatible with min/max');
+  }
+  return [...bound.values()];
+}
+
+function hintedIndex(collection: Collection, hint: Value): CollectionIndex {
+  const wanted = typeof hint === 'string' ? hint : undefined;
+  const found = collection.indexes.find((index) => {
+    if (wanted !== undefined) return index.definition.name === wanted;
+    return hint instanceof Map && samePattern(index, hint);
+  });
+  if (found?.definition.built !== true) {
+    throw failure.badValue('error processing query: planner returned error :: caused by :: hint provided does not correspond to an existing index');
+  }
+  return found;
+}
+
+function samePattern(index: CollectionIndex, pattern: Doc): boolean {
+  const { fields } = index.definition;
+  const wanted = [...pattern];
+  return (
+    wanted.length === fields.length &&
+    wanted.every(([path, order], at) => {
+      const field = fields[at];
+      if (field?.path !== path) return false;
+      return order === 'hashed' ? field.hashed : !field.hashed && (numberOf(order) ?? 1) < 0 === field.descending;
+    })
+  );
+}
+
+/** Bounds on strings are of no use to an index of another collation. */
+function usableBounds(collection: Collection, request: ScanRequest): Map<string, FieldBounds> {
+  const bounds = fieldBounds(request.filter);
+  const same = request.collation?.locale === collection.collation?.locale && request.collation?.strength === collection.collation?.strength;
+  if (same) return bounds;
+  for (const [path, bound] of bounds) {
+    const values = [...(bound.equals ?? []), bound.lower?.value, bound.upper?.value];
+    if (values.some((value) => typeof value === 'string' || value instanceof Map)) bounds.delete(path);
+  }
+  return bounds;
+}
+
+function bestIndex(collection: Collection, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): CollectionIndex | undefined {
+  let best: { index: CollectionIndex; fieldsUsed: number } | undefined;
+  for (const index of collection.indexes) {
+    const { definition } = index;
+    if (!definition.built || definition.sparse || definition.holds !== undefined) continue;
+    if (definition.collation?.locale !== collection.collation?.locale) continue;
+    const fieldsUsed = indexRanges(index, bounds)?.fieldsUsed ?? 0;
+    const useful = fieldsUsed > 0 || sortDirection(index, request.sort) !== undefined;
+    if (useful && (best === undefined || fieldsUsed > best.fieldsUsed)) best = { index, fieldsUsed };
+    if (index === collection.idIndex && fieldsUsed > 0) return index;
+  }
+  return best?.index;
+}
+
+function indexScan(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): ScanPlan {
+  const ranges = indexRanges(index, bounds);
+  return rangesPlan(index, ranges?.ranges ?? [{}], request, request.filter.size === 0 || pointsDecide(index, bounds, request.filter));
+}
+
+/** True when the filter asks for nothing but certain values of the one field of the index, and finding a key is finding a match. */
+function pointsDecide(index: CollectionIndex, bounds: ReadonlyMap<string, FieldBounds>, filter: Doc): boolean {
+  const [field, further] = index.definition.fields;
+  if (field?.path !== '_id' || further !== undefined || field.hashed || filter.size !== 1) return false;
+  const bound = bounds.get('_id');
+  return bound?.exact === true && bound.equals !== undefined && bound.lower === undefined && bound.upper === undefined;
+}
+
+function rangesPlan(index: CollectionIndex, ranges: readonly KeyRange[], request: ScanRequest, filterDone: boolean): ScanPlan {
+  const direction = sortDirection(index, request.sort);
+  const reverse = direction === -1;
+  return {
+    records: (view) => scanRanges(index, reverse ? [...ranges].reverse() : ranges, view, reverse),
+    sorted: request.sort === undefined || direction !== undefined,
+    filterDone,
+  };
+}
+
+function* scanRanges(index: CollectionIndex, ranges: readonly KeyRange[], view: ReadView, reverse: boolean): Generator<DocumentRecord> {
+  const seen = index.multikey ? new Set<DocumentRecord>() : undefined;
+  for (const range of ranges) {
+    for (const record of index.scan(range, view, reverse)) {
+      if (seen?.has(record) === true) continue;
+      seen?.add(record);
+      yield record;
+    }
+  }
+}
+
+/** 1 or -1 when scanning the index that way gives the order of `sort`; undefined when it does not or there is none to give. */
+function sortDirection(index: CollectionIndex, sort: Doc | undefined): 1 | -1 | undefined {
+  if (sort === undefined || sort.size === 0) return sort === undefined ? undefined : 1;
+  if (index.multikey) return undefined;
+  let direction: 1 | -1 | undefined;
+  let at = 0;
+  for (const [path, order] of sort) {
+    const field = index.definition.fields[at];
+    const wanted = numberOf(order);
+    if (field?.path !== path || field.hashed || wanted === undefined) return undefined;
+    const here = wanted < 0 === field.descending ? 1 : -1;
+    if (direction !== undefined && direction !== here) return undefined;
+    direction = here;
+    at += 1;
+  }
+  return direction;
+}

@@ -1,0 +1,57 @@
+import { Long } from 'bson';
+import { DateTime, type Doc, type Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { sizeValue, storageStats } from '../commands/statistics.js';
+import { listedSpec } from '../commands/indexes.js';
+import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
+
+/** The documents of a first stage that brings its own; undefined when the stage is not of that kind. */
+export function sourceStageDocuments(state: ShardState, namespace: string | undefined, collection: Collection | undefined, stage: Doc | undefined): Doc[] | undefined {
+  const collStats = stage?.get('$collStats');
+  if (collStats instanceof Map) return [collectionStatistics(state, namespace ?? '', collection, collStats)];
+  if (stage?.has('$indexStats') === true) return collection === undefined ? [] : indexStatistics(state, collection);
+  return undefined;
+}
+
+function collectionStatistics(state: ShardState, namespace: string, collection: Collection | undefined, wanted: Doc): Doc {
+  const found: Doc = new Map<string, Value>([
+    ['ns', namespace],
+    ['shard', state.options.name],
+    ['host', state.address],
+    ['localTime', new DateTime(BigInt(state.now()))],
+  ]);
+  const storage = wanted.get('storageStats');
+  for (const part of ['count', 'storageStats']) {
+    if (wanted.has(part) && collection === undefined) throw missing(part, namespace);
+  }
+  if (collection === undefined) return found;
+  if (storage instanceof Map) found.set('storageStats', storageStats(collection, numberOf(storage.get('scale')) ?? 1));
+  if (wanted.has('count')) found.set('count', sizeValue(collection.documentCount));
+  return found;
+}
+
+function missing(part: string, namespace: string): CommandError {
+  const what = part === 'count' ? 'count' : 'storageStats';
+  return new CommandError(
+    26,
+    'NamespaceNotFound',
+    `PlanExecutor error during aggregation :: caused by :: Unable to retrieve ${what} in $collStats stage :: caused by :: Collection [${namespace}] not found.`,
+  );
+}
+
+/** Use of indexes is not counted here; every index says it was not used. */
+function indexStatistics(state: ShardState, collection: Collection): Doc[] {
+  const since = new DateTime(BigInt(state.now()));
+  return collection.indexes.map(
+    ({ definition }) =>
+      new Map<string, Value>([
+        ['name', definition.name],
+        ['key', definition.spec.get('key') ?? null],
+        ['host', state.address],
+        ['accesses', new Map<string, Value>([['ops', Long.fromNumber(0)], ['since', since]])],
+        ['spec', listedSpec(definition.spec)],
+      ]),
+  );
+}

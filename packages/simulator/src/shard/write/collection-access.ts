@@ -1,0 +1,67 @@
+import type { Doc } from '../../bson/value.js';
+import { decodeDocument } from '../../bson/decode.js';
+import { compileMatcher, type Matcher } from '../../query/matcher.js';
+import { CommandError } from '../../node/command.js';
+import type { Value } from '../../bson/value.js';
+import { failure } from '../failure.js';
+import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
+import { timeKey } from '../storage/time-key.js';
+
+/** The collection that a write goes to, made if it is missing. Throws CommandError 166 for a view. */
+export function collectionForWrite(state: ShardState, namespace: string): Collection {
+  const existing = state.catalog.collection(namespace);
+  if (existing !== undefined) return existing;
+  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  refuseInvalidName(namespace);
+  return createCollection(state, namespace, new Map());
+}
+
+/** Creates a collection and notes it in the oplog. @param options as `listCollections` shows them */
+export function createCollection(state: ShardState, namespace: string, options: Doc): Collection {
+  const clusterTime = state.oplog.nextTime();
+  const collection = state.catalog.addCollection(namespace, options, timeKey(clusterTime));
+  state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['create', namespace]]) }]);
+  return collection;
+}
+
+/** Refuses names that no collection may have. Throws CommandError 73. */
+export function refuseInvalidName(namespace: string): void {
+  const name = namespace.slice(namespace.indexOf('.') + 1);
+  if (name === '' || name.includes('$') || name.startsWith('.')) throw failure.invalidNamespace(`Invalid collection name: ${name}`);
+  if (Buffer.byteLength(namespace) > NAMESPACE_BYTES_MAX) {
+    throw failure.invalidNamespace(`Fully qualified namespace is too long. Namespace: ${namespace} Max: ${NAMESPACE_BYTES_MAX}`);
+  }
+}
+
+/** Longest `db.collection` in bytes (manual, "MongoDB Limits"). */
+const NAMESPACE_BYTES_MAX = 255;
+
+const validators = new WeakMap<Doc, Matcher>();
+
+/**
+ * Checks a document against the collection's validator, if it has one that is enforced.
+ * @param before the document it replaces; with validation level `moderate` an invalid one may stay invalid
+ * Throws CommandError 121.
+ */
+export function refuseInvalidDocument(collection: Collection, document: Uint8Array, before: Uint8Array | undefined): void {
+  const { options } = collection;
+  const validator = options.get('validator');
+  if (!(validator instanceof Map) || validator.size === 0) return;
+  if (options.get('validationLevel') === 'off' || options.get('validationAction') === 'warn') return;
+  const matches = validatorMatcher(validator);
+  const decoded = decodeDocument(document);
+  if (matches(decoded)) return;
+  if (options.get('validationLevel') === 'moderate' && before !== undefined && !matches(decodeDocument(before))) return;
+  const details = new Map<string, Value>([['operatorName', validator.keys().next().value ?? ''], ['specifiedAs', validator]]);
+  const errInfo = new Map<string, Value>([['failingDocumentId', decoded.get('_id') ?? null], ['details', details]]);
+  throw new CommandError(121, 'DocumentValidationFailure', 'Document failed validation', [], new Map([['errInfo', errInfo]]));
+}
+
+function validatorMatcher(validator: Doc): Matcher {
+  const known = validators.get(validator);
+  if (known !== undefined) return known;
+  const made = compileMatcher(validator);
+  validators.set(validator, made);
+  return made;
+}

@@ -1,0 +1,106 @@
+import { compareValues } from '../../bson/compare.js';
+import { decodeDocument } from '../../bson/decode.js';
+import { encodeDocument } from '../../bson/encode.js';
+import { scanPath, withIdFirst } from '../../bson/scan.js';
+import type { Doc, Value } from '../../bson/value.js';
+import type { ExpressionContext } from '../../expression/variables.js';
+import { equalityFields } from '../../query/bounds.js';
+import { applyUpdate } from '../../update/apply.js';
+import { upsertDocument } from '../../update/upsert.js';
+import type { UpdateOptions } from '../../update/update-options.js';
+import { sameFields, type UpdateOrigin } from './document-writer.js';
+import type { Modification, UpdateStatement } from './update-statement.js';
+
+/** Fills the empty timestamps of a document that is stored as a whole. */
+type Stamp = (document: Uint8Array) => Uint8Array;
+
+/** A document as an update leaves it. */
+export interface Modified {
+  readonly document: Uint8Array;
+  readonly origin: UpdateOrigin;
+}
+
+const DOLLAR = 0x24;
+const BY_REPLACEMENT: UpdateOrigin = { operators: undefined, replacement: true };
+const BY_PIPELINE: UpdateOrigin = { operators: undefined, replacement: false };
+
+/** What a statement makes of a document; undefined when not a byte changes. Throws CommandError as the server does. */
+export function modifiedDocument(statement: UpdateStatement, before: Uint8Array, stamp: Stamp, variables: ExpressionContext): Modified | undefined {
+  const { modification } = statement;
+  const document = storedAsGiven(modification, before, stamp) ?? computed(statement, before, stamp, variables);
+  if (document === undefined || Buffer.compare(document, before) === 0) return undefined;
+  return { document, origin: originOf(modification) };
+}
+
+function originOf(modification: Modification): UpdateOrigin {
+  if (modification.kind === 'operators') return { operators: modification.operators, replacement: false };
+  return modification.kind === 'replacement' ? BY_REPLACEMENT : BY_PIPELINE;
+}
+
+/**
+ * A whole document that only takes the place of another, without decoding either; undefined when it needs the checks
+ * of the language: another `_id`, none, or `$` in it.
+ */
+function storedAsGiven(modification: Modification, before: Uint8Array, stamp: Stamp): Uint8Array | undefined {
+  if (modification.kind !== 'literal' && modification.kind !== 'replacement') return undefined;
+  const { document } = modification;
+  if (!sameFields(document, before, ['_id'])) return undefined;
+  const ordered = withIdFirst(document, () => null);
+  if (modification.kind === 'literal') return own(ordered, document);
+  if (document.includes(DOLLAR)) return undefined;
+  return own(stamp(ordered), document);
+}
+
+/** A copy, unless it is one already: what is stored must not keep the whole message it came in. */
+function own(document: Uint8Array, given: Uint8Array): Uint8Array {
+  return document === given ? Buffer.from(document) : document;
+}
+
+function computed(statement: UpdateStatement, before: Uint8Array, stamp: Stamp, variables: ExpressionContext): Uint8Array | undefined {
+  const { after, kind } = applyUpdate(decodeDocument(before), updateOf(statement.modification), {
+    ...optionsOf(statement, variables),
+    query: statement.filter,
+  });
+  if (kind === 'none') return undefined;
+  const document = encodeDocument(after);
+  return kind === 'replace' ? stamp(document) : document;
+}
+
+/** The document that a statement inserts when it matches nothing, `_id` first. */
+export function upsertedDocument(statement: UpdateStatement, stamp: Stamp, variables: ExpressionContext): Uint8Array {
+  const { modification } = statement;
+  const document = insertedAsGiven(statement) ?? encodeDocument(upsertDocument(statement.filter, updateOf(modification), optionsOf(statement, variables)));
+  const ordered = withIdFirst(document, () => null);
+  return modification.kind === 'replacement' ? stamp(ordered) : ordered;
+}
+
+/** A whole document whose `_id` is the one that the filter names, or that the filter says nothing of. */
+function insertedAsGiven({ modification, filter }: UpdateStatement): Uint8Array | undefined {
+  if (modification.kind !== 'literal' && modification.kind !== 'replacement') return undefined;
+  const { document } = modification;
+  const id = scanPath(document, '_id');
+  const wanted = equalityFields(filter).get('_id');
+  if (id === undefined || (wanted !== undefined && compareValues(id, wanted) !== 0)) return undefined;
+  return Buffer.from(document);
+}
+
+function updateOf(modification: Modification): Doc | Doc[] {
+  switch (modification.kind) {
+    case 'operators':
+      return modification.operators;
+    case 'replacement':
+      return decodeDocument(modification.document);
+    case 'literal': {
+      const literal: Doc = new Map([['$literal', decodeDocument(modification.document)]]);
+      return [new Map([['$replaceWith', literal]])];
+    }
+    case 'pipeline':
+      return modification.stages;
+  }
+}
+
+function optionsOf(statement: UpdateStatement, variables: ExpressionContext): UpdateOptions {
+  const { collation, constants } = statement;
+  const context = constants === undefined ? variables : { ...variables, let: new Map<string, Value>([...(variables.let ?? []), ...constants]) };
+  return { arrayFilters: statement.arrayFilters, collation, context };
+}

@@ -1,0 +1,110 @@
+import { scanPath } from '../../bson/scan.js';
+import type { Value } from '../../bson/value.js';
+import type { ExpressionContext } from '../../expression/variables.js';
+import { CommandError, type RoutedAccess } from '../../node/command.js';
+import { matchedRecords, type MatchedRecord } from '../read/find-records.js';
+import type { Participation } from '../session/sessions.js';
+import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
+import { LATEST } from '../storage/time-key.js';
+import { failure } from '../failure.js';
+import { collectionForWrite, refuseInvalidDocument } from './collection-access.js';
+import { modifiedDocument, upsertedDocument } from './compute-update.js';
+import { refuseInvalidId } from './document-checks.js';
+import { refuseShardKeyChange } from './shard-key-change.js';
+import type { UpdateStatement } from './update-statement.js';
+
+/** What surrounds an update. */
+export interface UpdateScope {
+  readonly state: ShardState;
+  readonly namespace: string;
+  readonly participation: Participation;
+  readonly routed: RoutedAccess | undefined;
+  readonly bypassValidation: boolean;
+  readonly variables: ExpressionContext;
+}
+
+/** What an update did. */
+export interface UpdateOutcome {
+  readonly matched: number;
+  readonly modified: number;
+  readonly upsertedId: Value | undefined;
+  /** The last document touched, before and after; undefined where there was or is none. */
+  readonly before: Uint8Array | undefined;
+  readonly after: Uint8Array | undefined;
+}
+
+const NOTHING: UpdateOutcome = { matched: 0, modified: 0, upsertedId: undefined, before: undefined, after: undefined };
+
+/** Runs one update statement. Throws CommandError as the server does, or HeldByTransaction. */
+export function runUpdate(scope: UpdateScope, statement: UpdateStatement): UpdateOutcome {
+  const { state, namespace, participation } = scope;
+  if (statement.multi && participation.retryable) throw failure.invalidOptions('Cannot use (or request) retryable writes with multi=true');
+  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  const existing = state.catalog.collection(namespace);
+  if (existing === undefined && !statement.upsert) return NOTHING;
+  const collection = existing ?? collectionForWrite(state, namespace);
+  const matched = matchesOf(scope, collection, statement);
+  if (matched.length === 0 && statement.upsert) return runUpsert(scope, collection, statement);
+  let outcome = NOTHING;
+  for (const match of matched) {
+    const after = modifyOne(scope, collection, statement, match);
+    outcome = {
+      matched: outcome.matched + 1,
+      modified: outcome.modified + (after === undefined ? 0 : 1),
+      upsertedId: undefined,
+      before: match.bytes,
+      after: after ?? match.bytes,
+    };
+  }
+  return outcome;
+}
+
+/** All matches of a multi update are gathered first: changing one must not bring it up again. */
+function matchesOf({ participation, variables }: UpdateScope, collection: Collection, statement: UpdateStatement): MatchedRecord[] {
+  const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
+  const { hint, sort } = statement;
+  const collation = statement.collation ?? collection.collation;
+  const found = matchedRecords(collection, statement.filter, view, { hint, sort, collation, variables });
+  if (statement.multi) return [...found];
+  const first = found.next();
+  return first.done === true ? [] : [first.value];
+}
+
+/** Changes one document; undefined when that changes nothing. */
+function modifyOne(scope: UpdateScope, collection: Collection, statement: UpdateStatement, match: MatchedRecord): Uint8Array | undefined {
+  const { state, participation, routed } = scope;
+  const modified = modifiedDocument(statement, match.bytes, (bytes) => state.writer.stamp(bytes), scope.variables);
+  if (modified === undefined) return undefined;
+  const { document, origin } = modified;
+  refuseTooLarge(document);
+  if (collection.cap !== undefined && document.length !== match.bytes.length) {
+    throw new CommandError(
+      10003,
+      'CannotGrowDocumentInCappedNamespace',
+      `Cannot change the size of a document in a capped collection: ${match.bytes.length} != ${document.length}`,
+    );
+  }
+  if (!scope.bypassValidation) refuseInvalidDocument(collection, document, match.bytes);
+  refuseShardKeyChange({ collection, before: match.bytes, after: document, participation, routed, multi: statement.multi });
+  state.writer.update(collection, match.record, match.bytes, document, origin, participation.transaction);
+  return document;
+}
+
+function runUpsert(scope: UpdateScope, collection: Collection, statement: UpdateStatement): UpdateOutcome {
+  const { state, participation } = scope;
+  const document = upsertedDocument(statement, (bytes) => state.writer.stamp(bytes), scope.variables);
+  refuseInvalidId(document);
+  refuseTooLarge(document);
+  if (!scope.bypassValidation) refuseInvalidDocument(collection, document, undefined);
+  state.writer.insert(collection, document, participation.transaction);
+  return { matched: 0, modified: 0, upsertedId: scanPath(document, '_id') ?? null, before: undefined, after: document };
+}
+
+/** Largest document that an update may leave, 16 MB (manual, "MongoDB Limits"). */
+const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+
+function refuseTooLarge(document: Uint8Array): void {
+  if (document.length <= DOCUMENT_BYTES_MAX) return;
+  throw new CommandError(17419, 'Location17419', `Resulting document after update is larger than ${DOCUMENT_BYTES_MAX}`);
+}

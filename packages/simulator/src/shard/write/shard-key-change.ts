@@ -1,0 +1,59 @@
+import { encodeDocument } from '../../bson/encode.js';
+import type { Value } from '../../bson/value.js';
+import { RawDocument } from '../../bson/value.js';
+import { CommandError, type RoutedAccess } from '../../node/command.js';
+import { documentKeyFrom } from '../oplog/document-key.js';
+import { failure } from '../failure.js';
+import type { Participation } from '../session/sessions.js';
+import type { Collection } from '../storage/collection.js';
+import { sameFields } from './document-writer.js';
+
+/** An update that may change a document's shard key. */
+export interface KeyChange {
+  readonly collection: Collection;
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
+  readonly participation: Participation;
+  readonly routed: RoutedAccess | undefined;
+  readonly multi: boolean;
+}
+
+/**
+ * Refuses a change of the shard key outside a session, and one that takes the document to another shard: that fails
+ * with 283 and the fields `preImage`, `postImage`, `shouldUpsert`, and the router carries it out as a delete and an insert.
+ */
+export function refuseShardKeyChange(change: KeyChange): void {
+  const { collection, before, after, participation, routed } = change;
+  const { shardKey } = collection.target;
+  if (routed === undefined || shardKey === undefined) return;
+  if (sameFields(before, after, shardKey.map(firstName))) return;
+  if (!keyChanged(before, after, shardKey)) return;
+  if (change.multi) throw failure.invalidOptions('Multi-update operations are not allowed when updating the shard key field.');
+  if (!participation.retryable && participation.transaction === null) {
+    throw new CommandError(20, 'IllegalOperation', 'Must run update to shard key field in a multi-statement transaction or with retryWrites: true.');
+  }
+  if (routed.owns(collection.namespace, after)) return;
+  throw new CommandError(
+    283,
+    'WouldChangeOwningShard',
+    'The update would cause the doc to change owning shards',
+    [],
+    new Map<string, Value>([
+      ['preImage', new RawDocument(before)],
+      ['postImage', new RawDocument(after)],
+      ['shouldUpsert', false],
+    ]),
+  );
+}
+
+function firstName(path: string): string {
+  return path.split('.', 1)[0] ?? path;
+}
+
+/** Compares a key's values where a field around it has changed. */
+function keyChanged(before: Uint8Array, after: Uint8Array, shardKey: readonly string[]): boolean {
+  if (shardKey.every((path) => !path.includes('.'))) return true;
+  const a = documentKeyFrom(before, shardKey);
+  const b = documentKeyFrom(after, shardKey);
+  return !encodeDocument(a).equals(encodeDocument(b));
+}
