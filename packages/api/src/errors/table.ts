@@ -104,6 +104,7 @@ const migrationErrors = {
   destinationChanged: { httpStatus: 409, retry: 'never', sentence: 'Somebody else has changed the destination during the migration; keep all others from writing to it and start anew.' },
   uniqueIndexViolated: { httpStatus: 409, retry: 'never', sentence: 'Documents on the destination violate a unique index of the source; the description names the index.' },
   documentTooLarge: { httpStatus: 409, retry: 'never', sentence: 'A document or event is larger than what the destination can take; shorten it on the source and start anew.' },
+  writeRefused: { httpStatus: 409, retry: 'never', sentence: 'The destination refused a write for a reason that repeating does not mend; the description has its code.' },
   cappedCollectionBusy: { httpStatus: 409, retry: 'afterChange', sentence: 'A capped collection is overwritten faster than it can be copied; exclude it or slow down its writers.' },
   memoryBoundExceeded: { httpStatus: 409, retry: 'afterChange', sentence: 'A single unit of work does not fit into the memory bound; raise it and resume.' },
   retriesExhausted: { httpStatus: 409, retry: 'afterChange', sentence: 'An operation failed for longer than it may be retried; remove its cause and resume.' },

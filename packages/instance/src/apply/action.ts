@@ -51,13 +51,13 @@ export function removalOf(event: ChangeEvent, collection: SyncedCollection): Act
 /** The filter of an event: the full document key as the destination knows it, or `_id` alone where only that is known. */
 function keyFilter(event: ChangeEvent, collection: SyncedCollection): Uint8Array {
   const known = collection.sourceKey.length > 0 || collection.destinationKey.length === 0;
-  return fullKeyFilter(event.documentKey, known ? collection.destinationKey : []);
+  return fullKeyFilter(event.documentKey, known ? collection.destinationKey : [], event.id, 'documentKey');
 }
 
 function wholeDocument(event: ChangeEvent, collection: SyncedCollection, kind: 'insert' | 'put'): Action | Doubt {
   const document = event.fullDocument;
   if (document === null) return { kind: 'doubt', reason: 'inexactDelta' };
-  const filter = fullKeyFilter(document, collection.destinationKey);
+  const filter = fullKeyFilter(document, collection.destinationKey, event.id);
   return { kind: hasZeroTimestamp(document) ? 'put' : kind, document, filter };
 }
 

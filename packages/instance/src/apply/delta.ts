@@ -9,7 +9,7 @@ import {
   readDocument,
   readString,
 } from '../bson/scan.js';
-import type { KeyField } from '../store/synced-collection.js';
+import type { ShardKeyField } from '../bson/shard-key.js';
 
 /** A change of top-level fields that can be replayed exactly, in the server's order. */
 export interface Delta {
@@ -61,7 +61,7 @@ function isInexact(name: string): boolean {
 }
 
 /** Whether the delta changes a field that the shard key is made of. */
-export function touchesKey(delta: Delta, key: readonly KeyField[]): boolean {
+export function touchesKey(delta: Delta, key: readonly ShardKeyField[]): boolean {
   return key.some(({ field }) => {
     const top = field.split('.', 1)[0] ?? field;
     return top !== '_id' && (delta.set.has(top) || delta.unset.has(top));

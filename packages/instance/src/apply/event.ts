@@ -8,6 +8,7 @@ import {
   readString,
   readTimestamp,
 } from '../bson/scan.js';
+import { tokenUuid } from '../cluster/change-stream.js';
 import type { ChangeEvent, DataOperation } from '../store/change-event.js';
 
 /** A definition change, or anything else that is not a change of one document. */
@@ -26,11 +27,8 @@ export type StreamEvent = { kind: 'data'; event: ChangeEvent; database: string; 
 
 const dataOperations = new Set<string>(['insert', 'update', 'replace', 'delete']);
 
-/** Before the UUID in a resume token's text: the KeyString bytes of a 16-byte binary of subtype 4. */
-const uuidMark = '5A1004';
-/** After type, seconds and increment, where the mark can begin at the earliest. */
-const uuidSearchStart = 18;
-const uuidLength = 32;
+/** Bytes of a UUID at the end of a binary value. */
+const uuidBytes = 16;
 
 /**
  * Reads one change event from its bytes without decoding documents.
@@ -92,12 +90,11 @@ function readNamespace(bytes: Uint8Array, element: NamedElement | undefined): { 
 /** From 6.0 on the event says it; before, it stands in the resume token. */
 function collectionUuid(bytes: Uint8Array, fields: ReadonlyMap<string, NamedElement>): string {
   const stated = fields.get('collectionUUID');
-  if (stated !== undefined) return bufferOf(bytes).toString('hex', stated.end - uuidLength / 2, stated.end);
+  if (stated !== undefined) return bufferOf(bytes).toString('hex', stated.end - uuidBytes, stated.end);
   const id = readDocument(bytes, required(fields, '_id'));
   const data = findElement(id, '_data');
   if (data === null) throw new RangeError('a change event without resume token');
-  const token = readString(id, data);
-  const mark = token.indexOf(uuidMark, uuidSearchStart);
-  if (mark < 0) throw new RangeError('a resume token without collection UUID');
-  return token.slice(mark + uuidMark.length, mark + uuidMark.length + uuidLength).toLowerCase();
+  const uuid = tokenUuid(readString(id, data));
+  if (uuid === null) throw new RangeError('a resume token without collection UUID');
+  return uuid;
 }

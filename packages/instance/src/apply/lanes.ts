@@ -1,3 +1,4 @@
+import { runTogether } from '../store/run-together.js';
 import { Lane, type LaneContext } from './lane.js';
 import type { RoutedEvent } from './wave.js';
 
@@ -42,7 +43,7 @@ export class Lanes {
 
   /** Runs all lanes until the stop signal; rejects with the first failure. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.run(stop, hard)));
+    await runTogether(stop, this.#lanes.map((lane) => (signal) => lane.run(signal, hard)));
   }
 
   #laneOf({ collection, laneClass }: RoutedEvent): Lane {

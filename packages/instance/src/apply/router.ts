@@ -132,8 +132,7 @@ export class Router {
       if (this.context.includes(database, name)) this.context.onUnknownCollection(database, name);
       return;
     }
-    const keyed = event.operation === 'insert' ? event.fullDocument : event.documentKey;
-    if (keyed !== null && !collection.owns(keyed)) return;
+    if (!isOwned(event, collection)) return;
     this.#place(event, collection, false);
   }
 
@@ -143,7 +142,7 @@ export class Router {
     if (partition === undefined) throw new Error(`no partitions of ${collection.database}.${collection.name}`);
     const seen = partition.readTime !== null && event.time <= partition.readTime;
     if (partition.state === 'waiting') {
-      const removes = partition.dirty && event.operation !== 'insert';
+      const removes = partition.dirty && !collection.capped && event.operation !== 'insert';
       if (removes) this.#toLane(this.#routed(event, collection, null, true), wasHeld);
       else this.#drop(event, wasHeld);
     } else if (seen) {
@@ -169,4 +168,10 @@ export class Router {
     if (!wasHeld) this.context.budget.take(routed.event.bytes);
     this.context.lanes.push(routed);
   }
+}
+
+/** A shard reports the whole key of every change but inserts, whose document has it. */
+function isOwned(event: ChangeEvent, collection: SyncedCollection): boolean {
+  if (event.operation !== 'insert' || event.fullDocument === null) return collection.owns(event.documentKey, 'documentKey');
+  return collection.owns(event.fullDocument, 'document');
 }

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../cluster/change-stream.js';
 import { secondsOf, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import type { Door, RawBatch, RawCursor } from '../cluster/door.js';
+import type { Cluster, Door, RawBatch, RawCursor } from '../cluster/door.js';
 import { classify } from '../cluster/failure.js';
 import type { Retrying } from '../store/metadata.js';
 
@@ -30,6 +30,7 @@ export class ShardStream {
   /** @param startAt the first time to be read */
   constructor(
     private readonly door: Door,
+    private readonly version: Cluster['version'],
     private readonly retrying: Retrying,
     startAt: bigint,
   ) {
@@ -74,6 +75,7 @@ export class ShardStream {
       batchDocumentsMax,
       signal,
       allChangesForCluster: true,
+      version: this.version,
     });
     return this.#cursor.first;
   }

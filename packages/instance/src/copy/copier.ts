@@ -1,3 +1,4 @@
+import { runTogether } from '../store/run-together.js';
 import { Signalled } from '../store/signalled.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import { copyCapped } from './capped.js';
@@ -21,7 +22,8 @@ export class Copier {
 
   /** Resolves once every partition is done; rejects with the first failure. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    await Promise.all(Array.from({ length: this.context.readers }, () => this.#read(stop, hard)));
+    const readers = Array.from({ length: this.context.readers }, () => (signal: AbortSignal) => this.#read(signal, hard));
+    await runTogether(stop, readers);
   }
 
   async #read(stop: AbortSignal, hard: AbortSignal): Promise<void> {

@@ -5,6 +5,7 @@ import type { FencedWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../store/metadata.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RepairSet } from '../store/repair-set.js';
+import type { ReadRate } from './read-rate.js';
 
 /** What the copy station asks of those around it. */
 export interface CopyContext {
@@ -14,6 +15,7 @@ export interface CopyContext {
   repairs: RepairSet;
   retrying: Retrying;
   clock: Clock;
+  rate: ReadRate;
   /** The largest time up to which every event of the shard's stream has been routed. */
   position(): bigint;
   /** Resolves once a new partition may start: the stream is not far behind. */

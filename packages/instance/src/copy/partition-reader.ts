@@ -39,10 +39,11 @@ export class PartitionReader {
       const batch = await this.context.retrying('read documents', () => this.#read(signal), signal);
       if (batch.operationTime !== undefined) this.#readEnd = timeOf(batch.operationTime);
       if (this.#cursor?.open !== true) this.#ended = true;
+      await this.context.rate.spent(batch.bytes, signal);
       const fresh = this.#afterLast(batch.documents);
       const last = fresh.at(-1);
       if (last !== undefined) this.#last = ownedValue(idOf(last));
-      const owned = fresh.filter((document) => this.collection.owns(document));
+      const owned = fresh.filter((document) => this.collection.owns(document, 'document'));
       if (owned.length > 0) return owned;
     }
     return null;

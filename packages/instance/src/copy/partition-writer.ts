@@ -1,5 +1,5 @@
 import { replaceStatement } from '../bson/build.js';
-import { findValue, RawValue } from '../bson/scan.js';
+import { findValue, type RawValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { RawWrite, WriteOutcome } from '../cluster/door.js';
@@ -60,7 +60,8 @@ export class PartitionWriter {
 
   #put(document: Uint8Array): Uint8Array {
     const simpleCollation = this.collection.collated && this.collection.destinationKey.length > 0;
-    return replaceStatement(fullKeyFilter(document, this.collection.destinationKey), document, { simpleCollation });
+    const filter = fullKeyFilter(document, this.collection.destinationKey, idOf(document));
+    return replaceStatement(filter, document, { simpleCollation });
   }
 
   async #bulk(

@@ -1,10 +1,4 @@
-import type { Chunk } from '../catalog/namespace.js';
-
-/** A field of a shard key in order. */
-export interface KeyField {
-  field: string;
-  hashed: boolean;
-}
+import type { KeySource, ShardKeyField } from '../bson/shard-key.js';
 
 /** A source collection as the stations of one share see it. */
 export interface SyncedCollection {
@@ -16,11 +10,10 @@ export interface SyncedCollection {
   /** Its `_id` index has a collation other than the simple one: the order of `_id`s cannot be compared here. */
   readonly collated: boolean;
   /** Empty when unsharded. */
-  readonly sourceKey: readonly KeyField[];
-  readonly destinationKey: readonly KeyField[];
-  readonly chunks: readonly Chunk[];
-  /** Whether the share's own shard owns the document, or a document with this full key. */
-  owns(document: Uint8Array): boolean;
+  readonly sourceKey: readonly ShardKeyField[];
+  readonly destinationKey: readonly ShardKeyField[];
+  /** Whether the share's own shard owns the document, or the document with this document key. */
+  owns(document: Uint8Array, source: KeySource): boolean;
 }
 
 /** The collections that a share takes part in, by UUID. */

@@ -1,0 +1,335 @@
+import { Lanes } from '../apply/lanes.js';
+import type { DefinitionEvent } from '../apply/event.js';
+import { Router } from '../apply/router.js';
+import { ShardStream } from '../apply/stream.js';
+import { appendNote, secondsOf, timestampOf } from '../cluster/cluster-time.js';
+import type { Cluster } from '../cluster/door.js';
+import { Copier } from '../copy/copier.js';
+import type { CopyContext } from '../copy/copy-context.js';
+import { ReadRate } from '../copy/read-rate.js';
+import { startingPoints } from '../copy/starting-points.js';
+import { Repairer } from '../repair/repairer.js';
+import { Begun } from '../store/begun.js';
+import { ByteBudget } from '../store/byte-budget.js';
+import { FencedWriter } from '../store/fenced-writer.js';
+import type { Metadata } from '../store/metadata.js';
+import { PartitionTable } from '../store/partition-table.js';
+import { RepairSet } from '../store/repair-set.js';
+import { runTogether } from '../store/run-together.js';
+import type { ShareRecord, ShareRecords } from '../store/share-record.js';
+import { ShareStorage } from '../store/share-storage.js';
+import { Signalled } from '../store/signalled.js';
+import type { Runtime } from './runtime.js';
+import type { ShareCollection } from './share-collections.js';
+
+/** What a share's sync needs to begin or to go on. */
+export interface ShareSyncInput {
+  runtime: Runtime;
+  source: Cluster;
+  destination: Cluster;
+  metadata: Metadata;
+  records: ShareRecords;
+  record: ShareRecord;
+  collections: ShareCollection[];
+  startTime: bigint;
+  /** Bytes that the buffers of this share may hold. */
+  bytesMax: number;
+  onDefinition(event: DefinitionEvent): void;
+  onUnknownCollection(database: string, name: string): void;
+  includes(database: string, name: string): boolean;
+  recreate(uuid: string, signal: AbortSignal): Promise<void>;
+}
+
+/** A new partition waits while the stream is further behind than this. */
+const streamBehind_seconds = 60;
+/** Even when nothing has changed, the owner confirms its epoch this often. */
+const confirm_ms = 10_000;
+/** Sessions are forgotten by the servers after 30 minutes without use, and with them the fence. */
+const sessionRefresh_ms = 5 * 60_000;
+
+/** How often it is looked whether a share is drained: what it waits for is a few round trips away. */
+const drainPoll_ms = 20;
+
+/** The figures of a share for progress. */
+export interface ShareFigures {
+  copiedBytes: number;
+  copiedDocuments: number;
+  copyDone: boolean;
+  eventsApplied: number;
+  lag_seconds: number;
+  doubtfulKeys: number;
+  bufferedBytes: number;
+  writesAboveCeiling: number;
+}
+
+/** Composes the stations of one share: stream and lanes, copy, repair, and the checkpoint under them all. */
+export class ShareSync {
+  readonly #repairs: RepairSet;
+  readonly #budget: ByteBudget;
+  readonly #storage: ShareStorage;
+  readonly #progressed = new Signalled();
+  readonly #tables = new Map<string, PartitionTable>();
+  readonly #begun: Begun;
+  readonly #writer: FencedWriter;
+  readonly #lanes: Lanes;
+  readonly #router: Router;
+  readonly #startAt: bigint;
+  readonly #rate: ReadRate;
+  #eventsApplied: number;
+  #savedCheckpoint: bigint;
+
+  /** @param hard ends everything at once, writes in flight included */
+  constructor(
+    private readonly input: ShareSyncInput,
+    private readonly hard: AbortSignal,
+  ) {
+    const { runtime, record, destination, metadata } = input;
+    this.#startAt = record.checkpoint?.toBigInt() ?? input.startTime;
+    this.#savedCheckpoint = this.#startAt;
+    this.#eventsApplied = Number(record.eventsApplied);
+    this.#budget = new ByteBudget(input.bytesMax);
+    this.#rate = new ReadRate(runtime.clock, runtime.config.loadRateBytesPerSecond ?? null);
+    this.#storage = new ShareStorage(metadata, record._id, record.epoch, hard);
+    this.#repairs = new RepairSet(this.#storage, this.#budget);
+    const sessions = record.sessions.map((session) => session.value());
+    this.#writer = new FencedWriter(destination.router, runtime.retrying, sessions, record.epoch);
+    const begunBefore = record.begun?.toBigInt() ?? input.startTime - 1n;
+    const saveBegun = (time: bigint): Promise<void> => this.#update({ begun: timestampOf(time) });
+    this.#begun = new Begun(begunBefore, saveBegun, () => this.#router.readBelow);
+    this.#lanes = new Lanes(runtime.config.lanes, {
+      writer: this.#writer,
+      repairs: this.#repairs,
+      budget: this.#budget,
+      begun: this.#begun,
+      progressed: this.#progressed,
+      onApplied: (events) => {
+        this.#eventsApplied += events;
+        runtime.metrics.appliedEvents.inc(events);
+      },
+    });
+    this.#router = new Router(
+      {
+        collections: new Map(input.collections.map(({ collection }) => [collection.uuid, collection])),
+        tables: this.#tables,
+        lanes: this.#lanes,
+        budget: this.#budget,
+        begunBefore,
+        onDefinition: input.onDefinition,
+        onUnknownCollection: input.onUnknownCollection,
+        includes: input.includes,
+      },
+      this.#startAt,
+    );
+  }
+
+  get shareId(): string {
+    return this.input.record._id;
+  }
+
+  get epoch(): number {
+    return this.input.record.epoch;
+  }
+
+  /** Claims the durable state of the share; partitions are planned the first time. */
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { partitions, repairs } = await this.#storage.claim();
+    for (const { collection, entry } of this.input.collections) {
+      const stored = partitions.get(collection.uuid);
+      if (stored === undefined) {
+        const shard = this.input.source.shard(this.shareId);
+        const starts = await startingPoints(shard, collection, this.#ownSize(entry.sizeBytes), this.input.runtime.config.readers, signal);
+        this.#tables.set(collection.uuid, PartitionTable.fresh(collection, starts, this.#storage.savePartitions));
+      } else {
+        this.#tables.set(collection.uuid, PartitionTable.restored(collection, stored, this.#storage.savePartitions));
+      }
+    }
+    this.#repairs.restore(repairs, new Map(this.input.collections.map(({ collection }) => [collection.uuid, collection])));
+  }
+
+  /** Runs all stations until the stop signal; rejects with the first failure. What is in flight is finished. */
+  async run(stop: AbortSignal): Promise<void> {
+    try {
+      await runTogether(stop, [
+        (signal) => this.#readStream(signal),
+        (signal) => this.#lanes.run(signal, this.hard),
+        (signal) => this.#repairer().run(signal, this.hard),
+        (signal) => this.#copier().run(signal, this.hard),
+        (signal) => this.#keepCheckpoint(signal),
+        (signal) => this.#keepSessions(signal),
+      ]);
+    } catch (error) {
+      if (!stop.aborted) throw error;
+    }
+    await this.#saveCheckpoint();
+  }
+
+  /** Sets the commit time: nothing later is applied unless a later one is set. */
+  setCeiling(time: bigint): void {
+    this.#router.setCeiling(time);
+  }
+
+  /**
+   * Resolves once everything up to the commit time is durable on the destination, nothing is in doubt, and the
+   * checkpoint lies past it.
+   */
+  async drain(time: bigint, signal: AbortSignal): Promise<void> {
+    this.setCeiling(time);
+    while (!this.#isQuietUpTo(time)) await this.input.runtime.clock.sleep(drainPoll_ms, signal);
+    await this.#saveCheckpoint();
+  }
+
+  #isQuietUpTo(time: bigint): boolean {
+    const oldest = this.#lanes.oldest();
+    const routed = this.#router.position >= time && (oldest === null || oldest > time);
+    return routed && this.#repairs.size === 0 && this.#copyDone();
+  }
+
+  figures(): ShareFigures {
+    let copiedBytes = 0;
+    let copiedDocuments = 0;
+    for (const table of this.#tables.values()) {
+      for (const partition of table.partitions) {
+        copiedBytes += partition.bytes;
+        copiedDocuments += partition.documents;
+      }
+    }
+    const behind = secondsOf(this.#router.sourceTime) - secondsOf(this.#checkpoint());
+    return {
+      copiedBytes,
+      copiedDocuments,
+      copyDone: this.#copyDone(),
+      eventsApplied: this.#eventsApplied,
+      lag_seconds: Math.max(0, behind),
+      doubtfulKeys: this.#repairs.size,
+      bufferedBytes: this.#budget.used,
+      writesAboveCeiling: this.#router.writesAboveCeiling,
+    };
+  }
+
+  #ownSize(sizeBytes: number): number {
+    return sizeBytes / this.input.source.shardIds.length;
+  }
+
+  #copyDone(): boolean {
+    for (const table of this.#tables.values()) if (!table.done) return false;
+    return true;
+  }
+
+  async #readStream(stop: AbortSignal): Promise<void> {
+    const { runtime, source } = this.input;
+    await this.#wakeStream(stop);
+    const stream = new ShardStream(source.shard(this.shareId), source.version, runtime.retrying, this.#startAt);
+    try {
+      for (;;) {
+        await this.#budget.untilFree(stop);
+        const step = await stream.next(stop);
+        runtime.metrics.readEvents.inc(step.events.length);
+        this.#router.route(step);
+      }
+    } finally {
+      await stream.close();
+    }
+  }
+
+  /** A note on the shard: an idle one would say where its stream is only with the server's next tick. */
+  async #wakeStream(signal: AbortSignal): Promise<void> {
+    const { runtime, source } = this.input;
+    await runtime.retrying('append an oplog note', () => appendNote(source.shard(this.shareId), { signal }), signal);
+  }
+
+  #repairer(): Repairer {
+    const { runtime, source, destination } = this.input;
+    return new Repairer({
+      shard: source.shard(this.shareId),
+      source: source.router,
+      destination: destination.router,
+      writer: this.#writer,
+      repairs: this.#repairs,
+      begun: this.#begun,
+      retrying: runtime.retrying,
+      clock: runtime.clock,
+      position: () => this.#router.position,
+      mayRead: (entry) => this.#tables.get(entry.collection.uuid)?.find(entry.id).state === 'done',
+      release: (entry, readEnd) => {
+        runtime.metrics.repairs.inc({ reason: entry.reason });
+        this.#lanes.pushFirst(entry.held.map((event) => this.#router.routedAfterRepair(event, entry.collection, readEnd)));
+      },
+    });
+  }
+
+  #copier(): Copier {
+    const { runtime, source } = this.input;
+    const context: CopyContext = {
+      shard: source.shard(this.shareId),
+      writer: this.#writer,
+      repairs: this.#repairs,
+      retrying: runtime.retrying,
+      clock: runtime.clock,
+      rate: this.#rate,
+      position: () => this.#router.position,
+      untilReady: (signal) => this.#router.moved.until(() => this.#streamIsNear(), signal),
+      untilRouted: (time, signal) => this.#router.moved.until(() => this.#router.position >= time, signal),
+      untilFlushed: (time, signal) => this.#lanes.flushed(time, signal),
+      release: (table, events) => this.#router.release(table, events),
+      recreate: this.input.recreate,
+      partition_seconds: runtime.config.partition_seconds,
+      readers: runtime.config.readers,
+    };
+    return new Copier([...this.#tables.values()], context);
+  }
+
+  /** The stream has said where it is, and that is not far behind the source. */
+  #streamIsNear(): boolean {
+    if (this.#router.position < this.#startAt) return false;
+    return secondsOf(this.#router.sourceTime) - secondsOf(this.#router.readBelow) <= streamBehind_seconds;
+  }
+
+  /** The smallest of: the first event not yet durable, and the reading time of every partition being copied. */
+  #checkpoint(): bigint {
+    let lowest = this.#router.position + 1n;
+    const lower = (time: bigint | null): void => {
+      if (time !== null && time < lowest) lowest = time;
+    };
+    lower(this.#lanes.oldest());
+    lower(this.#repairs.oldestHeld());
+    for (const table of this.#tables.values()) {
+      for (const partition of table.partitions) if (partition.state === 'copying') lower(partition.readTime);
+    }
+    return lowest;
+  }
+
+  async #keepCheckpoint(stop: AbortSignal): Promise<void> {
+    const { clock, config } = this.input.runtime;
+    let confirmed_ms = clock.monotonic_ms();
+    for (;;) {
+      await clock.sleep(config.checkpoint_ms, stop);
+      const moved = this.#checkpoint() > this.#savedCheckpoint;
+      if (!moved && clock.monotonic_ms() - confirmed_ms < confirm_ms) continue;
+      await this.#saveCheckpoint();
+      confirmed_ms = clock.monotonic_ms();
+    }
+  }
+
+  async #saveCheckpoint(): Promise<void> {
+    const time = this.#checkpoint();
+    const checkpoint = time > this.#savedCheckpoint ? time : this.#savedCheckpoint;
+    const { copiedBytes, copiedDocuments, copyDone, eventsApplied } = this.figures();
+    const copied = { bytes: copiedBytes, documents: copiedDocuments };
+    await this.#update({ checkpoint: timestampOf(checkpoint), copied, copyDone, eventsApplied });
+    this.#savedCheckpoint = checkpoint;
+    this.#progressed.changed();
+  }
+
+  async #keepSessions(stop: AbortSignal): Promise<void> {
+    const { runtime, record, destination } = this.input;
+    for (;;) {
+      await runtime.clock.sleep(sessionRefresh_ms, stop);
+      const refreshSessions = record.sessions.map((id) => ({ id }));
+      await runtime.retrying('refresh sessions', () => destination.router.command('admin', { refreshSessions }, { signal: stop }), stop);
+    }
+  }
+
+  #update(set: Partial<ShareRecord>): Promise<void> {
+    return this.input.records.update(this.shareId, this.input.record.epoch, set, this.hard);
+  }
+}

@@ -1,0 +1,18 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { CommandName, SyncState } from '@convoy/api/fleet/fleet';
+
+/** The one state in which each command is taken. */
+export const commandState: Readonly<Record<CommandName, SyncState>> = {
+  start: 'IDLE',
+  pause: 'RUNNING',
+  resume: 'PAUSED',
+  commit: 'RUNNING',
+  reverse: 'COMMITTED',
+};
+
+/** @throws ConvoyError `notInThisState` */
+export function requireState(command: CommandName, state: SyncState): void {
+  const needed = commandState[command];
+  if (state === needed) return;
+  throw new ConvoyError('notInThisState', `${command} is taken in state ${needed} only; the present state is ${state}.`);
+}

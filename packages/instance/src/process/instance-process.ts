@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { toConvoyError } from '@convoy/api/errors/convoy-error';
+import { parseStartRequest } from '@convoy/api/contract/start-request';
+import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
+import { systemClock } from '../cluster/clock.js';
+import type { InstanceConfig } from '../config/instance-schema.js';
+import { clustersDigest } from '../lifecycle/clusters.js';
+import { release } from '../lifecycle/release.js';
+import { createRuntime } from '../lifecycle/runtime.js';
+import { SyncInstance } from '../lifecycle/sync-instance.js';
+import type { Logger } from '../logging/logger.js';
+import { Metrics } from '../metrics/metrics.js';
+import { createInstanceServer } from '../server/instance-server.js';
+
+/** A running instance. */
+export interface RunningInstance {
+  /** Base address of its API. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** The id of an instance that has none configured. */
+const loneId = 'single';
+
+/**
+ * Starts an instance: takes its identity, listens, connects to both clusters and goes on with what it had begun.
+ * @param fleet its way to its peers; closed with the instance
+ * @throws ConvoyError `identityTaken` while another process with the same id lives
+ */
+export async function runInstance(config: InstanceConfig, options: { fleet: Fleet; logger: Logger }): Promise<RunningInstance> {
+  const { fleet, logger } = options;
+  const metrics = new Metrics({ processMetrics: true });
+  const runtime = createRuntime(config, systemClock, logger, metrics);
+  const id = config.id ?? loneId;
+  const identity = { id, syncID: id, incarnation: randomUUID(), release, clustersDigest: clustersDigest(config) };
+  await fleet.join(identity);
+  const instance = new SyncInstance(runtime, fleet, identity);
+  const server = await createInstanceServer({
+    service: instance,
+    metrics,
+    access: {
+      listen: config.listen,
+      allowedHosts: config.allowedHosts,
+      allowUnauthenticated: config.allowUnauthenticated,
+      ...(config.token === undefined ? {} : { token: config.token.reveal() }),
+    },
+    isReady: () => instance.isReady,
+    logger,
+  });
+  fleet.serve((command) => carryOut(instance, command));
+  const url = await server.listen({ host: config.listen, port: config.port });
+  logger.info({ event: 'listening', url, id }, 'instance listens');
+  void instance.open().catch((error: unknown) => {
+    const { error: name, errorDescription } = toConvoyError(error);
+    if (name === 'shuttingDown') return;
+    logger.error({ event: 'openFailed', error: name, err: error }, 'the instance cannot begin');
+    instance.fail({ error: name, errorDescription });
+  });
+  return {
+    url,
+    close: async () => {
+      await server.close();
+      await instance.close();
+    },
+  };
+}
+
+/** A command that came through the fleet, answered as over HTTP. */
+async function carryOut(instance: SyncInstance, command: FleetCommand): Promise<CommandResult> {
+  try {
+    if (command.name === 'start') await instance.start(parseStartRequest(command.body));
+    else await instance[command.name]();
+    return { success: true };
+  } catch (error) {
+    const { error: name, errorDescription } = toConvoyError(error);
+    return { success: false, error: name, errorDescription };
+  }
+}

@@ -1,0 +1,78 @@
+import { Binary, type Document } from 'mongodb';
+import { idClass } from '../bson/id-class.js';
+import { losslessValue } from '../bson/lossless.js';
+import { findValue } from '../bson/scan.js';
+import { timeOf, timestampOf } from '../cluster/cluster-time.js';
+import type { Door } from '../cluster/door.js';
+import { CollectionAbsentError } from '../cluster/failure.js';
+import type { RepairEntry } from '../store/repair-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+
+/** Documents by the class of their `_id`. */
+export type DocumentsByClass = Map<string, Uint8Array[]>;
+
+/** What a reading of the source found. */
+export interface SourceReading {
+  documents: DocumentsByClass;
+  /** The shard's operation time at the end. */
+  readEnd: bigint;
+}
+
+/** Reads the source's documents of some keys at one time; capped collections at majority, which is all they allow. */
+export async function readSource(
+  shard: Door,
+  collection: SyncedCollection,
+  entries: readonly RepairEntry[],
+  readTime: bigint,
+  signal: AbortSignal,
+): Promise<SourceReading> {
+  const at = timestampOf(readTime);
+  const readConcern = collection.capped ? { level: 'majority', afterClusterTime: at } : { level: 'snapshot', atClusterTime: at };
+  const target = collection.capped ? collection.name : new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
+  return readByIds(shard, collection, { find: target, readConcern }, entries, readTime, signal);
+}
+
+/** Reads the destination's documents of some keys. */
+export async function readDestination(
+  destination: Door,
+  collection: SyncedCollection,
+  entries: readonly RepairEntry[],
+  signal: AbortSignal,
+): Promise<DocumentsByClass> {
+  const command = { find: collection.name, readConcern: { level: 'majority' } };
+  return (await readByIds(destination, collection, command, entries, 0n, signal)).documents;
+}
+
+async function readByIds(
+  door: Door,
+  collection: SyncedCollection,
+  command: Document,
+  entries: readonly RepairEntry[],
+  readTime: bigint,
+  signal: AbortSignal,
+): Promise<SourceReading> {
+  const ids = entries.map((entry) => losslessValue(entry.id));
+  const cursor = await door.openCursor(collection.database, { ...command, filter: { _id: { $in: ids } } }, { signal });
+  const documents: DocumentsByClass = new Map();
+  let readEnd = readTime;
+  try {
+    const isSnapshot = (command.readConcern as Document).level === 'snapshot';
+    if (isSnapshot && cursor.first.atClusterTime === undefined) throw new CollectionAbsentError('The collection did not exist at the time of the read');
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
+      if (batch.operationTime !== undefined) readEnd = timeOf(batch.operationTime);
+      for (const document of batch.documents) sortIn(documents, document);
+      if (!cursor.open) return { documents, readEnd };
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+function sortIn(documents: DocumentsByClass, document: Uint8Array): void {
+  const id = findValue(document, '_id');
+  if (id === null) return;
+  const name = idClass(id, false);
+  const found = documents.get(name);
+  if (found === undefined) documents.set(name, [document]);
+  else found.push(document);
+}

@@ -1,0 +1,121 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { deleteStatement, replaceStatement } from '../bson/build.js';
+import { fullKeyFilter } from '../bson/shard-key.js';
+import type { RawWrite } from '../cluster/door.js';
+import type { RepairEntry } from '../store/repair-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { writeRefused } from '../store/write-refused.js';
+import type { RepairContext } from './repair-context.js';
+import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
+
+const duplicateKeyCode = 11000;
+
+/** What became of the keys of one batch. */
+export interface RepairOutcome {
+  repaired: RepairEntry[];
+  /** A document of another key stands in the way; tried again later. */
+  blocked: RepairEntry[];
+  readEnd: bigint;
+}
+
+/** One statement of a repair and the entry it belongs to. */
+interface Step {
+  entry: RepairEntry;
+  statement: Uint8Array;
+}
+
+/**
+ * Brings some keys of one collection to the source's state at one time: what is gone is deleted first, what exists is
+ * written whole. Only documents that the share owns are touched; the entries hold later events meanwhile.
+ */
+export async function repairBatch(
+  collection: SyncedCollection,
+  entries: readonly RepairEntry[],
+  context: RepairContext,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<RepairOutcome> {
+  const readTime = context.position();
+  for (const entry of entries) entry.readTime = readTime;
+  await context.begun.cover(readTime);
+  const { documents, readEnd } = await context.retrying(
+    'read doubtful documents',
+    () => readSource(context.shard, collection, entries, readTime, stop),
+    stop,
+  );
+  const present = await context.retrying(
+    'read doubtful documents on the destination',
+    () => readDestination(context.destination, collection, entries, stop),
+    stop,
+  );
+  await sendSteps('delete', removals(collection, entries, documents, present), collection, context, hard);
+  const blocked = await sendSteps('update', puts(collection, entries, documents, present), collection, context, hard);
+  return { repaired: entries.filter((entry) => !blocked.has(entry)), blocked: [...blocked], readEnd };
+}
+
+/** Documents of the destination under keys that the source's documents no longer have. */
+function removals(
+  collection: SyncedCollection,
+  entries: readonly RepairEntry[],
+  documents: DocumentsByClass,
+  present: DocumentsByClass,
+): Step[] {
+  if (collection.capped) return [];
+  return entries.flatMap((entry) => {
+    const wanted = ownDocuments(collection, documents.get(entry.idClass)).map((document) => keyOf(collection, entry, document));
+    return ownDocuments(collection, present.get(entry.idClass))
+      .map((document) => keyOf(collection, entry, document))
+      .filter((key) => !wanted.some((one) => one.equals(key)))
+      .map((key) => ({ entry, statement: deleteStatement(key, collationOf(collection)) }));
+  });
+}
+
+/** Whole documents; of a capped collection only those that are there, because order and size may not change. */
+function puts(
+  collection: SyncedCollection,
+  entries: readonly RepairEntry[],
+  documents: DocumentsByClass,
+  present: DocumentsByClass,
+): Step[] {
+  return entries.flatMap((entry) => {
+    if (collection.capped && !present.has(entry.idClass)) return [];
+    return ownDocuments(collection, documents.get(entry.idClass)).map((document) => ({
+      entry,
+      statement: replaceStatement(keyOf(collection, entry, document), document, collationOf(collection)),
+    }));
+  });
+}
+
+function ownDocuments(collection: SyncedCollection, documents: readonly Uint8Array[] | undefined): Uint8Array[] {
+  return (documents ?? []).filter((document) => collection.owns(document, 'document'));
+}
+
+function keyOf(collection: SyncedCollection, entry: RepairEntry, document: Uint8Array): Buffer {
+  return fullKeyFilter(document, collection.destinationKey, entry.id);
+}
+
+function collationOf(collection: SyncedCollection): { simpleCollation: boolean } {
+  return { simpleCollation: collection.collated && collection.destinationKey.length > 0 };
+}
+
+/** Sends statements in one unordered bulk; returns the entries whose document met a duplicate key. */
+async function sendSteps(
+  kind: RawWrite['kind'],
+  steps: readonly Step[],
+  collection: SyncedCollection,
+  context: RepairContext,
+  hard: AbortSignal,
+): Promise<Set<RepairEntry>> {
+  const blocked = new Set<RepairEntry>();
+  if (steps.length === 0) return blocked;
+  const statements = steps.map((step) => step.statement);
+  const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
+  const outcome = await context.writer.write(write, hard);
+  for (const failure of outcome.failures) {
+    const step = steps[failure.index];
+    if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
+    if (failure.code !== duplicateKeyCode) throw writeRefused(collection, failure.code);
+    blocked.add(step.entry);
+  }
+  return blocked;
+}

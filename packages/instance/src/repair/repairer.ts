@@ -1,0 +1,83 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { losslessValue } from '../bson/lossless.js';
+import { classify } from '../cluster/failure.js';
+import type { RepairEntry } from '../store/repair-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import type { RepairContext } from './repair-context.js';
+import { repairBatch } from './repair-batch.js';
+
+/** Keys of one reading: the `$in` stays small and the reading far below 16 MB for ordinary documents. */
+const batchKeysMax = 500;
+/** Pause before a blocked or failed key is tried again; doubled per attempt up to the maximum. */
+const retryMin_ms = 100;
+const retryMax_ms = 5000;
+/** How often it is looked for keys whose pause is over. */
+const lookInterval_ms = 100;
+/** After so many blocked attempts it is asked whether the source holds both documents. */
+const attemptsBeforeQuestion = 5;
+
+/** Repairs the doubtful keys of one share, one batch at a time. */
+export class Repairer {
+  constructor(private readonly context: RepairContext) {}
+
+  /** Works until the stop signal; rejects when a key cannot be repaired. */
+  async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
+    for (;;) {
+      const batch = this.#due();
+      if (batch === null) await this.#pause(stop);
+      else await this.#repair(batch.collection, batch.entries, stop, hard);
+    }
+  }
+
+  async #pause(stop: AbortSignal): Promise<void> {
+    const { repairs, clock } = this.context;
+    if (repairs.size === 0) await repairs.added.until(() => repairs.size > 0, stop);
+    else await clock.sleep(lookInterval_ms, stop);
+  }
+
+  /** The keys of one collection that may be read now. */
+  #due(): { collection: SyncedCollection; entries: RepairEntry[] } | null {
+    const now_ms = this.context.clock.monotonic_ms();
+    const entries: RepairEntry[] = [];
+    for (const entry of this.context.repairs.entries()) {
+      if (entries.length >= batchKeysMax) break;
+      const sameCollection = entries[0] === undefined || entries[0].collection === entry.collection;
+      const due = entry.durable && entry.readTime === null && entry.notBefore_ms <= now_ms;
+      if (sameCollection && due && this.context.mayRead(entry)) entries.push(entry);
+    }
+    const first = entries[0];
+    return first === undefined ? null : { collection: first.collection, entries };
+  }
+
+  async #repair(collection: SyncedCollection, entries: RepairEntry[], stop: AbortSignal, hard: AbortSignal): Promise<void> {
+    const { repairs } = this.context;
+    try {
+      const outcome = await repairBatch(collection, entries, this.context, stop, hard);
+      for (const entry of outcome.blocked) await this.#onBlocked(entry, stop);
+      await repairs.remove(outcome.repaired);
+      for (const entry of outcome.repaired) this.context.release(entry, outcome.readEnd);
+    } catch (error) {
+      const kind = classify(error);
+      if (kind !== 'snapshotTooOld' && kind !== 'catalogChanged') throw error;
+      for (const entry of entries) this.#postpone(entry);
+    }
+  }
+
+  #postpone(entry: RepairEntry): void {
+    const delay_ms = Math.min(retryMax_ms, retryMin_ms * 2 ** Math.min(entry.attempts, 10));
+    this.context.repairs.postpone(entry, this.context.clock.monotonic_ms() + delay_ms);
+  }
+
+  /** Another share's outdated document may stand in the way, and goes by itself; two live ones never will. */
+  async #onBlocked(entry: RepairEntry, stop: AbortSignal): Promise<void> {
+    this.#postpone(entry);
+    if (entry.attempts < attemptsBeforeQuestion) return;
+    const { database, name } = entry.collection;
+    const command = { find: name, filter: { _id: losslessValue(entry.id) }, projection: { _id: 1 }, limit: 2, singleBatch: true, readConcern: { level: 'majority' } };
+    const reply = await this.context.retrying('look for equal _ids', () => this.context.source.command(database, command, { signal: stop }), stop);
+    const found = (reply.cursor as { firstBatch: unknown[] }).firstBatch.length;
+    if (found > 1) {
+      throw new ConvoyError('duplicateIdAcrossShards', `${database}.${name} holds documents with the same _id on several shards, which the destination cannot hold both. Remove one of each and start anew.`);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/** Work that ends by itself or when its signal is aborted. */
+export type Task = (signal: AbortSignal) => Promise<void>;
+
+/**
+ * Runs tasks at once and waits for all of them. The first failure ends the others and is thrown when they have ended;
+ * when `stop` is aborted, its reason is.
+ */
+export async function runTogether(stop: AbortSignal, tasks: readonly Task[]): Promise<void> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([stop, failed.signal]);
+  const failures: unknown[] = [];
+  await Promise.all(
+    tasks.map((task) =>
+      task(signal).catch((error: unknown) => {
+        failures.push(error);
+        failed.abort(error);
+      }),
+    ),
+  );
+  if (failures.length > 0) throw failures[0] as Error;
+}
