@@ -6,7 +6,7 @@ import { scanPath } from '../bson/scan.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { numberOf } from '../node/doc-fields.js';
-import { documentText } from '../shard/bson-text.js';
+import { documentText } from '../bson/text.js';
 
 /** A shard-key value: one value per field of the pattern, hashed fields already hashed. */
 export type KeyValues = readonly Value[];

@@ -2,7 +2,7 @@ import type { ObjectId } from 'bson';
 import { CommandError } from '../node/command.js';
 import { compareKeys, type KeyValues } from './shard-key.js';
 import type { Doc } from '../bson/value.js';
-import { documentText } from '../shard/bson-text.js';
+import { documentText } from '../bson/text.js';
 
 /** A range of shard keys that is bound to a zone (`config.tags`). */
 export interface ZoneRange {

@@ -1,9 +1,9 @@
 import type { Doc } from '../../bson/value.js';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOf, isTrue } from '../../node/doc-fields.js';
+import { docOf, isTrue, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
-import { documentText } from '../../shard/bson-text.js';
+import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
 
@@ -53,8 +53,8 @@ export async function dropDatabaseCommand(context: RouterContext, request: Comma
  * @throws CommandError 26 when the other database does not exist; 5807601 when the target exists; 72 between primaries
  */
 export async function renameCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const from = String(request.body.get('renameCollection'));
-  const to = String(request.body.get('to'));
+  const from = requiredText(request.body, 'renameCollection');
+  const to = requiredText(request.body, 'to');
   const source = context.requireDatabase(databaseOf(from));
   const target = context.requireDatabase(databaseOf(to));
   const sharded = context.catalog.collection(from);

@@ -3,7 +3,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, isTrue, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { ShardCursor } from '../read/shard-cursor.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
@@ -44,7 +44,7 @@ const bytesPerMegabyte = 1024 * 1024;
 
 /** `listDatabases`: those of all shards and of the config server, sizes added up. */
 export async function listDatabasesCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const filter = docOf(request.body.get('filter')) ?? new Map();
+  const filter = docOrEmpty(request.body.get('filter'));
   const matches = compileMatcher(filter);
   const nameOnly = isTrue(request.body.get('nameOnly'));
   const body = new Map(request.body);
@@ -84,7 +84,7 @@ async function shardDatabases(context: RouterContext, request: CommandRequest, s
   const databases: [string, number][] = [];
   for (const each of Array.isArray(list) ? list : []) {
     const entry = each instanceof RawDocument ? decodeDocument(each.bytes) : docOf(each);
-    if (entry !== undefined) databases.push([String(entry.get('name')), numberOf(entry.get('sizeOnDisk')) ?? 0]);
+    if (entry !== undefined) databases.push([textOrEmpty(entry.get('name')), numberOf(entry.get('sizeOnDisk')) ?? 0]);
   }
   return { databases };
 }

@@ -1,7 +1,7 @@
 import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, numberOf, requiredText } from '../../node/doc-fields.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
 
@@ -51,7 +51,7 @@ function indexSizes(replies: readonly [string, Doc][]): Doc {
 /** `dbStats` through a router: each shard's own reply and the sums. */
 export async function dbStatsCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const reply = await fanOut(context, request, context.catalog.shards);
-  const each = [...(docOf(reply.get('raw')) ?? new Map<string, Value>())].map(([host, stats]): [string, Doc] => [host, docOf(stats) ?? new Map()]);
+  const each = [...(docOrEmpty(reply.get('raw')))].map(([host, stats]): [string, Doc] => [host, docOrEmpty(stats)]);
   const objects = numberOf(sum(each, 'objects')) ?? 0;
   const dataSize = numberOf(sum(each, 'dataSize')) ?? 0;
   reply.set('objects', integer(objects)).set('avgObjSize', new Double(objects === 0 ? 0 : Math.floor(dataSize / objects)));
@@ -61,7 +61,7 @@ export async function dbStatsCommand(context: RouterContext, request: CommandReq
 
 /** `dataSize` of a collection: the sums over its shards. */
 export async function dataSizeCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const namespace = String(request.body.get('dataSize'));
+  const namespace = requiredText(request.body, 'dataSize');
   const replies = await context.sender.runOnAll(context.holdersOf(namespace), request, request.body);
   const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, reply]);
   const total = (name: string): Double => new Double(own.reduce((all, [, reply]) => all + (numberOf(reply.get(name)) ?? 0), 0));
@@ -74,6 +74,6 @@ export async function validateCommand(context: RouterContext, request: CommandRe
   const shards = context.holdersOf(namespace);
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection '${namespace}' does not exist to validate.`);
   const reply = await fanOut(context, request, shards);
-  const replies = [...(docOf(reply.get('raw')) ?? new Map<string, Value>()).values()];
+  const replies = [...(docOrEmpty(reply.get('raw'))).values()];
   return doc(['valid', replies.every((each) => docOf(each)?.get('valid') === true)], ['raw', reply.get('raw') ?? null]);
 }

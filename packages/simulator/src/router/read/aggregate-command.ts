@@ -4,7 +4,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOf, numberOf } from '../../node/doc-fields.js';
+import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
 import { compilePipeline } from '../../pipeline/stages.js';
 import type { RouterContext } from '../router-context.js';
@@ -66,7 +66,7 @@ function targetsOf(
   time: Timestamp | undefined,
 ) {
   if (collection === undefined) return context.holdersOf(namespace);
-  const filter = docOf(pipeline[0]?.get('$match')) ?? new Map<string, Value>();
+  const filter = docOrEmpty(pipeline[0]?.get('$match'));
   const chunks = time === undefined ? collection.chunks : collection.chunks.at(time);
   return context.shardsOf(targetQuery(collection, filter, request.body.get('collation'), chunks).shards);
 }

@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import { compareValues } from '../../bson/compare.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 
@@ -19,7 +19,7 @@ export async function countCommand(context: RouterContext, request: CommandReque
     const primary = context.primaryOf(namespace);
     return primary === undefined ? doc(['n', new Int32(0)]) : context.sender.run(primary, request, request.body);
   }
-  const target = targetQuery(collection, docOf(request.body.get('query')) ?? new Map(), request.body.get('collation'));
+  const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
   const skip = numberOf(request.body.get('skip')) ?? 0;
   const limit = Math.abs(numberOf(request.body.get('limit')) ?? 0);
   const body = new Map(request.body);
@@ -44,7 +44,7 @@ export async function distinctCommand(context: RouterContext, request: CommandRe
     const primary = context.primaryOf(namespace);
     return primary === undefined ? doc(['values', []]) : context.sender.run(primary, request, request.body);
   }
-  const target = targetQuery(collection, docOf(request.body.get('query')) ?? new Map(), request.body.get('collation'));
+  const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
   const all: Value[] = [];
   for (const shard of context.shardsOf(target.shards)) {
     const values = (await context.sender.run(shard, request, request.body)).get('values');

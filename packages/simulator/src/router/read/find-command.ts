@@ -3,7 +3,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
-import { docOf, isTrue, numberOf } from '../../node/doc-fields.js';
+import { docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { compileProjection } from '../../query/projection.js';
 import { compileSort } from '../../query/sort.js';
@@ -19,7 +19,7 @@ import { ShardCursor } from './shard-cursor.js';
 /** `find` through a router: handed through to one shard, or merged from several. */
 export async function findCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
-  const filter = docOf(request.body.get('filter')) ?? new Map();
+  const filter = docOrEmpty(request.body.get('filter'));
   const time = snapshotTime(request, context.clock);
   compileMatcher(filter);
   const collection = context.catalog.collection(namespace);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Long, type Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc } from '../../node/doc-fields.js';
+import { doc, requiredText } from '../../node/doc-fields.js';
 
 /** Cursors that nobody asks for are given up after this time (`cursorTimeoutMillis`). */
 const idleMsMax = 600_000;
@@ -48,7 +48,7 @@ export class RouterCursors {
   async more(id: Long, batchSize: number | undefined, request: CommandRequest): Promise<Doc> {
     const entry = this.#open.get(id.toString());
     if (entry === undefined) {
-      const namespace = `${request.db}.${String(request.body.get('collection'))}`;
+      const namespace = `${request.db}.${requiredText(request.body, 'collection')}`;
       throw new CommandError(43, 'CursorNotFound', `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`);
     }
     if (entry.busy) throw new CommandError(12051, 'CursorInUse', `cursor id ${id.toString()} is already in use`);

@@ -2,7 +2,7 @@ import { Int32, Long, Timestamp } from 'bson';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
-import { doc, docOf } from '../../node/doc-fields.js';
+import { doc, docOrEmpty, textOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf } from '../../node/namespace.js';
 import type { SendOptions, ShardSender } from '../target/shard-sender.js';
 
@@ -30,8 +30,8 @@ export class ShardCursor {
   /** Runs a command that makes a cursor. */
   static async open(sender: ShardSender, shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<ShardCursor> {
     const reply = await sender.run(shard, request, body, options);
-    const cursor = docOf(reply.get('cursor')) ?? new Map<string, Value>();
-    return new ShardCursor(sender, shard, String(cursor.get('ns')), options, cursor);
+    const cursor = docOrEmpty(reply.get('cursor'));
+    return new ShardCursor(sender, shard, textOrEmpty(cursor.get('ns')), options, cursor);
   }
 
   /** The documents that are here, without asking the shard. */
@@ -67,7 +67,7 @@ export class ShardCursor {
     const maxTime = request.name === 'getMore' ? request.body.get('maxTimeMS') : undefined;
     if (maxTime !== undefined) body.set('maxTimeMS', maxTime);
     const reply = await this.sender.run(this.shard, request, body, this.options);
-    const cursor = docOf(reply.get('cursor')) ?? new Map<string, Value>();
+    const cursor = docOrEmpty(reply.get('cursor'));
     const batch = cursor.get('nextBatch');
     this.#documents = Array.isArray(batch) ? batch : [];
     this.#position = 0;

@@ -3,7 +3,7 @@ import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { CommandRequest } from '../../node/command.js';
-import { doc } from '../../node/doc-fields.js';
+import { doc, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
 /** Time between two rounds of the balancer (server: 10 s when nothing was moved). */
@@ -50,7 +50,7 @@ export class Balancer {
 
 /** `balancerCollectionStatus`: whether every chunk lies in its zone and the shards hold about as many. */
 export function balancerCollectionStatus(context: RouterContext, request: CommandRequest): Doc {
-  const collection = context.catalog.sharded(String(request.body.get('balancerCollectionStatus')));
+  const collection = context.catalog.sharded(requiredText(request.body, 'balancerCollectionStatus'));
   const violation = violatesZones(context, collection) ? 'zoneViolation' : isUneven(context, collection) ? 'chunksImbalance' : undefined;
   const reply = doc(['balancerCompliant', violation === undefined]);
   return violation === undefined ? reply : reply.set('firstComplianceViolation', violation);

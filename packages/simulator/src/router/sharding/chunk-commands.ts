@@ -4,8 +4,8 @@ import type { Chunk } from '../../config/chunk-map.js';
 import { compareKeys, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, isTrue } from '../../node/doc-fields.js';
-import { documentText } from '../../shard/bson-text.js';
+import { doc, docOf, isTrue, requiredText } from '../../node/doc-fields.js';
+import { documentText } from '../../bson/text.js';
 import type { RouterContext } from '../router-context.js';
 import type { RangeDeletions } from './range-deletions.js';
 
@@ -18,7 +18,7 @@ export interface Migration {
 
 /** `split` a chunk at a key, or in the middle of its documents. */
 export async function splitCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const collection = context.catalog.sharded(String(request.body.get('split')));
+  const collection = context.catalog.sharded(requiredText(request.body, 'split'));
   const middle = docOf(request.body.get('middle'));
   const chunk = middle === undefined ? chunkOf(collection, request.body) : collection.chunks.find(exactKey(collection, middle));
   const at = middle === undefined ? medianKey(context, collection, chunk) : exactKey(collection, middle);
@@ -35,7 +35,7 @@ export async function splitCommand(context: RouterContext, request: CommandReque
 
 /** `mergeChunks`: joins neighbouring chunks of one shard. */
 export async function mergeChunksCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const collection = context.catalog.sharded(String(request.body.get('mergeChunks')));
+  const collection = context.catalog.sharded(requiredText(request.body, 'mergeChunks'));
   const [min, max] = boundsOf(collection, request.body);
   const chunks = collection.chunks.overlapping(min, max);
   const [first] = chunks;
@@ -50,10 +50,10 @@ export async function mergeChunksCommand(context: RouterContext, request: Comman
 /** `moveChunk`: copies a chunk's documents to another shard, changes the owner, and leaves the rest to the clean-up. */
 export async function moveChunkCommand(context: RouterContext, request: CommandRequest, migration: Migration): Promise<Doc> {
   const startedMs = Date.now();
-  const namespace = String(request.body.get('moveChunk'));
+  const namespace = requiredText(request.body, 'moveChunk');
   const collection = context.catalog.sharded(namespace);
   const chunk = chunkOf(collection, request.body);
-  const to = context.catalog.shard(String(request.body.get('to')));
+  const to = context.catalog.shard(requiredText(request.body, 'to'));
   const from = context.catalog.shard(chunk.shard);
   if (from === to) return doc(['millis', new Int32(0)]);
   await migration.ranges.cleanNow(to, namespace);

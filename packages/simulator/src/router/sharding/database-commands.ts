@@ -1,11 +1,11 @@
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc } from '../../node/doc-fields.js';
+import { doc, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `enableSharding`: makes the database and lets its collections be sharded. */
 export async function enableShardingCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const name = String(request.body.get('enableSharding'));
+  const name = requiredText(request.body, 'enableSharding');
   const asked = request.body.get('primaryShard');
   const primary = typeof asked === 'string' ? context.catalog.shard(asked).id : undefined;
   const present = context.catalog.database(name);
@@ -18,8 +18,8 @@ export async function enableShardingCommand(context: RouterContext, request: Com
 
 /** `movePrimary`: moves the unsharded collections of a database to another shard. */
 export async function movePrimaryCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const entry = context.requireDatabase(String(request.body.get('movePrimary')));
-  const to = context.catalog.shard(String(request.body.get('to')));
+  const entry = context.requireDatabase(requiredText(request.body, 'movePrimary'));
+  const to = context.catalog.shard(requiredText(request.body, 'to'));
   const from = context.catalog.shard(entry.primary);
   if (from === to) return doc(['primary', to.connectionString]);
   for (const facts of from.access.collectionsOf(entry.name)) {

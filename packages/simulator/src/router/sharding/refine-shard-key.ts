@@ -2,8 +2,8 @@ import { ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOf } from '../../node/doc-fields.js';
-import { documentText } from '../../shard/bson-text.js';
+import { docOrEmpty, requiredText } from '../../node/doc-fields.js';
+import { documentText } from '../../bson/text.js';
 import type { RouterContext } from '../router-context.js';
 import { servesKey } from './shard-collection.js';
 
@@ -12,8 +12,8 @@ import { servesKey } from './shard-collection.js';
  * @throws CommandError 72 when the new key does not extend the old one or no index serves it
  */
 export async function refineShardKeyCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const collection = context.catalog.sharded(String(request.body.get('refineCollectionShardKey')));
-  const key = ShardKeyPattern.parse(docOf(request.body.get('key')) ?? new Map());
+  const collection = context.catalog.sharded(requiredText(request.body, 'refineCollectionShardKey'));
+  const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
   if (key.equals(collection.key)) return new Map();
   if (!collection.key.isPrefixOf(key.doc)) {
     throw new CommandError(72, 'InvalidOptions', `refineCollectionShardKey shard key ${documentText(key.doc)} does not extend the current shard key ${documentText(collection.key.doc)}`);

@@ -5,9 +5,9 @@ import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, isTrue, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
-import { documentText } from '../../shard/bson-text.js';
+import { documentText } from '../../bson/text.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 
@@ -16,8 +16,8 @@ import type { RouterContext } from '../router-context.js';
  * @throws CommandError 20, 23, 2, 72, 31412 as the server refuses
  */
 export async function shardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const namespace = String(request.body.get('shardCollection'));
-  const key = ShardKeyPattern.parse(docOf(request.body.get('key')) ?? new Map());
+  const namespace = requiredText(request.body, 'shardCollection');
+  const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
   const unique = isTrue(request.body.get('unique'));
   const database = context.requireDatabase(databaseOf(namespace));
   if (!database.partitioned) throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
@@ -75,7 +75,7 @@ function refuseCollection(facts: CollectionFacts, body: Doc, key: ShardKeyPatter
     throw new CommandError(2, 'BadValue', `Collection has default collation: ${documentText(collation)}. Must specify collation {locale: 'simple'}`);
   }
   for (const index of facts.indexes) {
-    const fields = docOf(index.get('key')) ?? new Map<string, Value>();
+    const fields = docOrEmpty(index.get('key'));
     if (isTrue(index.get('unique')) && !key.isPrefixOf(fields)) {
       const shown = `can't shard collection '${facts.namespace}' with unique index on ${documentText(fields)} and proposed shard key ${documentText(key.doc)}`;
       throw invalidOptions(`${shown}. Uniqueness can't be maintained unless shard key is a prefix`);

@@ -2,21 +2,21 @@ import { ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { compareKeys } from '../../config/shard-key.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOf } from '../../node/doc-fields.js';
+import { docOf, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `addShardToZone`. */
 export async function addShardToZoneCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const shard = context.catalog.shard(String(request.body.get('addShardToZone')));
-  shard.zones.add(String(request.body.get('zone')));
+  const shard = context.catalog.shard(requiredText(request.body, 'addShardToZone'));
+  shard.zones.add(requiredText(request.body, 'zone'));
   await context.catalog.saveShard(shard);
   return new Map();
 }
 
 /** `removeShardFromZone`. */
 export async function removeShardFromZoneCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const shard = context.catalog.shard(String(request.body.get('removeShardFromZone')));
-  shard.zones.delete(String(request.body.get('zone')));
+  const shard = context.catalog.shard(requiredText(request.body, 'removeShardFromZone'));
+  shard.zones.delete(requiredText(request.body, 'zone'));
   await context.catalog.saveShard(shard);
   return new Map();
 }
@@ -26,7 +26,7 @@ export async function removeShardFromZoneCommand(context: RouterContext, request
  * @throws CommandError 2 for bounds that do not fit; 178 for overlaps; 70 when no shard is in the zone
  */
 export async function updateZoneKeyRangeCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const namespace = String(request.body.get('updateZoneKeyRange'));
+  const namespace = requiredText(request.body, 'updateZoneKeyRange');
   const min = docOf(request.body.get('min'));
   const max = docOf(request.body.get('max'));
   const zone = request.body.get('zone') ?? null;

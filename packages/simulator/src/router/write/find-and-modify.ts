@@ -1,6 +1,6 @@
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOf } from '../../node/doc-fields.js';
+import { docOrEmpty } from '../../node/doc-fields.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 
@@ -15,7 +15,7 @@ export async function findAndModifyCommand(context: RouterContext, request: Comm
   if (collection === undefined) {
     shard = await context.primaryForWrite(namespace);
   } else {
-    const target = targetQuery(collection, docOf(request.body.get('query')) ?? new Map(), request.body.get('collation'));
+    const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
     const [only] = target.shards;
     if (!target.exactKey || only === undefined) {
       throw new CommandError(61, 'ShardKeyNotFound', 'Query for sharded findAndModify must contain the shard key');

@@ -7,7 +7,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty } from '../../node/doc-fields.js';
 import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { applyUpdate } from '../../update/apply.js';
@@ -48,7 +48,7 @@ export async function changeOwningShard(
 }
 
 function findMove(context: RouterContext, collection: ShardedCollection, from: ClusterShard, statement: Doc): Move | undefined {
-  const filter = docOf(statement.get('q')) ?? new Map();
+  const filter = docOrEmpty(statement.get('q'));
   const collation = docOf(statement.get('collation')) ?? collection.defaultCollation;
   const matches = compileMatcher(filter, collation === undefined ? undefined : parseCollation(collation));
   const before = documentFor(from, collection.namespace, filter, matches);
@@ -74,7 +74,7 @@ function updated(before: Uint8Array, statement: Doc): Uint8Array {
   if (!(update instanceof Map) && !Array.isArray(update)) return before;
   const filters = statement.get('arrayFilters');
   const result = applyUpdate(decodeDocument(before), update as Doc | Doc[], {
-    query: docOf(statement.get('q')) ?? new Map(),
+    query: docOrEmpty(statement.get('q')),
     arrayFilters: Array.isArray(filters) ? (filters as Doc[]) : [],
   });
   return encodeDocument(result.after);

@@ -4,8 +4,8 @@ import { scanTopLevel, withIdFirst } from '../../bson/scan.js';
 import { decodeValue } from '../../bson/decode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { docOf, isTrue, numberOf } from '../../node/doc-fields.js';
-import { documentText } from '../../shard/bson-text.js';
+import { docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
+import { documentText } from '../../bson/text.js';
 import { type QueryTarget, targetQuery } from '../target/query-targeting.js';
 import { mayChangeShardKey } from './shard-key-change.js';
 import { statementDocument, type WriteKind } from './write-statements.js';
@@ -24,7 +24,7 @@ export interface TargetedStatement {
  */
 export function targetStatement(collection: ShardedCollection, kind: WriteKind, statement: Uint8Array): TargetedStatement {
   if (kind === 'insert') return targetInsert(collection, statement);
-  const filter = docOf(field(statement, 'q')) ?? new Map<string, Value>();
+  const filter = docOrEmpty(field(statement, 'q'));
   const target = targetQuery(collection, filter, field(statement, 'collation'));
   const shards = kind === 'update' ? updateShards(collection, statement, filter, target) : deleteShards(collection, statement, filter, target);
   const mayMove = kind === 'update' && !isTrue(field(statement, 'multi')) && mayChangeShardKey(collection, statement);

@@ -1,7 +1,7 @@
 import { Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import type { CommandError } from '../../node/command.js';
-import { doc, docOf, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { errorName } from '../../node/error-name.js';
 import type { WriteKind } from './write-statements.js';
 
@@ -78,6 +78,6 @@ function errorFields(index: number, error: Doc): Doc {
 
 function shardConcernError(shard: string, error: Doc): Doc {
   const fields = new Map(error);
-  fields.set('errmsg', `${String(error.get('errmsg'))} at ${shard}`);
+  fields.set('errmsg', `${textOrEmpty(error.get('errmsg'))} at ${shard}`);
   return fields;
 }
