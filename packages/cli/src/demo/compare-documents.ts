@@ -9,8 +9,9 @@ export interface DocumentsOutcome {
   differences: string[];
 }
 
-/** Documents that one side has shown and the other not yet; more than this many are reported as they are. */
+/** Documents of both sides without an equal on the other: with more than this many nothing is gained by reading on. */
 const unmatchedMax = 10_000;
+/** Differences that are described. */
 const differencesMax = 20;
 
 /**
@@ -19,7 +20,7 @@ const differencesMax = 20;
  */
 export async function compareDocuments(source: AsyncIterable<Uint8Array>, destination: AsyncIterable<Uint8Array>): Promise<DocumentsOutcome> {
   const outcome: DocumentsOutcome = { documents: 0, bytes: 0, differences: [] };
-  const unmatched = new Unmatched(outcome.differences);
+  const unmatched = new Unmatched();
   const left = source[Symbol.asyncIterator]();
   const right = destination[Symbol.asyncIterator]();
   for (;;) {
@@ -32,42 +33,45 @@ export async function compareDocuments(source: AsyncIterable<Uint8Array>, destin
     if (!a.done && !b.done && Buffer.compare(a.value, b.value) === 0) continue;
     if (!a.done) unmatched.add('source', a.value);
     if (!b.done) unmatched.add('destination', b.value);
-    if (outcome.differences.length >= differencesMax || unmatched.size > unmatchedMax) break;
+    if (unmatched.size > unmatchedMax) break;
   }
   await Promise.all([left.return?.(), right.return?.()]);
-  unmatched.report();
+  outcome.differences = unmatched.differences().slice(0, differencesMax);
   return outcome;
 }
 
 type Side = 'source' | 'destination';
 
-/** Documents whose counterpart has not been seen, by `_id`. The same `_id` may occur on several shards. */
+/** Documents whose equal on the other side has not been seen, by `_id`. The same `_id` may occur on several shards. */
 class Unmatched {
   private readonly waiting = { source: new Map<string, Uint8Array[]>(), destination: new Map<string, Uint8Array[]>() };
   size = 0;
 
-  constructor(private readonly differences: string[]) {}
-
   add(side: Side, document: Uint8Array): void {
-    const other = this.waiting[side === 'source' ? 'destination' : 'source'];
     const id = idOf(document);
-    const candidates = other.get(id);
-    if (candidates === undefined) {
+    const candidates = this.waiting[side === 'source' ? 'destination' : 'source'].get(id) ?? [];
+    const equal = candidates.findIndex((candidate) => Buffer.compare(candidate, document) === 0);
+    if (equal >= 0) {
+      candidates.splice(equal, 1);
+      this.size -= 1;
+    } else {
       this.waiting[side].set(id, [...(this.waiting[side].get(id) ?? []), document]);
       this.size += 1;
-      return;
     }
-    const equal = candidates.findIndex((candidate) => Buffer.compare(candidate, document) === 0);
-    if (equal < 0) this.differences.push(`document ${id} differs`);
-    candidates.splice(Math.max(equal, 0), 1);
-    this.size -= 1;
-    if (candidates.length === 0) other.delete(id);
   }
 
-  report(): void {
-    for (const id of this.waiting.source.keys()) this.differences.push(`document ${id} is missing on the destination`);
-    for (const id of this.waiting.destination.keys()) this.differences.push(`document ${id} is only on the destination`);
-    this.differences.splice(differencesMax);
+  /** What is left once both streams have ended: documents that differ, or that one side does not have. */
+  differences(): string[] {
+    const differences: string[] = [];
+    const { source, destination } = this.waiting;
+    for (const id of new Set([...source.keys(), ...destination.keys()])) {
+      const left = source.get(id)?.length ?? 0;
+      const right = destination.get(id)?.length ?? 0;
+      for (let pair = 0; pair < Math.min(left, right); pair += 1) differences.push(`document ${id} differs`);
+      for (let extra = right; extra < left; extra += 1) differences.push(`document ${id} is missing on the destination`);
+      for (let extra = left; extra < right; extra += 1) differences.push(`document ${id} is only on the destination`);
+    }
+    return differences;
   }
 }
 

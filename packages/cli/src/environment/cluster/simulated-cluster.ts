@@ -9,7 +9,8 @@ const processScript = fileURLToPath(new URL('../../../../simulator/dist/process.
 /** A simulated cluster listens within a second; a machine under load may need longer. */
 const readyWithin_ms = 30_000;
 
-const readyLine = z.object({ router: z.string(), shards: z.array(z.union([z.string(), z.object({ id: z.string(), host: z.string() })])) });
+/** What the process prints once it listens: `host:port` of its servers. */
+const readyLine = z.union([z.object({ router: z.string(), shards: z.array(z.string()) }), z.object({ replicaSet: z.string(), setName: z.string() })]);
 
 /** A simulated cluster in one child process. */
 export async function startSimulatedCluster({ name, topology, folder }: TestClusterOptions): Promise<TestCluster> {
@@ -18,13 +19,13 @@ export async function startSimulatedCluster({ name, topology, folder }: TestClus
     name: `${name} (simulator)`,
     command: process.execPath,
     args: [processScript, ...size, '--port', '0'],
-    ready: /^\{"router":.*\}$/,
+    ready: /^\{"(router|replicaSet)":.*\}$/,
     readyWithin_ms,
     logFile: folder.file(`${name}.log`),
   });
-  const { router, shards } = readyLine.parse(JSON.parse(child.ready[0]));
-  const hosts = new Map(shards.map((shard, index) => (typeof shard === 'string' ? [`shard${index}`, shard] : [shard.id, shard.host])));
-  const connectionString = topology === 'replicaSet' ? `mongodb://${router}/?replicaSet=${[...hosts.keys()][0] ?? ''}` : `mongodb://${router}/`;
+  const listening = readyLine.parse(JSON.parse(child.ready[0]));
+  const hosts = 'router' in listening ? new Map(listening.shards.map((host, index) => [`shard${index}`, host])) : new Map([[listening.setName, listening.replicaSet]]);
+  const connectionString = 'router' in listening ? `mongodb://${listening.router}/` : `mongodb://${listening.replicaSet}/?replicaSet=${listening.setName}`;
   const close = async () => {
     await child.stop();
   };

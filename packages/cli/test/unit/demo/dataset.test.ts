@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { BSON } from 'mongodb';
+import { administrativeRegions, countries, measurement, placeCount, places } from '@convoy/cli/demo/dataset';
+
+test('there are more than 150,000 real places with coordinates', () => {
+  const all = [...places()];
+  expect(all.length).toBe(placeCount);
+  expect(all.length).toBeGreaterThan(150_000);
+  const boston = all.find(({ name, region }) => name === 'Boston' && region === 'US.MA.025');
+  expect(boston).toMatchObject({ country: 'US', location: { type: 'Point', coordinates: [-71.05977, 42.35843] } });
+  const valid = ({ location }: (typeof all)[number]) => {
+    const [longitude = NaN, latitude = NaN] = (location as { coordinates: number[] }).coordinates;
+    return Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90;
+  };
+  expect(all.every(valid)).toBe(true);
+});
+
+test('codes of regions are unique, as their index demands', () => {
+  const codes = [...administrativeRegions()].map(({ code }) => code as string);
+  expect(new Set(codes).size).toBe(codes.length);
+});
+
+test('countries are in order and make up all places', () => {
+  const counts = countries();
+  expect([...counts.keys()]).toEqual([...counts.keys()].sort());
+  expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBe(placeCount);
+});
+
+test('a measurement depends on its number alone, and places come round year by year', () => {
+  expect(measurement(5)).toEqual(measurement(5));
+  expect(measurement(5)).toMatchObject({ _id: 5, place: 5, year: 2001 });
+  expect(measurement(placeCount + 5)).toMatchObject({ place: 5, year: 2002 });
+  expect(BSON.serialize(measurement(5)).length).toBeGreaterThan(800);
+});

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { idleProgress } from '@convoy/api/contract/progress';
+import { LiveView } from '@convoy/cli/progress-view/live-view';
+import { progressBlock, progressLine } from '@convoy/cli/progress-view/progress-lines';
+
+const instance: FleetInstance = {
+  id: 'shard0',
+  syncID: 'a',
+  reachable: true,
+  secondsSinceHeartbeat: 0,
+  state: 'RUNNING',
+  canCommit: false,
+  info: 'collection copy',
+  lagTimeSeconds: 2,
+  totalEventsApplied: 1_000,
+  eventsPerSecond: 50,
+  estimatedCopiedBytes: 25_000_000,
+  copyBytesPerSecond: 9_000_000,
+  error: null,
+  errorDescription: null,
+};
+
+const copying: FleetProgress = {
+  ...idleFleetProgress(),
+  state: 'RUNNING',
+  info: 'collection copy',
+  lagTimeSeconds: 3,
+  totalEventsApplied: 1_500,
+  collectionCopy: { estimatedCopiedBytes: 50_000_000, estimatedTotalBytes: 200_000_000 },
+  percent: 25,
+  copyBytesPerSecond: 18_000_000,
+  eventsPerSecond: 70,
+  secondsRemaining: 9,
+  instances: [instance, { ...instance, id: 'shard1', reachable: false }],
+  warnings: [{ name: 'waitingForInstances', description: 'One is missing.' }],
+};
+
+describe('one line', () => {
+  test('of a fleet that copies', () => {
+    expect(progressLine(copying)).toBe('RUNNING · collection copy · 25.0 % · 50.0 MB of 200 MB · 18.0 MB/s · 1,500 events (70/s) · lag 3 s · warning waitingForInstances');
+  });
+
+  test('in IDLE is the state alone', () => expect(progressLine(idleProgress())).toBe('IDLE'));
+});
+
+describe('a block', () => {
+  test('of a fleet has a bar, a line for each instance and the warnings', () => {
+    expect(progressBlock(copying)).toEqual([
+      'RUNNING · collection copy · 18.0 MB/s · 1,500 events (70/s) · lag 3 s',
+      '[##########------------------------------] 25.0 % (50.0 MB of 200 MB, 9s left)',
+      '  shard0  RUNNING  25.0 MB  9.0 MB/s  1,000 events (50/s)  lag 2 s',
+      '  shard1  not heard of  25.0 MB  9.0 MB/s  1,000 events (50/s)  lag 2 s',
+      '! waitingForInstances: One is missing.',
+    ]);
+  });
+
+  test('of an instance alone takes its own part of the total', () => {
+    expect(progressBlock({ ...copying, instances: null, percent: null })[1]).toContain('25.0 %');
+  });
+});
+
+describe('the live view', () => {
+  const output = (isTTY: boolean) => {
+    const written: string[] = [];
+    return { written, isTTY, columns: 60, write: (text: string | Uint8Array) => written.push(String(text)) > 0 };
+  };
+
+  test('draws over what it drew before in a terminal, no line wider than it', () => {
+    const terminal = output(true);
+    const view = new LiveView(terminal);
+    view.show(copying);
+    view.show(copying);
+    expect(terminal.written[0]).not.toContain('A');
+    expect(terminal.written[1]?.startsWith('\u001b[5A')).toBe(true);
+    const visible = (terminal.written[0] ?? '').split('\n').map((line) => line.replace('\u001b[2K', ''));
+    expect(visible.every((line) => line.length < 60)).toBe(true);
+  });
+
+  test('writes plain lines elsewhere, and none that says nothing new', () => {
+    const pipe = output(false);
+    const view = new LiveView(pipe);
+    view.show(copying);
+    view.show(copying);
+    expect(pipe.written).toEqual([`${progressLine(copying)}\n`]);
+  });
+});
