@@ -56,10 +56,10 @@ export class ChunkMap {
 }
 
 function compareKeys(a: readonly RawValue[], b: readonly RawValue[]): number {
-  for (const [position, value] of a.entries()) {
-    const other = b[position];
-    if (other === undefined) return 1;
-    const order = compareRaw(value, other);
+  for (let position = 0; position < a.length; position += 1) {
+    const [left, right] = [a[position], b[position]];
+    if (left === undefined || right === undefined) break;
+    const order = compareRaw(left, right);
     if (order !== 0) return order;
   }
   return a.length - b.length;

@@ -31,29 +31,28 @@ function exactNumber(value: RawValue): ExactNumber | Extreme {
   }
 }
 
-function compareDoubles(a: number, b: number): number {
-  if (a < b) return -1;
-  if (a > b) return 1;
-  if (a === b) return 0;
-  return Number(Number.isNaN(b)) - Number(Number.isNaN(a));
+/** A number of any type but decimal as JavaScript has it: 64-bit integers as bigint, so that nothing is lost. */
+function binaryNumber(value: RawValue): number | bigint | null {
+  switch (value.type) {
+    case elementType.int32: return int32At(value.bytes, 0);
+    case elementType.double: return doubleOf(value);
+    case elementType.long: return longOf(value);
+    default: return null;
+  }
 }
 
-function smallNumber(value: RawValue): number | null {
-  if (value.type === elementType.int32) return int32At(value.bytes, 0);
-  if (value.type === elementType.double) return doubleOf(value);
-  return null;
+/** JavaScript compares numbers with bigints by their exact value. */
+function compareBinary(a: number | bigint, b: number | bigint): number {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  return Number(Number.isNaN(b)) - Number(Number.isNaN(a));
 }
 
 /** The server's order of numbers: by value over all types, NaN below everything else and equal to itself, -0 equal to 0. */
 export function compareNumbers(a: RawValue, b: RawValue): number {
-  const smallA = smallNumber(a);
-  const smallB = smallNumber(b);
-  if (smallA !== null && smallB !== null) return compareDoubles(smallA, smallB);
-  if (a.type === elementType.long && b.type === elementType.long) {
-    const left = longOf(a);
-    const right = longOf(b);
-    return left < right ? -1 : left > right ? 1 : 0;
-  }
+  const binaryA = binaryNumber(a);
+  const binaryB = binaryNumber(b);
+  if (binaryA !== null && binaryB !== null) return compareBinary(binaryA, binaryB);
   const exactA = exactNumber(a);
   const exactB = exactNumber(b);
   if (typeof exactA === 'string' || typeof exactB === 'string') {
