@@ -1,0 +1,253 @@
+import { startRequestSchema } from '@convoy/api/contract/start-request';
+import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
+import { BSON } from 'mongodb';
+import type { MongoClient } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { catalogChanges } from '../../../src/catalog/catalog-changes.js';
+import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
+import { createCollections } from '../../../src/catalog/create-collections.js';
+import { fingerprint } from '../../../src/catalog/fingerprint.js';
+import type { Catalog } from '../../../src/catalog/namespace.js';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { readCatalog, readCatalogReport } from '../../../src/catalog/read-catalog.js';
+import { restoreAttributes } from '../../../src/catalog/restore-attributes.js';
+import type { Cluster, Door } from '../../../src/cluster/door.js';
+import { checkStart } from '../../../src/preflight/check-start.js';
+import { openTestCluster } from './clusters.js';
+
+const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
+const { signal } = new AbortController();
+
+function requestOf(body: Partial<StartRequestBody> = {}): StartRequest {
+  return startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...body });
+}
+
+/** Collections of every kind, with indexes whose attributes are deferred. */
+async function makePlainCollections(client: MongoClient): Promise<void> {
+  const app = client.db('app');
+  await app.createCollection('plain');
+  await app.command({
+    createIndexes: 'plain',
+    indexes: [
+      { key: { u: 1 }, name: 'u_1', unique: true },
+      { key: { t: 1 }, name: 'ttl', expireAfterSeconds: 3600 },
+      { key: { h: 1 }, name: 'hid', hidden: true },
+      { key: { p: 1 }, name: 'part', partialFilterExpression: { p: { $gt: 5 } } },
+      { key: { s: 1 }, name: 'sparse', sparse: true },
+      { key: { hh: 'hashed' }, name: 'hh_hashed' },
+      { key: { txt: 'text' }, name: 'txt', weights: { txt: 3 }, default_language: 'french' },
+      { key: { g: '2dsphere' }, name: 'geo' },
+      { key: { '$**': 1 }, name: 'wild', wildcardProjection: { w: 1 } },
+      { key: { c: 1, d: -1 }, name: 'coll', collation: { locale: 'de' } },
+    ],
+  });
+  await app.createCollection('capped', { capped: true, size: 10_000, max: 50 });
+  await app.createCollection('collated', { collation: { locale: 'fr', strength: 2 } });
+  await app.command({ createIndexes: 'collated', indexes: [{ key: { a: 1 }, name: 'simple', collation: { locale: 'simple' } }, { key: { b: 1 }, name: 'inherits' }] });
+  await app.createCollection('validated', { validator: { a: { $gt: new BSON.Double(1) } }, validationAction: 'warn' });
+  await app.createCollection('view', { viewOn: 'plain', pipeline: [{ $match: { a: { $gt: 1 } } }] });
+  await app.collection('plain').insertMany(Array.from({ length: 20 }, (_, position) => ({ u: position })));
+}
+
+async function makeShardedCollections(client: MongoClient): Promise<void> {
+  const admin = client.db('admin');
+  await admin.command({ balancerStop: 1 });
+  await admin.command({ enableSharding: 'app', primaryShard: 'shard1' });
+  await admin.command({ shardCollection: 'app.ranged', key: { sk: 1 } });
+  for (const middle of [-100, 0, 100]) await admin.command({ split: 'app.ranged', middle: { sk: middle } });
+  await admin.command({ moveChunk: 'app.ranged', find: { sk: 50 }, to: 'shard0', _waitForDelete: true });
+  await admin.command({ shardCollection: 'app.hashed', key: { _id: 'hashed' }, numInitialChunks: 4 });
+  await admin.command({ shardCollection: 'app.compound', key: { tenant: 1, h: 'hashed' } });
+  await client.db('app').command({ createIndexes: 'uniq', indexes: [{ key: { email: 1 }, name: 'by_email', unique: true }] });
+  await admin.command({ shardCollection: 'app.uniq', key: { email: 1 }, unique: true });
+}
+
+async function differences(sourceCatalog: Catalog, destination: Cluster, form: 'temporary' | 'final', request = requestOf()) {
+  const made = await readCatalog(destination, everything, signal);
+  return compareCatalogs(sourceCatalog, made, { form, buildIndexes: request.buildIndexes, destinationVersion: destination.version });
+}
+
+const distributionOf = (catalog: Catalog): unknown =>
+  catalog.filter((entry) => entry.sharding !== null).map(({ name, sharding }) => ({
+    name,
+    chunks: sharding?.chunks.map(({ min, max, shard }) => BSON.EJSON.stringify({ min, max, shard })),
+  }));
+
+describe('from a sharded cluster to an equal one', () => {
+  it('makes every collection with its options, indexes and distribution, and restores what was deferred', async () => {
+    await using source = await openTestCluster('cluster0', 2);
+    await using destination = await openTestCluster('cluster1', 2);
+    await makeShardedCollections(source.client);
+    await makePlainCollections(source.client);
+    await destination.client.db('admin').command({ balancerStop: 1 });
+
+    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    await createCollections({ destination: destination.cluster, plan, signal });
+    expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
+    const made = await readCatalog(destination.cluster, everything, signal);
+    expect(distributionOf(made)).toEqual(distributionOf(sourceCatalog));
+    expect(new Set(made.map((entry) => entry.primaryShard))).toEqual(new Set(['shard1']));
+    const config = destination.client.db('config');
+    expect(await config.collection('tags').countDocuments()).toBe(0);
+    expect((await config.collection('shards').find().toArray()).flatMap((shard) => (shard.tags as string[] | undefined) ?? [])).toEqual([]);
+
+    await restoreAttributes({ destination: destination.cluster, plan, signal });
+    expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
+  });
+
+  it('names the index that documents on the destination violate', async () => {
+    await using source = await openTestCluster('cluster0', 1);
+    await using destination = await openTestCluster('cluster1', 1);
+    await makePlainCollections(source.client);
+    const { plan } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    await createCollections({ destination: destination.cluster, plan, signal });
+    await destination.client.db('app').collection('plain').insertMany([{ u: 'secret' }, { u: 'secret' }]);
+    await expect(restoreAttributes({ destination: destination.cluster, plan, signal })).rejects.toMatchObject({
+      error: 'uniqueIndexViolated',
+      errorDescription: 'Documents of app.plain on the destination violate the unique index u_1.',
+    });
+    await destination.client.db('app').collection('plain').deleteMany({});
+    await restoreAttributes({ destination: destination.cluster, plan, signal });
+  });
+
+  it('is refused while the destination holds documents or another form', async () => {
+    await using source = await openTestCluster('cluster0', 1);
+    await using destination = await openTestCluster('cluster1', 1);
+    await makePlainCollections(source.client);
+    const check = (): Promise<unknown> => checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    await destination.client.db('app').collection('plain').insertOne({ a: 1 });
+    await expect(check()).rejects.toMatchObject({ error: 'destinationNotEmpty' });
+    await destination.client.db('app').collection('plain').deleteMany({});
+    await check();
+    await destination.client.db('app').createCollection('capped');
+    await expect(check()).rejects.toMatchObject({ error: 'destinationNotEmpty' });
+    await expect(checkStart({ source: source.cluster, destination: source.cluster, request: requestOf(), signal })).rejects.toMatchObject({
+      error: 'sourceEqualsDestination',
+    });
+  });
+
+  it('goes on where a lost connection ended it', async () => {
+    let commandsLeft = Infinity;
+    const wrap = (door: Door): Door => ({
+      ...door,
+      label: door.label,
+      openCursor: (...call) => door.openCursor(...call),
+      write: (...call) => door.write(...call),
+      close: () => door.close(),
+      async command(...call) {
+        commandsLeft -= 1;
+        const reply = await door.command(...call);
+        if (commandsLeft === 0) throw new Error('connection lost');
+        return reply;
+      },
+    });
+    await using source = await openTestCluster('cluster0', 2);
+    await using destination = await openTestCluster('cluster1', 2, { wrap });
+    await makeShardedCollections(source.client);
+    await makePlainCollections(source.client);
+    await destination.client.db('admin').command({ balancerStop: 1 });
+    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    let losses = 0;
+    for (const afterCommands of [3, 9, 14, 20, 27, Infinity]) {
+      commandsLeft = afterCommands;
+      try {
+        await createCollections({ destination: destination.cluster, plan, signal });
+      } catch (failure) {
+        expect(String(failure)).toContain('connection lost');
+        losses += 1;
+      }
+    }
+    expect(losses).toBeGreaterThan(2);
+    expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
+    expect(distributionOf(await readCatalog(destination.cluster, everything, signal))).toEqual(distributionOf(sourceCatalog));
+    expect(await destination.client.db('config').collection('tags').countDocuments()).toBe(0);
+  });
+});
+
+describe('from two shards to three', () => {
+  it('deals ranges out over all shards', async () => {
+    await using source = await openTestCluster('cluster0', 2);
+    await using destination = await openTestCluster('cluster1', 3, { direct: false });
+    await makeShardedCollections(source.client);
+    await destination.client.db('admin').command({ balancerStop: 1 });
+    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    await createCollections({ destination: destination.cluster, plan, signal });
+    expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
+    const made = await readCatalog(destination.cluster, everything, signal);
+    const owners = (name: string): Set<string | undefined> => new Set(made.find((entry) => entry.name === name)?.sharding?.chunks.map((chunk) => chunk.shard));
+    expect(owners('ranged').size).toBe(3);
+    expect(owners('hashed').size).toBe(3);
+  });
+});
+
+describe('from a replica set', () => {
+  it('to a replica set needs no sharding', async () => {
+    await using source = await openTestCluster('cluster0', 0);
+    await using destination = await openTestCluster('cluster1', 0);
+    await makePlainCollections(source.client);
+    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
+    await createCollections({ destination: destination.cluster, plan, signal });
+    await restoreAttributes({ destination: destination.cluster, plan, signal });
+    expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
+  });
+
+  it('to a sharded cluster shards what is asked for, pre-split by a sample', async () => {
+    await using source = await openTestCluster('cluster0', 0);
+    await using destination = await openTestCluster('cluster1', 2);
+    await makePlainCollections(source.client);
+    await source.client.db('app').collection('events').insertMany(Array.from({ length: 200 }, (_, position) => ({ k: position })));
+    await destination.client.db('admin').command({ balancerStop: 1 });
+    const request = requestOf({
+      sharding: {
+        createSupportingIndexes: true,
+        shardingEntries: [{ database: 'app', collection: 'events', shardCollection: { key: [{ k: 1 }] } }],
+      },
+    });
+    const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request, signal });
+    await createCollections({ destination: destination.cluster, plan, signal });
+    expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
+    const events = (await readCatalog(destination.cluster, everything, signal)).find((entry) => entry.name === 'events');
+    expect(events?.sharding?.chunks.map((chunk) => chunk.shard).join(' ')).toBe('shard0 shard0 shard0 shard0 shard1 shard1 shard1 shard1');
+    expect(events?.indexes.map((index) => index.name as string)).toEqual(['_id_', 'k_1']);
+  });
+});
+
+describe('a catalog that changes', () => {
+  it('shows DDL by UUID, and a fingerprint of its own', async () => {
+    await using source = await openTestCluster('cluster0', 2);
+    await makeShardedCollections(source.client);
+    await makePlainCollections(source.client);
+    const before = await readCatalog(source.cluster, everything, signal);
+    expect(fingerprint(await readCatalog(source.cluster, everything, signal))).toBe(fingerprint(before));
+    const app = source.client.db('app');
+    await app.collection('capped').drop();
+    await app.collection('validated').rename('renamed');
+    await app.createCollection('new');
+    await app.collection('plain').dropIndex('u_1');
+    await app.command({ collMod: 'plain', index: { name: 'ttl', expireAfterSeconds: 60 } });
+    await source.client.db('admin').command({ moveChunk: 'app.ranged', find: { sk: -500 }, to: 'shard0', _waitForDelete: true });
+    const after = await readCatalog(source.cluster, everything, signal);
+    const changes = catalogChanges(before, after).map((change) => `${change.kind} ${change.entry.name}`);
+    expect(changes).toEqual(['dropped capped', 'renamed renamed', 'created new', 'indexes plain', 'chunksMoved ranged']);
+    expect(fingerprint(after)).not.toBe(fingerprint(before));
+  });
+
+  it('reports indexes that only some shards have, by their own doors and through the router', async () => {
+    for (const direct of [true, false]) {
+      await using source = await openTestCluster('cluster0', 2, { direct });
+      await makeShardedCollections(source.client);
+      await using shards = await openShardClient(source.cluster, source.client);
+      await shards.client.db('app').command({ createIndexes: 'ranged', indexes: [{ key: { only: 1 }, name: 'only_here' }] });
+      const report = await readCatalogReport(source.cluster, everything, signal);
+      expect(report.inconsistentIndexes, direct ? 'direct' : 'router').toEqual([{ namespace: 'app.ranged', index: 'only_here', shards: ['shard1'] }]);
+    }
+  });
+});
+
+async function openShardClient(cluster: Cluster, router: MongoClient): Promise<AsyncDisposable & { client: MongoClient }> {
+  const { shards } = await router.db('admin').command({ listShards: 1 }) as { shards: { _id: string; host: string }[] };
+  const host = shards.find((shard) => shard._id === cluster.shardIds[0])?.host.split('/')[1] ?? '';
+  const { MongoClient: Client } = await import('mongodb');
+  const client = await new Client(`mongodb://${host}/?directConnection=true`).connect();
+  return { client, [Symbol.asyncDispose]: () => client.close() };
+}
