@@ -112,15 +112,15 @@ export class FleetDirector {
   }
 
   /**
-   * Sends a command to every living or expected instance at once, and waits until all have acknowledged.
+   * Sends a command to every registered or expected instance at once, and waits until all have acknowledged.
    * @param body what each instance gets as the command's body; validate it first
    * @param commandId sending one id again has no further effect, and gives the same results
    * @returns what became of it, instance by instance
    * @throws ConvoyError `fleetIncomplete` when no instance is registered, `redisUnavailable` when nothing was sent
    */
   async command(name: CommandName, body: unknown, commandId: string = randomUUID()): Promise<CommandOutcome> {
-    const { seen, missingIds } = membersOf(this.snapshot());
-    const ids = [...seen.map(({ report }) => report.identity.id), ...missingIds];
+    const { registeredIds, missingIds } = membersOf(this.snapshot());
+    const ids = [...registeredIds, ...missingIds];
     if (ids.length === 0) throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.');
     const results = await this.#sender.send({ commandId, name, body }, ids, this.#commandLimit_ms);
     const success = [...results.values()].every((result) => result.success);

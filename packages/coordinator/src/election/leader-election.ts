@@ -26,6 +26,8 @@ export class LeaderElection {
   /** Until when this process certainly holds the lease, by the monotonic clock: counted from before the renewal was sent. */
   #heldUntil_ms = Number.NEGATIVE_INFINITY;
   #leading = false;
+  /** Fires when the lease runs out without a renewal, so that those who watch are told. */
+  #lapse: NodeJS.Timeout | undefined;
   #suspended = false;
 
   constructor(parts: ElectionParts) {
@@ -71,13 +73,14 @@ export class LeaderElection {
       this.#setHeld(holder?.incarnation === candidate.incarnation ? sentAt_ms + lease_ms : Number.NEGATIVE_INFINITY);
     } catch (error) {
       logger.debug({ event: 'campaignFailed', reason: redisFailureReason(error) }, 'the leader lease could not be asked for');
-      this.#setHeld(this.#heldUntil_ms);
     }
   }
 
   #setHeld(heldUntil_ms: number): void {
     this.#heldUntil_ms = this.#suspended ? Number.NEGATIVE_INFINITY : heldUntil_ms;
     const leading = this.isLeader();
+    clearTimeout(this.#lapse);
+    if (leading) this.#lapse = setTimeout(() => this.#setHeld(heldUntil_ms), heldUntil_ms - this.#parts.clock.monotonic_ms() + 1);
     if (leading === this.#leading) return;
     this.#leading = leading;
     const { logger, candidate, watchers } = this.#parts;

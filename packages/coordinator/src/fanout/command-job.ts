@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { commandNames } from '@convoy/api/fleet/fleet';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import { isErrorName } from '@convoy/api/errors/table';
-import type { RedisConnection } from '../redis/connections.js';
 
 /** Tries of a command that fails for a reason that passes by itself. */
 export const ATTEMPTS_MAX = 3;
@@ -48,10 +47,4 @@ export function readJobData(data: unknown): CommandJobData | null {
 /** Reads a job's returned value; null when it is no result. */
 export function readResult(value: unknown): CommandResult | null {
   return resultSchema.safeParse(value).data ?? null;
-}
-
-/** The Redis server's time in milliseconds since 1970: the one clock that sender and receiver of a command share. */
-export async function redisTime_ms(connection: RedisConnection): Promise<number> {
-  const [seconds, microseconds] = await connection.time();
-  return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
 }

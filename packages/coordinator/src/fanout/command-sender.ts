@@ -5,8 +5,9 @@ import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
 import type { RedisConnection } from '../redis/connections.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import { redisTime_ms } from '../redis/redis-time.js';
 import { settleWithin } from '../time/settle-within.js';
-import { EVENTS_KEPT, jobOptions, readResult, redisTime_ms } from './command-job.js';
+import { EVENTS_KEPT, jobOptions, readResult } from './command-job.js';
 import type { CommandJobData } from './command-job.js';
 
 export interface CommandSenderParts {

@@ -6,8 +6,9 @@ import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
 import type { RedisConnection } from '../redis/connections.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
+import { redisTime_ms } from '../redis/redis-time.js';
 import { settleWithin } from '../time/settle-within.js';
-import { ATTEMPTS_MAX, readJobData, redisTime_ms } from './command-job.js';
+import { ATTEMPTS_MAX, readJobData } from './command-job.js';
 import type { CommandLedger } from './command-ledger.js';
 
 export interface CommandWorkerParts {

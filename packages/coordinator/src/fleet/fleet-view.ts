@@ -97,9 +97,8 @@ export class FleetView {
   async #load(): Promise<void> {
     const { connection, keys, timings, clock } = this.#parts;
     const startedAt_ms = clock.monotonic_ms();
-    for (const { message, leaseLeft_ms } of await loadReports(connection, keys, timings.redisCall_ms)) {
-      const silent_ms = timings.identityLease_ms - (leaseLeft_ms ?? 0);
-      this.#hear(message, leaseLeft_ms === null ? Number.NEGATIVE_INFINITY : startedAt_ms - silent_ms);
+    for (const { message, silent_ms } of await loadReports(connection, keys, timings.redisCall_ms)) {
+      this.#hear(message, startedAt_ms - silent_ms);
     }
     await this.refreshLeader();
   }

@@ -12,11 +12,15 @@ const CLAIM = `
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return -1 end
 return redis.call('PTTL', KEYS[1])`;
 
-/** Gives the lease back if it is ours, and tells the others. */
+/**
+ * Gives the lease back if it is ours, notes the departure and tells the others. KEYS: identity, left.
+ * ARGV: incarnation, retention ms, channel, message.
+ */
 const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1])
-redis.call('PUBLISH', ARGV[2], ARGV[3])
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+redis.call('PUBLISH', ARGV[3], ARGV[4])
 return 1`;
 
 /** Looks at a taken lease per lease time: a living holder renews it several times in between. */
@@ -57,10 +61,11 @@ export class IdentityLease {
   /** Gives the lease back, unless another process has it, and tells the others of the departure. */
   async release(): Promise<void> {
     const { id, incarnation } = this.#identity;
-    const { redisCall_ms } = this.#timings;
-    const key = this.#keys.identity(id);
-    const released = this.#connection.eval(RELEASE, 1, key, incarnation, this.#keys.reportsChannel, encodeLeft(id, incarnation));
-    await callRedis(released, redisCall_ms);
+    const { redisCall_ms, reportRetention_ms } = this.#timings;
+    const { reportsChannel } = this.#keys;
+    const keys = [this.#keys.identity(id), this.#keys.left(id)];
+    const message = encodeLeft(id, incarnation);
+    await callRedis(this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, reportsChannel, message), redisCall_ms);
   }
 
   async #claimOnce(): Promise<number> {

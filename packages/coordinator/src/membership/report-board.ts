@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SeenReport } from '@convoy/api/fleet/fleet';
 import type { Watchers } from '@convoy/api/fleet/watchers';
 import type { Clock } from '../time/clock.js';
@@ -75,8 +76,10 @@ export class ReportBoard {
   }
 
   #put(id: string, entry: Entry): void {
+    const before = this.#entries.get(id)?.seen;
     this.#entries.set(id, entry);
     this.#reports = null;
-    this.#watchers.notify();
+    // A keep-alive without news is nothing to wake anybody for.
+    if (before?.fresh !== entry.seen.fresh || !isDeepStrictEqual(before.report, entry.seen.report)) this.#watchers.notify();
   }
 }

@@ -1,26 +1,34 @@
+import { redisTime_ms } from '../redis/redis-time.js';
 import type { RedisConnection } from '../redis/connections.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 import { decodeMessage } from './report-message.js';
 import type { MemberMessage } from './report-message.js';
 
-/** A stored report and what is left of its instance's lease in milliseconds, null when it has run out. */
+/** A stored report, and for how long its instance has been silent in milliseconds: infinite when it left. */
 export interface StoredReport {
   readonly message: MemberMessage;
-  readonly leaseLeft_ms: number | null;
+  readonly silent_ms: number;
+}
+
+function storedReport(text: string | null, leftIncarnation: string | null, silent_ms: number): StoredReport[] {
+  const message = text === null ? null : decodeMessage(text);
+  if (message?.kind !== 'report') return [];
+  const left = message.report.identity.incarnation === leftIncarnation;
+  return [{ message, silent_ms: left ? Number.POSITIVE_INFINITY : silent_ms }];
 }
 
 async function read(connection: RedisConnection, keys: FleetKeys): Promise<StoredReport[]> {
-  const ids = await connection.zrange(keys.members, 0, -1);
-  if (ids.length === 0) return [];
-  const texts = await connection.mget(ids.map((id) => keys.report(id)));
-  const leases = await Promise.all(ids.map((id) => connection.pttl(keys.identity(id))));
-  return ids.flatMap((_id, at) => {
-    const text = texts[at] ?? null;
-    const message = text === null ? null : decodeMessage(text);
-    const left_ms = leases[at] ?? -1;
-    return message === null ? [] : [{ message, leaseLeft_ms: left_ms < 0 ? null : left_ms }];
-  });
+  const [now_ms, pairs] = await Promise.all([redisTime_ms(connection), connection.zrange(keys.members, 0, -1, 'WITHSCORES')]);
+  const heardAt_ms = new Map<string, number>();
+  for (let at = 0; at + 1 < pairs.length; at += 2) heardAt_ms.set(pairs[at] ?? '', Number(pairs[at + 1]));
+  if (heardAt_ms.size === 0) return [];
+  const ids = [...heardAt_ms.keys()];
+  const [texts, left] = await Promise.all([
+    connection.mget(ids.map((id) => keys.report(id))),
+    connection.mget(ids.map((id) => keys.left(id))),
+  ]);
+  return ids.flatMap((id, at) => storedReport(texts[at] ?? null, left[at] ?? null, Math.max(0, now_ms - (heardAt_ms.get(id) ?? 0))));
 }
 
 /**

@@ -15,6 +15,8 @@ export interface Members {
   /** In the order of their ids. */
   readonly seen: readonly SeenReport[];
   readonly reports: readonly InstanceReport[];
+  /** Ids of those that may be sent a command: as `seen`, but nobody when all have left. */
+  readonly registeredIds: readonly string[];
   /** Ids that the source asks for; empty until a migration was started. */
   readonly expectedIds: readonly string[];
   /** Expected ids of which nothing was ever heard. */
@@ -31,19 +33,26 @@ export function expectedIdsOf(reports: ReadonlyMap<string, SeenReport>): string[
   return [...new Set(told)].sort();
 }
 
+/** Before the start nobody is expected, and an instance that has been silent for longer has been taken away. */
+const SILENCE_COUNTED_MS = 600_000;
+
 /**
- * Who counts: everybody who lives or is expected. A silent instance that nobody expects is left out (it belongs to an
- * earlier layout), unless nobody lives and nobody is expected: then the last known figures are all there is.
+ * Who counts: once a migration was started, everybody who lives or is expected (others belong to an earlier layout);
+ * before that everybody who lives, or has fallen silent lately without leaving. When that is nobody, the last known
+ * figures are all there is.
  */
-export function membersOf({ reports, leader }: FleetSnapshot): Members {
+export function membersOf({ reports, leader, silent_ms }: FleetSnapshot): Members {
   const expectedIds = expectedIdsOf(reports);
   const all = [...reports.entries()].sort(([left], [right]) => (left < right ? -1 : 1));
-  const counted = all.filter(([id, { fresh }]) => fresh || expectedIds.includes(id));
+  const isLately = (id: string): boolean => (silent_ms.get(id) ?? Number.POSITIVE_INFINITY) <= SILENCE_COUNTED_MS;
+  const belongs = (id: string): boolean => (expectedIds.length > 0 ? expectedIds.includes(id) : isLately(id));
+  const counted = all.filter(([id, { fresh }]) => fresh || belongs(id));
   const seen = (counted.length > 0 ? counted : all).map(([, one]) => one);
   const leading = leader === null ? null : (reports.get(leader.id)?.report ?? null);
   return {
     seen,
     reports: seen.map(({ report }) => report),
+    registeredIds: counted.map(([id]) => id),
     expectedIds,
     missingIds: expectedIds.filter((id) => !reports.has(id)),
     leading,

@@ -24,6 +24,8 @@ export interface FleetKeys {
   identity(id: string): string;
   /** The last report of an instance id. */
   report(id: string): string;
+  /** The incarnation that left of its own will last under an instance id. */
+  left(id: string): string;
   /** Name of the command queue of an instance id; without `:`, which BullMQ does not allow. */
   queueName(id: string): string;
 }
@@ -52,6 +54,7 @@ export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
     queuePrefix: `${root}:queues`,
     identity: (id) => `${root}:identity:${id}`,
     report: (id) => `${root}:report:${id}`,
+    left: (id) => `${root}:left:${id}`,
     queueName: (id) => `commands-${encodeURIComponent(id)}`,
   };
 }

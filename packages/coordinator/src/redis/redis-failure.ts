@@ -8,6 +8,7 @@ const REPLY_CODE = /^[A-Z][A-Z0-9]{2,31}\b/;
  * addresses, so nothing but a code of the system or of the server is taken over.
  */
 export function redisFailureReason(thrown: unknown): string {
+  if (thrown instanceof ConvoyError) return thrown.cause === undefined ? thrown.error : redisFailureReason(thrown.cause);
   if (!(thrown instanceof Error)) return 'unknown';
   const code: unknown = 'code' in thrown ? thrown.code : undefined;
   if (typeof code === 'string') return code;

@@ -5,6 +5,8 @@ import type { FleetDirector } from '../director/fleet-director.js';
 
 /** Events a second at most: fluent to the eye, and little work per client. */
 const EVENT_GAP_MS = 200;
+/** Some figures change with time alone: seconds of silence, time remaining. */
+const TICK_MS = 1_000;
 /** A comment keeps proxies from closing a silent stream. */
 const KEEP_ALIVE_MS = 15_000;
 /** Clients at once; more get 503. */
@@ -35,7 +37,7 @@ export class ProgressEvents {
   readonly #director: FleetDirector;
   readonly #clients = new Set<Client>();
   readonly #unwatch: () => void;
-  readonly #keepAlive: NodeJS.Timeout;
+  readonly #timers: readonly NodeJS.Timeout[];
   #gap: NodeJS.Timeout | undefined;
   #id: number;
   #data = '';
@@ -45,8 +47,7 @@ export class ProgressEvents {
     this.#director = director;
     this.#id = now_ms;
     this.#unwatch = director.watch(() => this.#changed());
-    this.#keepAlive = setInterval(() => this.#beat(), KEEP_ALIVE_MS);
-    this.#keepAlive.unref();
+    this.#timers = [setInterval(() => this.#changed(), TICK_MS), setInterval(() => this.#beat(), KEEP_ALIVE_MS)];
   }
 
   /** Whether one more client can be served. */
@@ -72,7 +73,7 @@ export class ProgressEvents {
   close(): void {
     this.#unwatch();
     clearTimeout(this.#gap);
-    clearInterval(this.#keepAlive);
+    for (const timer of this.#timers) clearInterval(timer);
     for (const { stream } of this.#clients) stream.end();
     this.#clients.clear();
   }

@@ -20,6 +20,25 @@ export const shortTimings: Partial<FleetTimings> = {
 /** A log that says nothing. */
 export const silent = pino({ level: 'silent' });
 
+/** A log that lets a test wait for an event by its name. */
+export class EventLog {
+  readonly #seen: string[] = [];
+  #waiting: (() => void) | undefined;
+  readonly logger = pino({ level: 'debug' }, { write: (line) => this.#take(line) });
+
+  /** Waits until the event was logged as often as given. */
+  async until(event: string, times = 1): Promise<void> {
+    while (this.#seen.filter((one) => one === event).length < times) {
+      await new Promise<void>((resolve) => (this.#waiting = resolve));
+    }
+  }
+
+  #take(line: string): void {
+    this.#seen.push((JSON.parse(line) as { event: string }).event);
+    this.#waiting?.();
+  }
+}
+
 /** One joined instance of a test's fleet. */
 export interface TestMember {
   readonly fleet: RedisFleet;
@@ -37,15 +56,15 @@ export class TestMembers {
     this.#fleet = fleet;
   }
 
-  make(timings: Partial<FleetTimings> = {}): RedisFleet {
-    const fleet = new RedisFleet({ redis: this.#settings, fleet: this.#fleet, logger: silent, timings: { ...shortTimings, ...timings } });
+  make(timings: Partial<FleetTimings> = {}, logger = silent): RedisFleet {
+    const fleet = new RedisFleet({ redis: this.#settings, fleet: this.#fleet, logger, timings: { ...shortTimings, ...timings } });
     this.#made.push(fleet);
     return fleet;
   }
 
   /** Joins under the id and reports as idle. */
-  async join(id: string, timings: Partial<FleetTimings> = {}): Promise<TestMember> {
-    const fleet = this.make(timings);
+  async join(id: string, timings: Partial<FleetTimings> = {}, logger = silent): Promise<TestMember> {
+    const fleet = this.make(timings, logger);
     const identity = makeIdentity(id);
     await fleet.join(identity);
     fleet.report(makeReport(identity));

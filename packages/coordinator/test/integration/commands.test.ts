@@ -1,0 +1,128 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
+import { FleetDirector } from '../../src/director/fleet-director.js';
+import { TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
+import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
+import type { TestRedis } from './redis-server.js';
+
+const accepted: CommandResult = { success: true };
+
+describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, () => {
+  let redis: TestRedis;
+  let name: string;
+  let group: TestMembers;
+  let director: FleetDirector;
+  const handled: { id: string; command: FleetCommand }[] = [];
+  beforeAll(async () => {
+    redis = await openRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    name = fleetName();
+    handled.length = 0;
+    group = new TestMembers(redis.settings, name);
+    director = new FleetDirector({ redis: redis.settings, fleet: name, logger: silent, timings: shortTimings, commandLimit_ms: 1_500 });
+    await director.open();
+  });
+  afterEach(async () => {
+    await Promise.all([group.end(), director.close()]);
+  });
+
+  /** Joins instances that note what they are told and answer with what the function says. */
+  async function serving(ids: readonly string[], answer: (id: string) => Promise<CommandResult> = () => Promise.resolve(accepted)): Promise<void> {
+    for (const id of ids) {
+      const { fleet } = await group.join(id);
+      fleet.serve((command) => {
+        handled.push({ id, command });
+        return answer(id);
+      });
+    }
+    await until(director, 'all instances', () => director.snapshot().reports.size >= ids.length);
+  }
+
+  it('go to every instance once, each through its own queue', async () => {
+    await serving(['shard0', 'shard:1', 'shard2']);
+    const outcome = await director.command('start', { source: 'cluster0' });
+    expect(outcome.success).toBe(true);
+    expect(handled.map(({ id }) => id).sort()).toEqual(['shard0', 'shard2', 'shard:1']);
+    for (const { command } of handled) {
+      expect(command).toEqual({ commandId: outcome.commandId, name: 'start', body: { source: 'cluster0' } });
+    }
+    const queues = (await redis.client.keys(`{convoy:${name}}:queues:*:meta`)).sort();
+    expect(queues).toEqual(['shard%3A1', 'shard0', 'shard2'].map((id) => `{convoy:${name}}:queues:commands-${id}:meta`));
+  });
+
+  it('say which instances refused and why', async () => {
+    await serving(['shard0', 'shard1'], (id) =>
+      Promise.resolve(id === 'shard0' ? accepted : { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' }),
+    );
+    const outcome = await director.command('commit', {});
+    expect(outcome.success).toBe(false);
+    expect(Object.fromEntries(outcome.results)).toEqual({
+      shard0: accepted,
+      shard1: { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' },
+    });
+    await expect(director.commandAll('commit', {})).rejects.toMatchObject({
+      error: 'commandFailedOnInstances',
+      errorDescription: expect.stringContaining('shard0: accepted; shard1: optionsDiffer (Other options.)') as string,
+    });
+  });
+
+  it('have one effect however often one id is sent', async () => {
+    await serving(['shard0', 'shard1']);
+    const outcomes = await Promise.all([1, 2, 3].map(() => director.command('pause', {}, 'the-same')));
+    outcomes.push(await director.command('pause', {}, 'the-same'));
+    expect(outcomes.every(({ success }) => success)).toBe(true);
+    expect(handled.map(({ id }) => id).sort()).toEqual(['shard0', 'shard1']);
+  });
+
+  it('have one effect even when the queue has forgotten them', async () => {
+    await serving(['shard0']);
+    await director.command('pause', {}, 'the-same');
+    const keys = await redis.client.keys(`{convoy:${name}}:queues:*`);
+    await redis.client.del(...keys);
+    expect((await director.command('pause', {}, 'the-same')).success).toBe(true);
+    expect(handled).toHaveLength(1);
+  });
+
+  it('are tried again when they fail for a passing reason', async () => {
+    let tries = 0;
+    await serving(['shard0'], () => {
+      tries += 1;
+      return tries < 3 ? Promise.reject(new ConvoyError('destinationUnavailable')) : Promise.resolve(accepted);
+    });
+    expect((await director.command('resume', {})).success).toBe(true);
+    expect(tries).toBe(3);
+  });
+
+  it('end with the reason when it does not pass, and at once for any other', async () => {
+    await serving(['shard0', 'shard1'], (id) =>
+      Promise.reject(id === 'shard0' ? new ConvoyError('destinationUnavailable') : new ConvoyError('cannotCommit')),
+    );
+    const { results } = await director.command('commit', {});
+    expect(results.get('shard0')).toMatchObject({ success: false, error: 'destinationUnavailable' });
+    expect(results.get('shard1')).toMatchObject({ success: false, error: 'cannotCommit' });
+    expect(handled.filter(({ id }) => id === 'shard1')).toHaveLength(1);
+  });
+
+  it('time out per instance, and are not carried out after that', async () => {
+    await serving(['shard0']);
+    const { fleet } = await group.join('shard1');
+    await until(director, 'both', () => director.snapshot().reports.size === 2);
+    const outcome = await director.command('pause', {}, 'late');
+    expect(outcome.results.get('shard0')).toEqual(accepted);
+    expect(outcome.results.get('shard1')).toMatchObject({ success: false, error: 'commandTimedOut' });
+    const carriedOut: string[] = [];
+    fleet.serve((command) => {
+      carriedOut.push(command.commandId);
+      return Promise.resolve(accepted);
+    });
+    expect((await director.command('resume', {}, 'in time')).success).toBe(true);
+    expect(carriedOut).toEqual(['in time']);
+  });
+
+  it('are refused while no instance is registered', async () => {
+    await expect(director.command('start', {})).rejects.toMatchObject({ error: 'fleetIncomplete' });
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openRedisProxy } from './redis-proxy.js';
+import type { RedisProxy } from './redis-proxy.js';
+import { TestMembers, until } from './fleet-of-tests.js';
+import type { TestMember } from './fleet-of-tests.js';
+import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
+import type { TestRedis } from './redis-server.js';
+
+describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, () => {
+  let redis: TestRedis;
+  let way: RedisProxy;
+  const groups: TestMembers[] = [];
+  const membersOf = (fleet: string, settings = redis.settings): TestMembers => {
+    const members = new TestMembers(settings, fleet);
+    groups.push(members);
+    return members;
+  };
+  beforeAll(async () => {
+    redis = await openRedis();
+    way = await openRedisProxy(redis.settings);
+  });
+  afterEach(async () => {
+    await Promise.all(groups.splice(0).map((group) => group.end()));
+    way.mend();
+  });
+  afterAll(async () => {
+    await way.close();
+    await redis.close();
+  });
+
+  const leaders = (members: readonly TestMember[]): TestMember[] => members.filter(({ fleet }) => fleet.isLeader());
+
+  it('gives a fleet one leader whom all know', async () => {
+    const group = membersOf(fleetName());
+    const members = await Promise.all(['shard0', 'shard1', 'shard2'].map((id) => group.join(id)));
+    for (const { fleet } of members) await until(fleet, 'a leader', () => fleet.leader() !== null);
+    const [leader, ...others] = leaders(members);
+    expect(others).toEqual([]);
+    for (const { fleet } of members) {
+      expect(fleet.leader()).toEqual({ id: leader?.identity.id, syncID: leader?.identity.syncID });
+    }
+  });
+
+  it('replaces a leader that stops within two seconds, though its lease is long', async () => {
+    const group = membersOf(fleetName());
+    const timings = { leaderLease_ms: 60_000 };
+    const first = await group.join('shard0', timings);
+    await until(first.fleet, 'a leader', () => first.fleet.isLeader());
+    const second = await group.join('shard1', timings);
+    await until(second.fleet, 'the leader', () => second.fleet.leader()?.id === 'shard0');
+    const leftAt_ms = performance.now();
+    await first.fleet.leave();
+    await until(second.fleet, 'the take-over', () => second.fleet.isLeader());
+    expect(performance.now() - leftAt_ms).toBeLessThan(2_000);
+    expect(second.fleet.leader()?.id).toBe('shard1');
+  });
+
+  it('replaces a leader that dies after its lease, and never has two', async () => {
+    const name = fleetName();
+    const first = await membersOf(name, way.settings).join('shard0');
+    await until(first.fleet, 'a leader', () => first.fleet.isLeader());
+    const second = await membersOf(name).join('shard1');
+    const third = await membersOf(name).join('shard2');
+    await until(second.fleet, 'the leader', () => second.fleet.leader()?.id === 'shard0');
+    await until(third.fleet, 'the leader', () => third.fleet.leader()?.id === 'shard0');
+    let both = false;
+    for (const { fleet } of [first, second, third]) fleet.watch(() => (both ||= leaders([first, second, third]).length > 1));
+    way.cut();
+    const cutAt_ms = performance.now();
+    await until(second.fleet, 'the take-over', () => ![undefined, 'shard0'].includes(second.fleet.leader()?.id));
+    // The lease, a third of it until somebody asks, and time for a busy machine.
+    expect(performance.now() - cutAt_ms).toBeLessThan(900 + 300 + 1_500);
+    expect(first.fleet.isLeader()).toBe(false);
+    way.mend();
+    await until(first.fleet, 'the new leader', () => ![undefined, 'shard0'].includes(first.fleet.leader()?.id));
+    expect(both).toBe(false);
+  });
+});

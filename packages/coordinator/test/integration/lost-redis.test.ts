@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { FleetDirector } from '../../src/director/fleet-director.js';
+import { TestMembers, makeReport, shortTimings, silent, until } from './fleet-of-tests.js';
+import type { TestMember } from './fleet-of-tests.js';
+import { fleetName, hasRedisBinary, startOwnRedis } from './redis-server.js';
+import type { OwnRedis } from './redis-server.js';
+
+const skipped = 'needs a redis-server of its own on the PATH';
+
+describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Redis that is lost ${skipped}`, () => {
+  let redis: OwnRedis;
+  let group: TestMembers;
+  let director: FleetDirector;
+  let members: TestMember[];
+  beforeEach(async () => {
+    redis = await startOwnRedis();
+    const fleet = fleetName();
+    group = new TestMembers(redis.settings, fleet);
+    members = await Promise.all(['shard0', 'shard1'].map((id) => group.join(id)));
+    director = new FleetDirector({ redis: redis.settings, fleet, logger: silent, timings: shortTimings, commandLimit_ms: 5_000 });
+    await director.open();
+    await until(director, 'both', () => director.snapshot().reports.size === 2 && director.snapshot().leader !== null);
+  });
+  afterEach(async () => {
+    await Promise.all([group.end(), director.close()]);
+    await redis.close();
+  });
+
+  /** Whether commands arrive again and each exactly once. */
+  async function expectCommandsWork(): Promise<void> {
+    const handled: string[] = [];
+    for (const { fleet, identity } of members) {
+      fleet.serve(() => {
+        handled.push(identity.id);
+        return Promise.resolve({ success: true });
+      });
+    }
+    expect((await director.command('pause', {})).success).toBe(true);
+    expect(handled.sort()).toEqual(['shard0', 'shard1']);
+  }
+
+  /** Whether the leases and stored reports are there again. */
+  async function expectRebuilt(): Promise<void> {
+    const [one, other] = members as [TestMember, TestMember];
+    for (const [reporter, reader] of [[one, other], [other, one]] as const) {
+      reporter.fleet.report(makeReport(reporter.identity, { step: 'after' }));
+      const read = (): string | null | undefined => reader.fleet.reports().get(reporter.identity.id)?.report.step;
+      await until(reader.fleet, 'the report after', () => read() === 'after');
+    }
+    await until(one.fleet, 'a leader', () => members.filter(({ fleet }) => fleet.isLeader()).length === 1);
+    const late = await group.join('shard2');
+    expect([...late.fleet.reports().keys()]).toEqual(expect.arrayContaining(['shard0', 'shard1']));
+    await expect(group.make().join({ ...one.identity, incarnation: 'second' })).rejects.toMatchObject({ error: 'identityTaken' });
+    await late.fleet.leave();
+  }
+
+  it('is filled again after FLUSHALL', async () => {
+    await redis.client.flushall();
+    await expectRebuilt();
+  });
+
+  it('takes commands after FLUSHALL', async () => {
+    await redis.client.flushall();
+    await expectCommandsWork();
+  });
+
+  it('is filled again after a restart', async () => {
+    await redis.stop();
+    await until(members[0]?.fleet ?? director, 'no leader', () => members.every(({ fleet }) => !fleet.isLeader()));
+    expect(members[0]?.fleet.reports().size).toBe(2);
+    expect(director.progress().instances).toHaveLength(2);
+    await redis.start();
+    await expectRebuilt();
+  });
+
+  it('takes commands after a restart', async () => {
+    await redis.stop();
+    await expect(director.command('pause', {})).rejects.toMatchObject({ error: 'redisUnavailable' });
+    await redis.start();
+    await until(director, 'a new lease', () => members.some(({ fleet }) => fleet.isLeader()));
+    await expectCommandsWork();
+  });
+
+  it('does not keep anybody from leaving', async () => {
+    members[0]?.fleet.serve(() => Promise.resolve({ success: true }));
+    await redis.stop();
+    const startedAt_ms = performance.now();
+    await Promise.all([group.end(), director.close()]);
+    expect(performance.now() - startedAt_ms).toBeLessThan(5_000);
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest';
+import { fleetProgressSchema, idleFleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { Progress } from '@convoy/api/contract/progress';
+import { aggregateProgress } from '../../../src/progress/aggregate.js';
+import { NOW_MS, snapshot } from './snapshots.js';
+import type { ReportChanges } from './snapshots.js';
+
+const progressOf = (instances: Readonly<Record<string, ReportChanges>>): ReturnType<typeof aggregateProgress>['progress'] =>
+  aggregateProgress(snapshot(instances), null).progress;
+
+const verification = (phase: 'not started' | 'initial hashing' | 'stream hashing', count: number): Progress['verification'] => {
+  const side = {
+    estimatedDocumentCount: count,
+    hashedDocumentCount: count,
+    lagTimeSeconds: count,
+    phase,
+    scannedCollectionCount: count,
+    totalCollectionCount: count,
+  };
+  return { source: side, destination: { ...side, hashedDocumentCount: null } };
+};
+
+describe('aggregateProgress', () => {
+  it('is the contract’s idle document while all are idle', () => {
+    const { progress, instances } = aggregateProgress(snapshot({ a: { state: 'IDLE' }, b: { state: 'IDLE' } }), null);
+    expect(progress).toEqual(idleFleetProgress());
+    expect(instances.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
+  it('names mixed states, even while the least advanced is idle', () => {
+    const idle = progressOf({ a: { state: 'RUNNING' }, b: { state: 'IDLE' } });
+    expect(idle).toMatchObject({ state: 'IDLE', canCommit: false, lagTimeSeconds: null, collectionCopy: null });
+    expect(idle.warnings).toEqual([
+      { name: 'mixedStates', description: 'The instances are in different states (RUNNING: a; IDLE: b).' },
+    ]);
+    expect(progressOf({ a: { state: 'RUNNING' }, b: { state: 'PAUSED' } }).warnings?.[0]?.name).toBe('mixedStates');
+  });
+
+  it('is the failure of any instance, and names those that failed otherwise', () => {
+    const failure = { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const;
+    expect(aggregateProgress(snapshot({ a: {}, b: { failure } }), null).failure).toEqual(failure);
+    const other = { error: 'documentTooLarge', errorDescription: 'Large.' } as const;
+    expect(aggregateProgress(snapshot({ a: { failure }, b: { failure: other }, c: { failure } }), null).failure).toEqual({
+      error: 'oplogHistoryLost',
+      errorDescription: 'Lost. Other instances have failed as well (b: documentTooLarge).',
+    });
+  });
+
+  it('can commit when all can, live and are complete', () => {
+    const ready: ReportChanges = { ready: { canCommit: true, canWrite: true }, expectedIds: ['a', 'b'] };
+    expect(progressOf({ a: ready, b: ready })).toMatchObject({ canCommit: true, canWrite: true });
+    expect(progressOf({ a: ready, b: { ...ready, ready: { canCommit: false, canWrite: false } } })).toMatchObject({
+      canCommit: false,
+      canWrite: false,
+    });
+    expect(progressOf({ a: ready, b: { ...ready, fresh: false } })).toMatchObject({ canCommit: false, canWrite: true });
+    expect(progressOf({ a: ready })).toMatchObject({ canCommit: false, canWrite: false });
+  });
+
+  it('takes the total once from the leader and sums what was copied', () => {
+    const copy = (estimatedTotalBytes: number, estimatedCopiedBytes: number): ReportChanges => ({
+      progress: { collectionCopy: { estimatedTotalBytes, estimatedCopiedBytes } },
+    });
+    expect(progressOf({ a: copy(1_000, 100), b: copy(1_000, 150) })).toMatchObject({
+      collectionCopy: { estimatedTotalBytes: 1_000, estimatedCopiedBytes: 250 },
+      percent: 25,
+    });
+    expect(progressOf({ a: copy(900, 500), b: copy(1_000, 450) })).toMatchObject({
+      collectionCopy: { estimatedTotalBytes: 900, estimatedCopiedBytes: 900 },
+      percent: 100,
+    });
+    expect(progressOf({ a: copy(1, 0), b: copy(1, 0) })).toMatchObject({
+      collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 },
+      percent: 0,
+    });
+    expect(progressOf({ a: copy(1, 0), b: copy(1_000, 500) }).percent).toBe(50);
+    expect(progressOf({ a: {}, b: copy(1_000, 500) }).percent).toBe(50);
+    expect(progressOf({ a: copy(0, 0) }).percent).toBe(100);
+  });
+
+  it('takes the largest lag, none when paused and 0 when committed', () => {
+    const lag = (lagTimeSeconds: number | null): Partial<Progress> => ({ lagTimeSeconds });
+    expect(progressOf({ a: { progress: lag(3) }, b: { progress: lag(9) }, c: { progress: lag(null) } }).lagTimeSeconds).toBe(9);
+    expect(progressOf({ a: { state: 'PAUSED', progress: lag(3) } }).lagTimeSeconds).toBeNull();
+    expect(progressOf({ a: { state: 'COMMITTED', progress: lag(3) } }).lagTimeSeconds).toBe(0);
+  });
+
+  it('sums events and the rates of those who live', () => {
+    const one: ReportChanges = { progress: { totalEventsApplied: 10 }, rates: { copyBytesPerSecond: 5, eventsPerSecond: 2 } };
+    expect(progressOf({ a: one, b: one, c: { ...one, fresh: false } })).toMatchObject({
+      totalEventsApplied: 30,
+      copyBytesPerSecond: 10,
+      eventsPerSecond: 4,
+    });
+  });
+
+  it('takes info and stage of the least advanced', () => {
+    expect(progressOf({ a: { progress: { info: 'change event application' } }, b: { progress: { info: 'collection copy' } } }).info).toBe(
+      'collection copy',
+    );
+    const committed: ReportChanges = { state: 'COMMITTED', progress: { info: 'commit completed' } };
+    const committing: ReportChanges = { state: 'COMMITTING', progress: { info: 'waiting for commit to complete' } };
+    expect(progressOf({ a: committed, b: committing }).info).toBe('waiting for commit to complete');
+    expect(
+      progressOf({ a: { progress: { ceaStage: 'steady state' } }, b: { progress: { ceaStage: 'collection copy drain' } } }).ceaStage,
+    ).toBe('collection copy drain');
+  });
+
+  it('shows the leader as syncID and coordinatorID', () => {
+    expect(progressOf({ b: {}, a: {} })).toMatchObject({ syncID: 'sync-b', coordinatorID: 'sync-b' });
+    const leaderless = { ...snapshot({ a: {} }), leader: null };
+    expect(aggregateProgress(leaderless, null).progress).toMatchObject({ syncID: null, coordinatorID: null });
+  });
+
+  it('sums the verifiers, with the earliest phase and the largest lag', () => {
+    const { verification: whole } = progressOf({
+      a: { progress: { verification: verification('stream hashing', 3) } },
+      b: { progress: { verification: verification('initial hashing', 4) } },
+      c: {},
+    });
+    expect(whole?.source).toEqual({
+      estimatedDocumentCount: 7,
+      hashedDocumentCount: 7,
+      lagTimeSeconds: 4,
+      phase: 'initial hashing',
+      scannedCollectionCount: 7,
+      totalCollectionCount: 7,
+    });
+    expect(whole?.destination.hashedDocumentCount).toBeNull();
+    expect(progressOf({ a: {} }).verification).toBeNull();
+  });
+
+  it('takes the worst of the figures about links, lag and oplog', () => {
+    const one = (figure: number, oplog: string): ReportChanges => ({
+      progress: {
+        source: { pingLatencyMs: figure },
+        destination: { pingLatencyMs: null },
+        lag: { overallLagSeconds: figure, crudLagSeconds: null, ddlLagSeconds: figure },
+        estimatedOplogTimeRemaining: oplog,
+        estimatedSecondsToCEACatchup: figure,
+      },
+    });
+    expect(progressOf({ a: one(2, 'more than 72 hours'), b: one(5, '12 hours'), c: one(1, 'not checked yet') })).toMatchObject({
+      source: { pingLatencyMs: 5 },
+      destination: { pingLatencyMs: null },
+      lag: { overallLagSeconds: 5, crudLagSeconds: null, ddlLagSeconds: 5 },
+      estimatedOplogTimeRemaining: '12 hours',
+      estimatedSecondsToCEACatchup: 5,
+    });
+  });
+
+  it('marks silent instances in their rows and in a warning', () => {
+    const { progress, instances } = aggregateProgress(
+      snapshot({
+        a: { expectedIds: ['a', 'b', 'c'] },
+        b: { fresh: false, silent_ms: 12_400, rates: { copyBytesPerSecond: 5, eventsPerSecond: 5 } },
+      }),
+      null,
+    );
+    expect(instances[1]).toMatchObject({ id: 'b', reachable: false, secondsSinceHeartbeat: 12, copyBytesPerSecond: null });
+    expect(progress.warnings?.map(({ name }) => name)).toEqual(['waitingForInstances', 'instancesSilent']);
+  });
+
+  it('warns of instances with other clusters, and passes on what instances warn of once', () => {
+    const warning = { name: 'slow', description: 'Slow.' };
+    const snapped = snapshot({ a: { progress: { warnings: [warning] } }, b: { progress: { warnings: [warning] } } });
+    const b = snapped.reports.get('b');
+    if (b !== undefined) b.report.identity.clustersDigest = 'other';
+    const { warnings } = aggregateProgress(snapped, null).progress;
+    expect(warnings?.map(({ name }) => name)).toEqual(['clustersDiffer', 'slow']);
+  });
+
+  it('answers what the schema of the contract allows', () => {
+    const copying: ReportChanges = { progress: { collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 3 } } };
+    const { progress } = aggregateProgress(snapshot({ a: copying, b: { ...copying, fresh: false } }), null);
+    expect(fleetProgressSchema.parse(progress)).toEqual(progress);
+  });
+
+  it('counts the time remaining down between two calls', () => {
+    const copying = (estimatedCopiedBytes: number): Readonly<Record<string, ReportChanges>> => ({
+      a: {
+        rates: { copyBytesPerSecond: 10, eventsPerSecond: 0 },
+        progress: { collectionCopy: { estimatedTotalBytes: 1_000, estimatedCopiedBytes } },
+      },
+    });
+    const first = aggregateProgress(snapshot(copying(0)), null);
+    expect(first.progress.secondsRemaining).toBe(100);
+    const next = aggregateProgress(snapshot(copying(100), NOW_MS + 10_000), first.remaining);
+    expect(next.progress.secondsRemaining).toBe(90);
+    expect(aggregateProgress(snapshot(copying(1_000), NOW_MS + 20_000), next.remaining).progress.secondsRemaining).toBe(0);
+  });
+});

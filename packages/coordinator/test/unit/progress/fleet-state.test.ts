@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { syncStates } from '@convoy/api/fleet/fleet';
+import type { SyncState } from '@convoy/api/fleet/fleet';
+import { fleetState } from '../../../src/progress/fleet-state.js';
+
+const order: readonly SyncState[] = ['INITIALIZING', 'IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'];
+
+describe('fleetState', () => {
+  it.each<[SyncState[], SyncState]>([
+    [['RUNNING', 'IDLE'], 'IDLE'],
+    [['IDLE', 'INITIALIZING'], 'INITIALIZING'],
+    [['COMMITTED', 'COMMITTING'], 'COMMITTING'],
+    [['COMMITTED', 'RUNNING'], 'RUNNING'],
+    [['PAUSED', 'PAUSED'], 'PAUSED'],
+    [['PAUSED', 'RUNNING'], 'RUNNING'],
+    [['PAUSED', 'COMMITTED'], 'RUNNING'],
+    [['REVERSING', 'COMMITTED'], 'REVERSING'],
+    [['REVERSING', 'RUNNING'], 'REVERSING'],
+    [['REVERSING', 'IDLE'], 'IDLE'],
+  ])('of %j is %s', (states, expected) => {
+    expect(fleetState(states)).toBe(expected);
+  });
+
+  it('does not depend on the order of the instances, and is never more advanced than any of them', () => {
+    const rank = (state: SyncState): number => order.indexOf(state === 'PAUSED' || state === 'REVERSING' ? 'RUNNING' : state);
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...syncStates), { minLength: 1, maxLength: 8 }), (states) => {
+        const state = fleetState(states);
+        expect(fleetState([...states].reverse())).toBe(state);
+        expect(rank(state)).toBe(Math.min(...states.map(rank)));
+        expect(state === 'PAUSED').toBe(states.every((one) => one === 'PAUSED'));
+      }),
+    );
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { membersOf } from '../../../src/progress/members.js';
+import { snapshot } from './snapshots.js';
+
+const ids = (of: Parameters<typeof snapshot>[0]): string[] => membersOf(snapshot(of)).seen.map(({ report }) => report.identity.id);
+const left = { fresh: false, silent_ms: Number.POSITIVE_INFINITY };
+
+describe('membersOf', () => {
+  it('before the start counts those who live or have fallen silent lately', () => {
+    expect(ids({ b: {}, a: {}, silent: { fresh: false, silent_ms: 20_000 }, gone: { fresh: false, silent_ms: 700_000 }, left })).toEqual([
+      'a',
+      'b',
+      'silent',
+    ]);
+  });
+
+  it('after the start counts those who live or are expected', () => {
+    const expectedIds = ['a', 'b', 'c'];
+    const members = membersOf(snapshot({ a: { expectedIds }, b: left, old: { fresh: false, silent_ms: 20_000 } }));
+    expect(members.registeredIds).toEqual(['a', 'b']);
+    expect(members.missingIds).toEqual(['c']);
+  });
+
+  it('believes the living about who is expected', () => {
+    expect(membersOf(snapshot({ a: { expectedIds: ['a'] }, old: { ...left, expectedIds: ['old', 'older'] } })).expectedIds).toEqual(['a']);
+    expect(membersOf(snapshot({ old: { ...left, expectedIds: ['old', 'older'] } })).missingIds).toEqual(['older']);
+  });
+
+  it('shows the last known figures when all have left, but registers nobody', () => {
+    const members = membersOf(snapshot({ a: left, b: left }));
+    expect(members.reports).toHaveLength(2);
+    expect(members.registeredIds).toEqual([]);
+  });
+});

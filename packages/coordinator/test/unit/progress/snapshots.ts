@@ -1,0 +1,42 @@
+import { idleProgress } from '@convoy/api/contract/progress';
+import type { Progress } from '@convoy/api/contract/progress';
+import type { InstanceReport, SeenReport, SyncState } from '@convoy/api/fleet/fleet';
+import type { FleetSnapshot } from '../../../src/progress/members.js';
+
+export const NOW_MS = 1_700_000_000_000;
+
+/** What a test says of one instance; the rest is that of a running one. */
+export interface ReportChanges extends Partial<Omit<InstanceReport, 'progress' | 'identity'>> {
+  readonly progress?: Partial<Progress>;
+  readonly fresh?: boolean;
+  readonly silent_ms?: number;
+}
+
+export function seenReport(id: string, { progress, fresh = true, silent_ms: _silent, ...changes }: ReportChanges = {}): SeenReport {
+  const state: SyncState = changes.state ?? 'RUNNING';
+  const identity = { id, syncID: `sync-${id}`, incarnation: `${id}-1`, release: '1.9.0', clustersDigest: 'digest' };
+  const report: InstanceReport = {
+    identity,
+    state,
+    failure: null,
+    ready: { canCommit: false, canWrite: false },
+    expectedIds: [],
+    step: null,
+    rates: { copyBytesPerSecond: 0, eventsPerSecond: 0 },
+    ...changes,
+    progress: { ...idleProgress(), state, ...progress },
+  };
+  return { report, reportedAt_ms: NOW_MS, fresh };
+}
+
+/** A fleet of the given instances, which is led by the first of them. */
+export function snapshot(instances: Readonly<Record<string, ReportChanges>>, now_ms = NOW_MS): FleetSnapshot {
+  const ids = Object.keys(instances);
+  const first = ids[0];
+  return {
+    reports: new Map(ids.map((id) => [id, seenReport(id, instances[id])])),
+    leader: first === undefined ? null : { id: first, syncID: `sync-${first}` },
+    silent_ms: new Map(ids.map((id) => [id, instances[id]?.silent_ms ?? 0])),
+    now_ms,
+  };
+}

@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { nextEstimate } from '../../../src/progress/time-remaining.js';
+import type { RemainingEstimate } from '../../../src/progress/time-remaining.js';
+
+describe('nextEstimate', () => {
+  it('begins with what the rate says', () => {
+    expect(nextEstimate(null, 1_000, 10, 0)?.seconds).toBe(100);
+    expect(nextEstimate(null, 1_000, 0, 0)).toBeNull();
+    expect(nextEstimate(null, 0, 0, 0)?.seconds).toBe(0);
+  });
+
+  it('stands while the copy stands, and ends after a minute', () => {
+    const first = nextEstimate(null, 1_000, 10, 0);
+    const standing = nextEstimate(first, 1_000, 0, 30_000);
+    expect(standing?.seconds).toBe(100);
+    expect(nextEstimate(standing, 1_000, 0, 61_000)).toBeNull();
+  });
+
+  it('comes near a new rate within a minute or two', () => {
+    let estimate = nextEstimate(null, 1_000_000, 1_000, 0);
+    for (let second = 1; second <= 120; second += 1) estimate = nextEstimate(estimate, 1_000_000, 10_000, second * 1_000);
+    expect(estimate?.seconds).toBeLessThan(130);
+  });
+
+  it('moves by little in a second, however the rate jumps', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 500, max: 2_000 }), { minLength: 2, maxLength: 50 }), (rates) => {
+        let previous: RemainingEstimate | null = null;
+        rates.forEach((rate, second) => {
+          const next = nextEstimate(previous, 1_000_000, rate, second * 1_000);
+          // A factor of four between rates, drawn in over 30 s, and the second that has passed.
+          if (previous !== null && next !== null) expect(Math.abs(next.seconds - previous.seconds)).toBeLessThan(1_500 / 30 + 2);
+          previous = next;
+        });
+      }),
+    );
+  });
+});
