@@ -18,11 +18,11 @@ export interface RouterContext {
   /** Events up to this time may have been applied before a restart. */
   begunBefore: bigint;
   /** Called for events that are not changes of documents; throws what ends the migration. */
-  onDefinition(event: DefinitionEvent): void;
+  onDefinition: (event: DefinitionEvent) => void;
   /** Called for changes of a collection that is not known; throws what ends the migration. */
-  onUnknownCollection(database: string, name: string): void;
+  onUnknownCollection: (database: string, name: string) => void;
   /** Whether changes of this namespace count as writes to the migrated data. */
-  includes(database: string, name: string): boolean;
+  includes: (database: string, name: string) => boolean;
 }
 
 /**

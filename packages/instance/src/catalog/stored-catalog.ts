@@ -21,5 +21,5 @@ export function restoredEntry(stored: Binary): CatalogEntry {
     if (index.partialFilterExpression === undefined) return;
     index.partialFilterExpression = exact.indexes[position]?.partialFilterExpression as Document;
   });
-  return { ...plain, sizeBytes: Number(plain.sizeBytes), documentCount: Number(plain.documentCount) };
+  return plain;
 }

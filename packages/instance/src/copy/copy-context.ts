@@ -27,7 +27,7 @@ export interface CopyContext {
   /** Lets the events go on that a partition has held. */
   release(table: PartitionTable, events: readonly ChangeEvent[]): void;
   /** Makes an empty capped collection on the destination in place of one that was partly copied. */
-  recreate(uuid: string, signal: AbortSignal): Promise<void>;
+  recreate: (uuid: string, signal: AbortSignal) => Promise<void>;
   /** After this long a partition is closed and its rest becomes a new one. */
   partition_seconds: number;
   /** How many partitions are read at once. */

@@ -98,7 +98,7 @@ function refuseDifferences(differences: readonly CatalogDifference[]): void {
 
 /** The last look before the destination is opened. */
 function refuseLateWrites(context: MigrationContext): void {
-  const late = [...context.watch.view.shares.values()].reduce((sum, share) => sum + Number(share.drained?.eventsAbove ?? 0), 0);
+  const late = [...context.watch.view.shares.values()].reduce((sum, share) => sum + (share.drained?.eventsAbove ?? 0), 0);
   if (late > 0) throw new ConvoyError('sourceWritesAfterCommit', `The source saw ${late} writes after the commit time, which the destination does not have. The destination stays closed.`);
 }
 

@@ -66,6 +66,6 @@ async function supervise(context: MigrationContext, leaderEpoch: number, signal:
 /** The total becomes what was copied in all, so that a client that adds by hand gets exactly 100 %. */
 async function setFinalTotal(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   let total = 0;
-  for (const share of context.watch.view.shares.values()) total += Number(share.copied.bytes);
+  for (const share of context.watch.view.shares.values()) total += share.copied.bytes;
   await context.records.updateAsLeader(leaderEpoch, { estimatedTotalBytes: Math.max(1, total) }, signal);
 }

@@ -27,7 +27,7 @@ export const commitLagMax_seconds = 30;
 export function progressOf(source: ProgressSource): Progress {
   const { view, state } = source;
   const copied = copiedBytes(source);
-  const total = view.record.phase === 'starting' ? 1 : Math.max(1, Number(view.record.estimatedTotalBytes ?? 1));
+  const total = view.record.phase === 'starting' ? 1 : Math.max(1, view.record.estimatedTotalBytes ?? 1);
   const lag_seconds = lagOf(source);
   return {
     ...idleProgress(),
@@ -63,13 +63,13 @@ function ownShares({ view, ownIds }: ProgressSource) {
 function copiedBytes(source: ProgressSource): number {
   const { figures } = source;
   if (figures.length > 0) return figures.reduce((sum, one) => sum + one.copiedBytes, 0);
-  return ownShares(source).reduce((sum, share) => sum + Number(share.copied.bytes), 0);
+  return ownShares(source).reduce((sum, share) => sum + share.copied.bytes, 0);
 }
 
 function eventsApplied(source: ProgressSource): number {
   const { figures } = source;
   if (figures.length > 0) return figures.reduce((sum, one) => sum + one.eventsApplied, 0);
-  return ownShares(source).reduce((sum, share) => sum + Number(share.eventsApplied), 0);
+  return ownShares(source).reduce((sum, share) => sum + share.eventsApplied, 0);
 }
 
 function lagOf({ state, figures }: ProgressSource): number | null {

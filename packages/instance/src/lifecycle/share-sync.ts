@@ -34,10 +34,10 @@ export interface ShareSyncInput {
   startTime: bigint;
   /** Bytes that the buffers of this share may hold. */
   bytesMax: number;
-  onDefinition(event: DefinitionEvent): void;
-  onUnknownCollection(database: string, name: string): void;
-  includes(database: string, name: string): boolean;
-  recreate(uuid: string, signal: AbortSignal): Promise<void>;
+  onDefinition: (event: DefinitionEvent) => void;
+  onUnknownCollection: (database: string, name: string) => void;
+  includes: (database: string, name: string) => boolean;
+  recreate: (uuid: string, signal: AbortSignal) => Promise<void>;
 }
 
 /** A new partition waits while the stream is further behind than this. */
@@ -86,7 +86,7 @@ export class ShareSync {
     const { runtime, record, destination, metadata } = input;
     this.#startAt = record.checkpoint?.toBigInt() ?? input.startTime;
     this.#savedCheckpoint = this.#startAt;
-    this.#eventsApplied = Number(record.eventsApplied);
+    this.#eventsApplied = record.eventsApplied;
     this.#budget = new ByteBudget(input.bytesMax);
     this.#rate = new ReadRate(runtime.clock, runtime.config.loadRateBytesPerSecond ?? null);
     this.#storage = new ShareStorage(metadata, record._id, record.epoch, hard);
