@@ -85,12 +85,28 @@ export function indexSignature(index: Document): string {
  * @param now_seconds present time in seconds since 1970: a TTL must lie below it
  */
 export function buildSpecification(index: Document, collectionCollation: unknown, now_seconds: number): Document {
-  const specification: Document = { ...index };
+  const specification: Document = { ...index, key: writtenKey(index) };
   if (collectionCollation !== undefined && specification.collation === undefined) specification.collation = { locale: 'simple' };
   if (specification.expireAfterSeconds === TTL_OFF_SECONDS) {
     specification.expireAfterSeconds = Math.floor(now_seconds) - TTL_MARGIN_SECONDS;
   }
   return specification;
+}
+
+/**
+ * The key as one writes it. `listIndexes` shows the text fields of a text index as `_fts` and `_ftsx`, and names them
+ * only in `weights`.
+ */
+function writtenKey(index: Document): Document {
+  const key = index.key as Document;
+  const textFields = Object.keys((index.weights as Document | undefined) ?? {});
+  // The shown form is legal too, and keeps its order where JavaScript's objects would not keep the written one.
+  if (!('_fts' in key) || textFields.length === 0 || textFields.some(isArrayPosition)) return key;
+  const fields = Object.entries(key).flatMap(([field, value]): [string, unknown][] => {
+    if (field === '_ftsx') return [];
+    return field === '_fts' ? textFields.map((textField) => [textField, 'text']) : [[field, value]];
+  });
+  return Object.fromEntries(fields);
 }
 
 /** Clocks of the cluster may be behind ours by less than this. */

@@ -164,7 +164,7 @@ export class FakeCatalogServer {
     const { indexes, options } = this.need(database, name);
     const added: Document[] = [];
     for (const wanted of command.indexes as Document[]) {
-      const shown: Document = { v: 2, ...wanted };
+      const shown: Document = { v: 2, ...wanted, key: shownKey(wanted.key as Document) };
       if ((shown.collation as Document | undefined)?.locale === 'simple') delete shown.collation;
       else if (options.collation !== undefined) shown.collation ??= options.collation as Document;
       if (indexes.some((index) => sameDocument(index, shown))) continue;
@@ -256,6 +256,17 @@ export class FakeCatalogServer {
     if (zone !== null) this.tags.push({ ns, min, max, tag: zone });
     return {};
   }
+}
+
+/** Text fields are shown as two fields of the server's own. */
+function shownKey(key: Document): Document {
+  const isText = (entry: [string, unknown]): boolean => entry[1] === 'text';
+  const entries = Object.entries(key) as [string, unknown][];
+  const first = entries.findIndex(isText);
+  return Object.fromEntries(entries.flatMap((entry, position): [string, unknown][] => {
+    if (!isText(entry)) return [entry];
+    return position === first ? [['_fts', 'text'], ['_ftsx', 1]] : [];
+  }));
 }
 
 function cursor(firstBatch: Document[]): Document {
