@@ -1,25 +1,17 @@
 import { once } from 'node:events';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { readConfigFile } from '@convoy/coordinator/config/config-file';
-import { parseCoordinatorConfig, type CoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
+import { parseCoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
+import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
+import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
 import { runCoordinator } from '@convoy/coordinator/process/coordinator-process';
+import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
+import { Secret } from '@convoy/instance/config/secret';
 import { createLogger } from '@convoy/instance/logging/logger';
-import { interruption } from './interruption.js';
+import { runInstance } from '@convoy/instance/process/instance-process';
 import type { Command } from 'commander';
-
-/** Flags bear the names of the settings, as mongosync's do; each setting is also a field of the file and a variable of the environment. */
-type SettingTexts<Config> = Readonly<Record<keyof Config, string>>;
-
-const coordinatorSettings: SettingTexts<CoordinatorConfig> = {
-  redis: 'URL of Redis',
-  fleet: 'name of the fleet, where several share one Redis',
-  port: 'port of the fleet API (27180)',
-  listen: 'address to listen on (127.0.0.1)',
-  allowedHosts: 'further names of this service, separated by commas',
-  token: 'bearer token that requests must carry',
-  allowUnauthenticated: 'listen elsewhere than on the local host without a token',
-  verbosity: 'TRACE, DEBUG, INFO, WARN, ERROR or FATAL',
-  logPath: 'folder of the log file instead of standard output',
-};
+import { interruption } from './interruption.js';
+import { coordinatorSettings, instanceSettings } from './settings.js';
 
 /** How long an orderly end may take before the process ends anyway. */
 const closeLimit_ms = 8_000;
@@ -32,18 +24,27 @@ interface Service {
 
 type Flags = Readonly<Record<string, unknown>> & { readonly config?: string };
 
-/** Adds `convoy coordinator` and `convoy instance`. */
+/** Adds `convoy instance` and `convoy coordinator`. */
 export function addProcessCommands(program: Command): void {
-  processCommand(program, 'coordinator', 'serve the fleet API and the dashboard', coordinatorSettings).action((flags: Flags) =>
-    serve('coordinator', () => {
-      const config = parseCoordinatorConfig(sourcesOf(flags));
-      return runCoordinator(config, { logger: createLogger(config) });
-    }),
-  );
+  processCommand(program, 'instance', 'sync one source shard, or a whole cluster alone', instanceSettings).action((flags: Flags) => serve('instance', () => startInstance(flags)));
+  processCommand(program, 'coordinator', 'serve the fleet API', coordinatorSettings).action((flags: Flags) => serve('coordinator', () => startCoordinator(flags)));
+}
+
+function startInstance(flags: Flags): Promise<Service> {
+  const config = parseInstanceConfig(sourcesOf(flags));
+  const logger = createLogger(config);
+  if (config.redis === undefined) return runInstance(config, { fleet: new LoneFleet(), logger });
+  const redis = parseRedisSettings(config.redis instanceof Secret ? config.redis.reveal() : config.redis);
+  return runInstance(config, { fleet: new RedisFleet({ redis, fleet: config.fleet, logger }), logger });
+}
+
+function startCoordinator(flags: Flags): Promise<Service> {
+  const config = parseCoordinatorConfig(sourcesOf(flags));
+  return runCoordinator(config, { logger: createLogger(config) });
 }
 
 function processCommand(program: Command, name: string, description: string, settings: Readonly<Record<string, string>>): Command {
-  const command = program.command(name).description(description).option('--config <file>', 'JSON file with settings');
+  const command = program.command(name).description(description).option('--config <file>', 'JSON file with settings, which variables of the environment and flags stand above');
   for (const [setting, text] of Object.entries(settings)) command.option(setting === 'allowUnauthenticated' ? `--${setting}` : `--${setting} <value>`, text);
   return command;
 }

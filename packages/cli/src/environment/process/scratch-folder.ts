@@ -5,6 +5,8 @@ import { forgetFolder, reapFolder } from './reaper.js';
 
 /** A new folder for logs and data of child processes; removed with this process unless it is kept. */
 export class ScratchFolder implements Disposable {
+  private kept = false;
+
   private constructor(readonly path: string) {}
 
   static create(name: string): ScratchFolder {
@@ -20,10 +22,12 @@ export class ScratchFolder implements Disposable {
 
   /** Leaves the folder in place, for somebody to read the logs. */
   keep(): void {
+    this.kept = true;
     forgetFolder(this.path);
   }
 
   [Symbol.dispose](): void {
+    if (this.kept) return;
     rmSync(this.path, { recursive: true, force: true, maxRetries: 3 });
     forgetFolder(this.path);
   }
