@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly oplogBytesMax?: number;
   /** Seconds of history that snapshot reads reach back. */
   readonly snapshotWindowSeconds?: number;
+  /** Milliseconds between no-ops on an idle member; default 1,000. */
+  readonly noopIntervalMs?: number;
 }
 
 /** A running sharded cluster. */
@@ -46,7 +48,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const address = options.host ?? defaultHost;
   const port = (offset: number): number => (options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset);
   const clock = new ClusterClock();
-  const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds };
+  const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs };
   const config = await ShardMember.start({ kind: 'config', id: 'config', setName: 'cfg', address, port: port(1), clock, configServer: undefined, ...limits });
   const ranges = new RangeDeletions();
   const catalog = new ShardingCatalog(new ConfigStore(config.shard), clock);

@@ -12,6 +12,8 @@ export interface ReplicaSetOptions {
   readonly oplogBytesMax?: number;
   /** Seconds of history that snapshot reads reach back. */
   readonly snapshotWindowSeconds?: number;
+  /** Milliseconds between no-ops on an idle member; default 1,000. */
+  readonly noopIntervalMs?: number;
 }
 
 export interface ReplicaSet {
@@ -35,6 +37,7 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
     configServer: undefined,
     oplogBytesMax: options.oplogBytesMax,
     snapshotWindowSeconds: options.snapshotWindowSeconds,
+    noopIntervalMs: options.noopIntervalMs,
     clusterAnswer: unshardedAnswer,
   });
   return {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Doc } from '../bson/value.js';
 import type { ShardingCatalog } from '../config/sharding-catalog.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
-import { doc, numberOf } from '../node/doc-fields.js';
+import { doc, numberOf, requiredText } from '../node/doc-fields.js';
 import type { RangeDeletions } from '../router/sharding/range-deletions.js';
 
 /** Longest wait of one `cleanupOrphaned` when the client sets no `maxTimeMS`. */
@@ -17,7 +17,7 @@ export function shardAnswer(catalog: ShardingCatalog, ranges: RangeDeletions, sh
 
 /** Waits until the shard has cleaned up the ranges of a collection that it gave away. */
 async function cleanupOrphaned(catalog: ShardingCatalog, ranges: RangeDeletions, shardId: string, request: CommandRequest): Promise<Doc> {
-  const namespace = String(request.body.get('cleanupOrphaned'));
+  const namespace = requiredText(request.body, 'cleanupOrphaned');
   const waitMs = numberOf(request.body.get('maxTimeMS')) ?? cleanupWaitMsMax;
   const done = new AbortController();
   const limit = delay(waitMs, 'late' as const, { signal: AbortSignal.any([done.signal, request.signal]), ref: false }).catch(() => 'late' as const);

@@ -17,6 +17,8 @@ export interface MemberOptions {
   readonly configServer: string | undefined;
   readonly oplogBytesMax?: number | undefined;
   readonly snapshotWindowSeconds?: number | undefined;
+  /** Milliseconds between no-ops; default 1,000. */
+  readonly noopIntervalMs?: number | undefined;
   /** Commands that the cluster answers for the member. */
   readonly clusterAnswer?: (request: CommandRequest) => Promise<Doc> | undefined;
 }
@@ -46,6 +48,7 @@ export class ShardMember {
       port: server.port,
       ...(options.oplogBytesMax === undefined ? {} : { oplogBytesMax: options.oplogBytesMax }),
       ...(options.snapshotWindowSeconds === undefined ? {} : { snapshotWindowSeconds: options.snapshotWindowSeconds }),
+      ...(options.noopIntervalMs === undefined ? {} : { noopIntervalMs: options.noopIntervalMs }),
     });
     const node = new MemberNode(identity, shard, () => shard.lastAppliedTime(), options.clock, options.clusterAnswer);
     started.node = node;

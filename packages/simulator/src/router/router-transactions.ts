@@ -1,12 +1,12 @@
-import { Binary, type Long } from 'bson';
+import { Binary } from 'bson';
 import type { Doc } from '../bson/value.js';
-import { docOf } from '../node/doc-fields.js';
+import { docOf, numberOf } from '../node/doc-fields.js';
 
 /** Transactions a router may know of at once. */
 const transactionsMax = 10_000;
 
 interface OpenTransaction {
-  readonly txnNumber: string;
+  readonly txnNumber: number;
   readonly participants: Set<string>;
   /** `readConcern` of the first statement, which every participant's first statement carries. */
   readonly readConcern: Doc | undefined;
@@ -20,7 +20,7 @@ export class RouterTransactions {
   joined(shard: string, body: Doc): Doc {
     const session = sessionKey(body);
     if (session === undefined || body.get('autocommit') !== false) return body;
-    const txnNumber = String(body.get('txnNumber') as Long);
+    const txnNumber = numberOf(body.get('txnNumber')) ?? -1;
     let open = this.#open.get(session);
     if (open?.txnNumber !== txnNumber) {
       if (this.#open.size >= transactionsMax) this.#open.clear();
@@ -38,13 +38,17 @@ export class RouterTransactions {
     return body;
   }
 
-  /** The shards that took part; the transaction is forgotten. */
-  end(body: Doc): string[] {
+  /** The shards that take part. */
+  participants(body: Doc): string[] {
     const session = sessionKey(body);
     const open = session === undefined ? undefined : this.#open.get(session);
-    if (session === undefined || open === undefined) return [];
-    this.#open.delete(session);
-    return [...open.participants];
+    return [...(open?.participants ?? [])];
+  }
+
+  /** Forgets the transaction of a session. */
+  end(body: Doc): void {
+    const session = sessionKey(body);
+    if (session !== undefined) this.#open.delete(session);
   }
 }
 

@@ -19,8 +19,13 @@ export async function sessionCommand(context: RouterContext, request: CommandReq
 
 /** `commitTransaction` or `abortTransaction` on every shard that took part. */
 export async function endTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const shards = context.transactions.end(request.body).map((id) => (id === context.configShard.id ? context.configShard : context.catalog.shard(id)));
-  const body = new Map(request.body);
-  for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin' });
+  try {
+    for (const id of context.transactions.participants(request.body)) {
+      const shard = id === context.configShard.id ? context.configShard : context.catalog.shard(id);
+      await context.sender.run(shard, request, request.body, { db: 'admin' });
+    }
+  } finally {
+    context.transactions.end(request.body);
+  }
   return new Map();
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { errorName } from '../node/error-name.js';
-import { isTrue, numberOf } from '../node/doc-fields.js';
+import { isTrue, numberOf, textOrEmpty } from '../node/doc-fields.js';
 
 /** Tells the connection layer to cut the connection instead of answering. */
 export class ConnectionClosedByFailPoint extends Error {
@@ -69,7 +69,7 @@ export class FailCommand {
     const names = this.#data.get('failCommands');
     const namespace = this.#data.get('namespace');
     if (!Array.isArray(names) || !names.includes(request.name)) return false;
-    return typeof namespace !== 'string' || namespace === `${request.db}.${String(request.body.get(request.name))}`;
+    return typeof namespace !== 'string' || namespace === `${request.db}.${textOrEmpty(request.body.get(request.name))}`;
   }
 
   #failure(code: number, command: string): CommandError {

@@ -1,7 +1,7 @@
 import type { Timestamp } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
-import { type Doc, RawDocument, type Value } from '../../bson/value.js';
+import { type Doc, RawDocument } from '../../bson/value.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';

@@ -18,7 +18,7 @@ export async function killCursorsCommand(context: RouterContext, request: Comman
   const killed: Long[] = [];
   const notFound: Long[] = [];
   for (const id of Array.isArray(asked) ? asked : []) {
-    if (id instanceof Long) (await context.cursors.kill(id, request)) ? killed.push(id) : notFound.push(id);
+    if (id instanceof Long) ((await context.cursors.kill(id, request)) ? killed : notFound).push(id);
   }
   return doc(['cursorsKilled', killed], ['cursorsNotFound', notFound], ['cursorsAlive', []], ['cursorsUnknown', []]);
 }

@@ -1,5 +1,5 @@
 import { ObjectId } from 'bson';
-import type { Doc, Value } from '../../bson/value.js';
+import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';

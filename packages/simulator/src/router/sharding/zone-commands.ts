@@ -36,7 +36,7 @@ export async function updateZoneKeyRangeCommand(context: RouterContext, request:
     return new Map();
   }
   if (compareKeys([...min.values()], [...max.values()]) >= 0) throw new CommandError(9, 'FailedToParse', 'max must be greater than min');
-  const name = String(zone);
+  const name = requiredText(request.body, 'zone');
   if (context.catalog.shardsOfZone(name).length === 0) throw new CommandError(zoneNotFound, 'ZoneNotFound', `zone ${name} does not exist`);
   await context.catalog.addZoneRange({ id: new ObjectId(), namespace, minDocument: min, maxDocument: max, zone: name });
   return new Map();

@@ -1,0 +1,41 @@
+import type { Json, Step } from './corpus-file.js';
+import { masked } from './masked.js';
+
+/** Lists whose order the server does not define, by the command or collection they answer. */
+const unordered: ReadonlySet<string> = new Set(['listCollections', 'config.collections', 'config.chunks', 'config.cache.collections', '$indexStats', '$collStats', 'config.shards']);
+
+/** A step's outcome as the corpus writes it, from a reply as it came over the wire. */
+export function comparable(outcome: Json, step: Step): string {
+  const value = masked(withDriverErrors(outcome));
+  return JSON.stringify(sorted(value, unordered.has(subjectOf(step))));
+}
+
+/** The corpus lists errors as the driver shows them: with nulls for what the server leaves out. */
+function withDriverErrors(outcome: Json): Json {
+  if (outcome === null || typeof outcome !== 'object' || Array.isArray(outcome)) return outcome;
+  const failed = typeof outcome['errmsg'] === 'string';
+  if (!failed) return outcome;
+  const { code = null, codeName = null, ...rest } = outcome;
+  return { ...rest, code, codeName };
+}
+
+function subjectOf(step: Step): string {
+  const command = (step.command ?? {}) as Record<string, Json>;
+  const [name] = Object.keys(command);
+  if (name === 'find') return `${step.db ?? ''}.${String(command['find'])}`;
+  const [stage] = Array.isArray(command['pipeline']) ? (command['pipeline'] as Record<string, Json>[]) : [];
+  return name === 'aggregate' && stage !== undefined ? (Object.keys(stage)[0] ?? '') : (name ?? '');
+}
+
+/** Fields of replies in one order; documents in batches keep theirs, which is part of what is compared. */
+function sorted(value: Json, anyOrder: boolean, depth = 0): Json {
+  if (Array.isArray(value)) {
+    return anyOrder ? [...value].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
+  }
+  if (value === null || typeof value !== 'object' || depth > 1) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, inner]) => [name, sorted(inner, anyOrder, depth + 1)]),
+  );
+}

@@ -1,0 +1,86 @@
+import { Binary, Int32, Long, ObjectId, Timestamp } from 'bson';
+import { decodeResumeToken } from '../../src/bson/resume-token.js';
+import { fromExtendedJson } from '../../src/bson/extended-json.js';
+import type { Doc, Value } from '../../src/bson/value.js';
+import type { Json } from './corpus-file.js';
+
+/** Replies of the steps so far, and sessions by the letters the corpus gives them. */
+export interface Played {
+  readonly replies: ReadonlyMap<number, Doc>;
+  readonly sessions: Map<string, Binary>;
+  readonly clusterTime: Timestamp;
+}
+
+/** A recorded command with its references to other steps replaced by what those steps gave in this run. */
+export function resolveCommand(command: Json, played: Played): Doc {
+  return resolve(command, played) as Doc;
+}
+
+function resolve(json: Json, played: Played): Value {
+  if (Array.isArray(json)) return json.map((each) => resolve(each, played));
+  if (json === null || typeof json !== 'object') return fromExtendedJson(json);
+  const [name, ...others] = Object.keys(json);
+  if (name !== undefined && others.length === 0) {
+    const reference = resolveReference(name, json[name] ?? null, played);
+    if (reference !== undefined) return reference;
+    if (extendedTypes.has(name)) return fromExtendedJson(json);
+  }
+  return new Map(Object.entries(json).map(([field, value]) => [field, resolve(value, played)]));
+}
+
+const extendedTypes: ReadonlySet<string> = new Set([
+  '$numberInt', '$numberLong', '$numberDouble', '$numberDecimal', '$oid', '$date', '$timestamp', '$binary', '$minKey', '$maxKey', '$undefined', '$symbol', '$code', '$dbPointer', '$regularExpression',
+]);
+
+function resolveReference(name: string, value: Json, played: Played): Value | undefined {
+  const reply = (): Doc => played.replies.get(numberIn(value)) ?? new Map();
+  const cursor = (): Doc => (reply().get('cursor') as Doc | undefined) ?? new Map();
+  switch (name) {
+    case 'cursorOfStep':
+      return cursor().get('id') ?? Long.ZERO;
+    case 'operationTimeOfStep':
+      return reply().get('operationTime') ?? null;
+    case 'postBatchResumeTokenOfStep':
+      return cursor().get('postBatchResumeToken') ?? null;
+    case 'timeOfTokenOfStep':
+      return timeOfToken(cursor().get('postBatchResumeToken') as Doc);
+    case 'atClusterTimeOfStep':
+      return cursor().get('atClusterTime') ?? null;
+    case 'now':
+      return played.clusterTime;
+    case 'secondsFromNow':
+      return new Timestamp({ t: played.clusterTime.t + numberIn(value), i: 1 });
+    case 'session':
+      return new Map([['id', sessionId(String(value), played.sessions)]]);
+    case 'generated':
+      return generatedDocuments(String(value));
+    default:
+      return undefined;
+  }
+}
+
+function numberIn(value: Json): number {
+  const parsed = fromExtendedJson(value);
+  return parsed instanceof Int32 ? parsed.value : Number(value);
+}
+
+function timeOfToken(token: Doc): Timestamp {
+  return decodeResumeToken(String(token.get('_data'))).clusterTime;
+}
+
+function sessionId(letter: string, sessions: Map<string, Binary>): Binary {
+  const known = sessions.get(letter) ?? new Binary(Buffer.alloc(16, letter.charCodeAt(0)), Binary.SUBTYPE_UUID);
+  sessions.set(letter, known);
+  return known;
+}
+
+/** Documents that the corpus describes in words. */
+function generatedDocuments(description: string): Value[] {
+  const found = /^400 documents \{_id: ObjectId, sk: (-?\d+)\.\.(-?\d+), a: sk, pad: (\d+) characters\}$/.exec(description);
+  if (found === null) throw new Error(`no such documents: ${description}`);
+  const [from, to, pad] = found.slice(1).map(Number) as [number, number, number];
+  return Array.from({ length: to - from + 1 }, (_, index): Doc => {
+    const key = new Int32(from + index);
+    return new Map<string, Value>([['_id', new ObjectId()], ['sk', key], ['a', key], ['pad', 'x'.repeat(pad)]]);
+  });
+}
