@@ -111,8 +111,7 @@ function compileCount(operand: Value): RunStage {
   if (operand === '') throw located(40157, 'the count field must be a non-empty string');
   if (operand.startsWith('$')) throw located(40158, 'the count field cannot be a $-prefixed path');
   return function* (docs) {
-    let count = 0;
-    for (const _doc of docs) count += 1;
+    const count = Array.from(docs).length;
     if (count > 0) yield new Map([[operand, new Int32(count)]]);
   };
 }

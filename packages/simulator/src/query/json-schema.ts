@@ -60,10 +60,10 @@ const keywords: Record<string, KeywordCompiler> = {
   minimum: (operand, schema) => forNumbers((value) => compareValues(value, operand) >= (schema.get('exclusiveMinimum') === true ? 1 : 0)),
   maximum: (operand, schema) => forNumbers((value) => compareValues(value, operand) <= (schema.get('exclusiveMaximum') === true ? -1 : 0)),
   multipleOf: (operand) => forNumbers((value) => isNumber(value) && toNumber(value) % number(operand) === 0),
-  minLength: (operand) => forTexts((text) => [...text].length >= number(operand)),
-  maxLength: (operand) => forTexts((text) => [...text].length <= number(operand)),
+  minLength: (operand) => forTexts((text) => Array.from(text).length >= number(operand)),
+  maxLength: (operand) => forTexts((text) => Array.from(text).length <= number(operand)),
   pattern: (operand) => {
-    const regex = compileRegex(String(operand), '');
+    const regex = compileRegex(text('pattern', operand), '');
     return forTexts((text) => regex.test(text));
   },
   items: (operand) => itemsCheck(operand),
@@ -147,4 +147,9 @@ function list(keyword: string, value: Value): Value[] {
 function number(value: Value): number {
   if (!isNumber(value)) throw typeMismatch('$jsonSchema keyword must be a number');
   return toNumber(value);
+}
+
+function text(keyword: string, value: Value): string {
+  if (typeof value !== 'string') throw typeMismatch(`$jsonSchema keyword '${keyword}' must be a string`);
+  return value;
 }

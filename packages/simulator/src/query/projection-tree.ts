@@ -38,7 +38,7 @@ export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variabl
   for (const [name, value] of doc) {
     const child = node.children.get(name);
     if (child === undefined) kept.set(name, value);
-    else if ('node' in child) kept.set(name, insideContainers(value, (inner) => excludeFields(child.node, inner, variables)) ?? value);
+    else if ('node' in child) kept.set(name, insideAll(value, (inner) => excludeFields(child.node, inner, variables)));
     else {
       const result = child.leaf.kind === 'exclude' ? undefined : includedLeaf(child.leaf, value);
       if (result !== undefined) kept.set(name, result);
@@ -64,7 +64,7 @@ export function setFields(node: ProjectionNode, doc: Doc, variables: Variables):
 
 function setInside(node: ProjectionNode, present: Value | undefined, variables: Variables): Value {
   if (Array.isArray(present)) return present.map((item) => setInside(node, item, variables));
-  return setFields(node, present instanceof Map ? present : new Map(), variables);
+  return setFields(node, present instanceof Map ? present : new Map<string, Value>(), variables);
 }
 
 function includedLeaf(leaf: Leaf, value: Value): Value | undefined {
@@ -78,10 +78,16 @@ function addComputed(node: ProjectionNode, doc: Doc, kept: Doc, variables: Varia
       const value = child.leaf.kind === 'computed' ? child.leaf.evaluate(variables) : undefined;
       if (value !== undefined) kept.set(name, value);
     } else if (!(doc.get(name) instanceof Map) && !Array.isArray(doc.get(name))) {
-      const made = includeFields(child.node, new Map(), variables);
+      const made = includeFields(child.node, new Map<string, Value>(), variables);
       if (made.size > 0) kept.set(name, made);
     }
   }
+}
+
+/** Applies to a document or the documents in an array; other values stay. */
+function insideAll(value: Value, apply: (doc: Doc) => Doc): Value {
+  if (value instanceof Map) return apply(value);
+  return Array.isArray(value) ? value.map((item) => insideAll(item, apply)) : value;
 }
 
 /** Applies to a document or the documents in an array; other values give undefined and disappear from arrays. */

@@ -1,6 +1,7 @@
 import type { Collation } from '../bson/collation.js';
 import { compareValues } from '../bson/compare.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
+import { valueText } from '../bson/text.js';
 import { type Doc, UndefinedValue, type Value } from '../bson/value.js';
 import { indexedValues, type Path, splitPath } from './document-path.js';
 import { badValue, located } from './query-error.js';
@@ -54,7 +55,7 @@ export function sortDocuments(docs: Iterable<Doc>, spec: Doc, collation?: Collat
 
 function sortField(name: string, direction: Value): SortField {
   if (name === '') throw badValue('FieldPath cannot be constructed with empty string');
-  if (!isNumber(direction)) throw located(15974, `Illegal key in $sort specification: ${name}: ${String(direction)}`);
+  if (!isNumber(direction)) throw located(15974, `Illegal key in $sort specification: ${name}: ${valueText(direction)}`);
   const number = toNumber(direction);
   if (number !== 1 && number !== -1) throw located(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
   return { path: splitPath(name), descending: number === -1 };

@@ -34,7 +34,7 @@ function add(values: (Value | undefined)[], name: string): Value {
   const date = values.find((value) => value instanceof DateTime);
   if (date === undefined) return fold(values, name, new Int32(0), addNumbers);
   const sum = fold(values.filter((value) => value !== date), name, new Int32(0), addNumbers);
-  return isNumber(sum) ? new DateTime((date as DateTime).ms + BigInt(Math.round(toNumber(sum)))) : null;
+  return isNumber(sum) ? new DateTime((date).ms + BigInt(Math.round(toNumber(sum)))) : null;
 }
 
 function subtract([a, b]: (Value | undefined)[], name: string): Value {

@@ -15,21 +15,21 @@ export const textOperators: OperatorTable = {
   $toLower: fixed(1, ([value], name) => textOf(value, name).toLowerCase()),
   $toUpper: fixed(1, ([value], name) => textOf(value, name).toUpperCase()),
   $strcasecmp: fixed(2, ([a, b], name) => new Int32(Math.sign(compareStrings(textOf(a, name).toUpperCase(), textOf(b, name).toUpperCase())))),
-  $strLenCP: fixed(1, ([value]) => new Int32([...onlyText(value, 34471, '$strLenCP')].length)),
+  $strLenCP: fixed(1, ([value]) => new Int32(Array.from(onlyText(value, 34471, '$strLenCP')).length)),
   $strLenBytes: fixed(1, ([value]) => new Int32(Buffer.byteLength(onlyText(value, 34473, '$strLenBytes')))),
   $substr: fixed(3, substringBytes),
   $substrBytes: fixed(3, substringBytes),
   $substrCP: fixed(3, ([value, start, count], name) => {
-    const from = count === undefined ? 0 : numberOf(start);
-    return [...textOf(value, name)].slice(from, from + numberOf(count)).join('');
+    const from = numberOf(start);
+    return Array.from(textOf(value, name)).slice(from, from + numberOf(count)).join('');
   }),
   $split: fixed(2, ([value, separator]) =>
     isNullish(value) || isNullish(separator) ? null : onlyText(value, 40085, '$split').split(onlyText(separator, 40086, '$split')),
   ),
   $indexOfCP: ranged(2, 4, ([value, searched, start, end]) => {
     if (isNullish(value)) return null;
-    const points = [...onlyText(value, 40093, '$indexOfCP')];
-    const wanted = [...onlyText(searched, 40094, '$indexOfCP')];
+    const points = Array.from(onlyText(value, 40093, '$indexOfCP'));
+    const wanted = Array.from(onlyText(searched, 40094, '$indexOfCP'));
     const to = Math.min(points.length, end === undefined ? points.length : numberOf(end)) - wanted.length;
     for (let at = start === undefined ? 0 : numberOf(start); at <= to; at += 1) {
       if (wanted.every((point, index) => points[at + index] === point)) return new Int32(at);
@@ -82,7 +82,7 @@ function compileTrim(operand: Value, compile: Compile, name: string, left: boole
     const text = input(variables);
     const cut = chars(variables);
     if (isNullish(text) || isNullish(cut)) return null;
-    return trimmed([...onlyText(text, 50699, name)], new Set(onlyText(cut, 50700, name)), left, right);
+    return trimmed(Array.from(onlyText(text, 50699, name)), new Set(onlyText(cut, 50700, name)), left, right);
   };
 }
 

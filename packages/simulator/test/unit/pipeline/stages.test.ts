@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import { compilePipeline } from '../../../src/pipeline/stages.js';
+import { doc } from '../json.js';
+
+type Json = Record<string, unknown>;
+
+function run(stages: Json[], docs: Json[], foreign: Json[] = []): string {
+  const pipeline = compilePipeline(stages.map(doc), { lookup: () => foreign.map(doc) });
+  return JSON.stringify([...pipeline(docs.map(doc))].map((found) => toExtendedJson(found)));
+}
+
+function text(docs: Json[]): string {
+  return JSON.stringify(docs.map((found) => toExtendedJson(doc(found))));
+}
+
+const numbers = [1, 2, 3, 4].map((n) => ({ _id: n, odd: n % 2 === 1, n }));
+
+describe('a pipeline', () => {
+  it.each<[Json[], Json[], Json[]]>([
+    [[{ $match: { n: { $gt: 2 } } }, { $project: { n: 1 } }], numbers, [{ _id: 3, n: 3 }, { _id: 4, n: 4 }]],
+    [[{ $sort: { n: -1 } }, { $skip: 1 }, { $limit: 1 }, { $project: { _id: 1 } }], numbers, [{ _id: 3 }]],
+    [[{ $group: { _id: '$odd', sum: { $sum: '$n' }, avg: { $avg: '$n' }, all: { $push: '$n' }, c: { $count: {} } } }], numbers, [
+      { _id: true, sum: 4, avg: { $numberDouble: '2.0' }, all: [1, 3], c: 2 },
+      { _id: false, sum: 6, avg: { $numberDouble: '3.0' }, all: [2, 4], c: 2 },
+    ]],
+    [[{ $group: { _id: null, n: { $sum: 1 } } }], numbers, [{ _id: null, n: 4 }]],
+    [[{ $count: 'total' }], numbers, [{ total: 4 }]],
+    [[{ $unwind: '$a' }], [{ a: [1, 2] }, { a: [] }, { a: 3 }], [{ a: 1 }, { a: 2 }, { a: 3 }]],
+    [[{ $unwind: { path: '$a', preserveNullAndEmptyArrays: true, includeArrayIndex: 'i' } }], [{ a: [5] }, { b: 1 }], [{ a: 5, i: { $numberLong: '0' } }, { b: 1, i: null }]],
+    [[{ $addFields: { 'a.b': 1, c: '$x' } }], [{ a: [{}, 1], x: 2 }], [{ a: [{ b: 1 }, { b: 1 }], x: 2, c: 2 }]],
+    [[{ $unset: ['a', 'b.c'] }], [{ a: 1, b: { c: 1, d: 1 } }], [{ b: { d: 1 } }]],
+    [[{ $replaceRoot: { newRoot: '$a' } }], [{ a: { b: 1 } }], [{ b: 1 }]],
+    [[{ $sortByCount: '$odd' }, { $limit: 1 }, { $project: { count: 1, _id: 0 } }], numbers, [{ count: 2 }]],
+    [[{ $facet: { few: [{ $limit: 1 }, { $project: { _id: 1 } }], count: [{ $count: 'n' }] } }], numbers, [{ few: [{ _id: 1 }], count: [{ n: 4 }] }]],
+    [[{ $bucket: { groupBy: '$n', boundaries: [1, 3], default: 'more' } }], numbers, [{ _id: 1, count: 2 }, { _id: 'more', count: 2 }]],
+  ])('%j', (stages, docs, expected) => {
+    expect(run(stages, docs)).toBe(text(expected));
+  });
+
+  it('joins another collection', () => {
+    const foreign = [{ _id: 1, k: 1 }, { _id: 2, k: [1, 2] }, { _id: 3 }];
+    expect(run([{ $lookup: { from: 'f', localField: 'k', foreignField: 'k', as: 'found' } }], [{ k: 2 }, {}], foreign)).toBe(
+      text([{ k: 2, found: [{ _id: 2, k: [1, 2] }] }, { found: [{ _id: 3 }] }]),
+    );
+    const pipeline = [{ $match: { $expr: { $eq: ['$_id', '$$wanted'] } } }];
+    expect(run([{ $lookup: { from: 'f', let: { wanted: '$k' }, pipeline, as: 'found' } }], [{ k: 3 }], foreign)).toBe(text([{ k: 3, found: [{ _id: 3 }] }]));
+  });
+
+  it('samples as many as asked for', () => {
+    expect((JSON.parse(run([{ $sample: { size: 3 } }], numbers)) as unknown[]).length).toBe(3);
+  });
+
+  it('refuses unknown stages as the server does', () => {
+    expect(() => run([{ $changeStreamSplitLargeEvent: {} }], [])).toThrow(
+      expect.objectContaining({ code: 40324, message: "Unrecognized pipeline stage name: '$changeStreamSplitLargeEvent'" }) as Error,
+    );
+  });
+});

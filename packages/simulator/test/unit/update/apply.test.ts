@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import type { Doc } from '../../../src/bson/value.js';
+import { applyUpdate } from '../../../src/update/apply.js';
+import { describeUpdate } from '../../../src/update/describe.js';
+import { upsertDocument } from '../../../src/update/upsert.js';
+import { doc, value } from '../json.js';
+
+type Json = Record<string, unknown>;
+
+function text(document: Doc): string {
+  return JSON.stringify(toExtendedJson(document));
+}
+
+function after(before: Json, update: Json | Json[], query: Json = {}, arrayFilters: Json[] = []): string {
+  return text(applyUpdate(doc(before), value(update) as Doc | Doc[], { query: doc(query), arrayFilters: arrayFilters.map(doc) }).after);
+}
+
+describe('an update changes', () => {
+  it.each<[Json, Json | Json[], Json]>([
+    [{ _id: 1 }, { $set: { z: 1, b: 2, 'a.c': 3 } }, { _id: 1, a: { c: 3 }, b: 2, z: 1 }],
+    [{ _id: 1, a: 1 }, { $unset: { a: 1, 'b.c': 1 } }, { _id: 1 }],
+    [{ _id: 1, a: [1, 2] }, { $unset: { 'a.0': 1 } }, { _id: 1, a: [null, 2] }],
+    [{ _id: 1, a: 1 }, { $inc: { a: { $numberLong: '2' } } }, { _id: 1, a: { $numberLong: '3' } }],
+    [{ _id: 1, a: 2147483647 }, { $inc: { a: 1 } }, { _id: 1, a: { $numberLong: '2147483648' } }],
+    [{ _id: 1, a: { $numberDecimal: '0.1' } }, { $inc: { a: { $numberDecimal: '0.2' } } }, { _id: 1, a: { $numberDecimal: '0.3' } }],
+    [{ _id: 1 }, { $mul: { a: 3 } }, { _id: 1, a: 0 }],
+    [{ _id: 1, a: 5 }, { $min: { a: 3 }, $max: { b: 1 } }, { _id: 1, a: 3, b: 1 }],
+    [{ _id: 1, a: 1, b: { c: 2 } }, { $rename: { a: 'x', 'b.c': 'd' } }, { _id: 1, b: {}, d: 2, x: 1 }],
+    [{ _id: 1, a: [1] }, { $push: { a: { $each: [5, 3], $sort: 1, $slice: 2 } } }, { _id: 1, a: [1, 3] }],
+    [{ _id: 1, a: [1] }, { $push: { a: { $each: [0], $position: 0 } } }, { _id: 1, a: [0, 1] }],
+    [{ _id: 1 }, { $push: { a: 1 } }, { _id: 1, a: [1] }],
+    [{ _id: 1, a: [1] }, { $addToSet: { a: { $each: [1, 2] } } }, { _id: 1, a: [1, 2] }],
+    [{ _id: 1, a: [1, 2, 3] }, { $pop: { a: -1 } }, { _id: 1, a: [2, 3] }],
+    [{ _id: 1, a: [1, 2, 3] }, { $pull: { a: { $gte: 2 } } }, { _id: 1, a: [1] }],
+    [{ _id: 1, a: [{ b: 1, c: 1 }, { b: 2 }] }, { $pull: { a: { b: 1 } } }, { _id: 1, a: [{ b: 2 }] }],
+    [{ _id: 1, a: [1, 2, 1] }, { $pullAll: { a: [1] } }, { _id: 1, a: [2] }],
+    [{ _id: 1, a: 5 }, { $bit: { a: { and: 4, or: 2 } } }, { _id: 1, a: 6 }],
+    [{ _id: 1, a: [1] }, { $set: { 'a.3': 4 } }, { _id: 1, a: [1, null, null, 4] }],
+    [{ _id: 1, a: 1 }, { b: 2 }, { _id: 1, b: 2 }],
+    [{ _id: 1 }, { $setOnInsert: { a: 1 } }, { _id: 1 }],
+    [{ _id: 1, a: 1, b: 2 }, [{ $set: { c: { $add: ['$a', '$b'] } } }, { $unset: 'a' }], { _id: 1, b: 2, c: 3 }],
+    [{ _id: 1, a: 1 }, [{ $replaceWith: { $literal: { _id: 1, $x: '$a', 'p.q': 1 } } }], { _id: 1, $x: '$a', 'p.q': 1 }],
+  ])('%j by %j', (before, update, expected) => {
+    expect(after(before, update)).toBe(text(doc(expected)));
+  });
+
+  it('array elements found by the query, all, or by filters', () => {
+    expect(after({ _id: 1, a: [1, 5, 7] }, { $set: { 'a.$': 0 } }, { a: { $gt: 3 } })).toBe(text(doc({ _id: 1, a: [1, 0, 7] })));
+    expect(after({ _id: 1, a: [{ b: 1 }, { b: 2 }] }, { $inc: { 'a.$.c': 1 } }, { 'a.b': 2 })).toBe(text(doc({ _id: 1, a: [{ b: 1 }, { b: 2, c: 1 }] })));
+    expect(after({ _id: 1, a: [1, 2] }, { $mul: { 'a.$[]': 10 } })).toBe(text(doc({ _id: 1, a: [10, 20] })));
+    expect(after({ _id: 1, a: [1, 20, 30] }, { $set: { 'a.$[big]': 0 } }, {}, [{ big: { $gt: 5 } }])).toBe(text(doc({ _id: 1, a: [1, 0, 0] })));
+  });
+
+  it('nothing when the bytes stay the same', () => {
+    const before = doc({ _id: 1, a: 1 });
+    expect(applyUpdate(before, doc({ $set: { a: 1 } }))).toEqual({ after: before, kind: 'none' });
+    expect(applyUpdate(before, doc({ _id: 1, a: 1 })).kind).toBe('none');
+    expect(applyUpdate(before, doc({ $set: { a: { $numberLong: '1' } } })).kind).toBe('delta');
+    expect(applyUpdate(before, doc({ a: 2 })).kind).toBe('replace');
+  });
+});
+
+describe('the server refuses', () => {
+  it.each<[Json, Json, number, string]>([
+    [{ _id: 1, a: 9 }, { $set: { 'a.b': 1 } }, 28, "Cannot create field 'b' in element {a: 9}"],
+    [{ _id: 1 }, { $set: { a: 1, 'a.b': 1 } }, 40, "Updating the path 'a.b' would create a conflict at 'a'"],
+    [{ _id: 1 }, { $set: { a: 1 }, $inc: { a: 1 } }, 40, "Updating the path 'a' would create a conflict at 'a'"],
+    [{ _id: 1 }, { $nope: { a: 1 } }, 9, 'Unknown modifier: $nope. Expected a valid update modifier or pipeline-style update specified as an array'],
+    [{ _id: 1 }, { $set: { _id: 2 } }, 66, "Performing an update on the path '_id' would modify the immutable field '_id'"],
+    [{ _id: 1 }, { _id: 2 }, 66, "After applying the update, the (immutable) field '_id' was found to have been altered to _id: 2"],
+    [{ _id: 1, a: 'x' }, { $inc: { a: 1 } }, 14, "Cannot apply $inc to a value of non-numeric type. {_id: 1} has the field 'a' of non-numeric type string"],
+    [{ _id: 1, a: 1 }, { $push: { a: 1 } }, 2, "The field 'a' must be an array but is of type int in document {_id: 1}"],
+  ])('%j by %j', (before, update, code, message) => {
+    expect(() => applyUpdate(doc(before), doc(update))).toThrow(expect.objectContaining({ code, message }) as Error);
+  });
+
+  it('a dollar field in a replacement of a stored document, not in an inserted one', () => {
+    expect(() => applyUpdate(doc({ _id: 1 }), doc({ a: 1, $x: 1 }))).toThrow(expect.objectContaining({ code: 52 }) as Error);
+    expect(text(upsertDocument(doc({ _id: 1 }), doc({ a: 1, $x: 1 })))).toBe(text(doc({ _id: 1, a: 1, $x: 1 })));
+  });
+});
+
+describe('an upsert inserts', () => {
+  it.each<[Json, Json | Json[], Json]>([
+    [{ _id: 3, sk: 3 }, { $set: { up: 1 } }, { _id: 3, sk: 3, up: 1 }],
+    [{ sk: { $gt: 3 }, 'a.b': 1, _id: 1 }, { $inc: { n: 1 }, $setOnInsert: { s: 2 } }, { _id: 1, a: { b: 1 }, n: 1, s: 2 }],
+    [{ _id: 77, other: 1 }, { _id: 77, v: 1 }, { _id: 77, v: 1 }],
+    [{ k: 9, _id: 9 }, [{ $replaceWith: { $literal: { _id: 9, w: 1 } } }], { _id: 9, w: 1 }],
+  ])('for %j and %j', (query, update, expected) => {
+    expect(text(upsertDocument(doc(query), value(update) as Doc | Doc[]))).toBe(text(doc(expected)));
+  });
+
+  it('with an object id of its own', () => {
+    expect([...upsertDocument(doc({ a: 1 }), doc({ $set: { b: 1 } })).keys()]).toEqual(['_id', 'a', 'b']);
+  });
+});
+
+it('describes an appending $push by its new elements', () => {
+  const before = doc({ _id: 1, a: [1, 2] });
+  const update = doc({ $push: { a: 3 } });
+  const description = describeUpdate(before, applyUpdate(before, update).after, update);
+  expect(description).toMatchObject({ updatedFields: new Map([['a.2', value(3)]]) });
+});
