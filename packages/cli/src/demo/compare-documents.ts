@@ -65,14 +65,27 @@ class Unmatched {
     const differences: string[] = [];
     const { source, destination } = this.waiting;
     for (const id of new Set([...source.keys(), ...destination.keys()])) {
-      const left = source.get(id)?.length ?? 0;
-      const right = destination.get(id)?.length ?? 0;
-      for (let pair = 0; pair < Math.min(left, right); pair += 1) differences.push(`document ${id} differs`);
-      for (let extra = right; extra < left; extra += 1) differences.push(`document ${id} is missing on the destination`);
-      for (let extra = left; extra < right; extra += 1) differences.push(`document ${id} is only on the destination`);
+      const left = source.get(id) ?? [];
+      const right = destination.get(id) ?? [];
+      for (let index = 0; index < Math.max(left.length, right.length); index += 1) differences.push(`document ${id} ${describe(left[index], right[index])}`);
     }
     return differences;
   }
+}
+
+function describe(source: Uint8Array | undefined, destination: Uint8Array | undefined): string {
+  if (destination === undefined) return 'is missing on the destination';
+  if (source === undefined) return 'is only on the destination';
+  const left = fieldsOf(source);
+  const right = fieldsOf(destination);
+  const names = [...new Set([...left.keys(), ...right.keys()])].filter((name) => left.get(name) !== right.get(name));
+  return `differs in ${names.join(', ') || 'the order of its fields'}`;
+}
+
+/** Every field as canonical extended JSON, which shows types. */
+function fieldsOf(document: Uint8Array): Map<string, string> {
+  const fields = BSON.deserialize(document, { promoteValues: false }) as Record<string, unknown>;
+  return new Map(Object.entries(fields).map(([name, value]) => [name, BSON.EJSON.stringify(value, { relaxed: false })]));
 }
 
 /** The `_id` with its type, as canonical extended JSON. */

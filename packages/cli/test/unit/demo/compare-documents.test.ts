@@ -27,13 +27,14 @@ test('a document too many is named', async () => {
   expect((await compare([], [{ _id: 'x' }])).differences).toEqual(['document "x" is only on the destination']);
 });
 
-test.each<[string, Fields, Fields]>([
-  ['a value', { _id: 1, a: 1 }, { _id: 1, a: 2 }],
-  ['the type of a number', { _id: 1, a: new Int32(1) }, { _id: 1, a: new Double(1) }],
-  ['the width of an integer', { _id: 1, a: new Int32(1) }, { _id: 1, a: Long.fromNumber(1) }],
-  ['the order of fields', { _id: 1, a: 1, b: 2 }, { _id: 1, b: 2, a: 1 }],
-])('a difference in %s is found', async (_what, source, destination) => {
-  expect((await compare([source], [destination])).differences).toEqual(['document {"$numberInt":"1"} differs']);
+test.each<[string, Fields, Fields, string]>([
+  ['a value', { _id: 1, a: 1, b: 2 }, { _id: 1, a: 2, b: 2 }, 'a'],
+  ['a missing field', { _id: 1, a: 1 }, { _id: 1 }, 'a'],
+  ['the type of a number', { _id: 1, a: new Int32(1) }, { _id: 1, a: new Double(1) }, 'a'],
+  ['the width of an integer', { _id: 1, a: new Int32(1) }, { _id: 1, a: Long.fromNumber(1) }, 'a'],
+  ['the order of fields', { _id: 1, a: 1, b: 2 }, { _id: 1, b: 2, a: 1 }, 'the order of its fields'],
+])('a difference in %s is found', async (_what, source, destination, fields) => {
+  expect((await compare([source], [destination])).differences).toEqual([`document {"$numberInt":"1"} differs in ${fields}`]);
 });
 
 test('the same _id on two shards is two documents, in whatever order they come', async () => {
