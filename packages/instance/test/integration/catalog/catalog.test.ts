@@ -1,7 +1,6 @@
 import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
-import { BSON } from 'mongodb';
-import type { MongoClient } from 'mongodb';
+import { BSON, MongoClient } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { catalogChanges } from '../../../src/catalog/catalog-changes.js';
 import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
@@ -136,8 +135,9 @@ describe('from a sharded cluster to an equal one', () => {
       close: () => door.close(),
       async command(...call) {
         commandsLeft -= 1;
+        const isLost = commandsLeft === 0;
         const reply = await door.command(...call);
-        if (commandsLeft === 0) throw new Error('connection lost');
+        if (isLost) throw new Error('connection lost');
         return reply;
       },
     });
@@ -148,7 +148,7 @@ describe('from a sharded cluster to an equal one', () => {
     await destination.client.db('admin').command({ balancerStop: 1 });
     const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
     let losses = 0;
-    for (const afterCommands of [3, 9, 14, 20, 27, Infinity]) {
+    for (const afterCommands of [3, 9, 12, 15, 8, Infinity]) {
       commandsLeft = afterCommands;
       try {
         await createCollections({ destination: destination.cluster, plan, signal });
@@ -232,22 +232,19 @@ describe('a catalog that changes', () => {
     expect(fingerprint(after)).not.toBe(fingerprint(before));
   });
 
-  it('reports indexes that only some shards have, by their own doors and through the router', async () => {
-    for (const direct of [true, false]) {
-      await using source = await openTestCluster('cluster0', 2, { direct });
-      await makeShardedCollections(source.client);
-      await using shards = await openShardClient(source.cluster, source.client);
-      await shards.client.db('app').command({ createIndexes: 'ranged', indexes: [{ key: { only: 1 }, name: 'only_here' }] });
-      const report = await readCatalogReport(source.cluster, everything, signal);
-      expect(report.inconsistentIndexes, direct ? 'direct' : 'router').toEqual([{ namespace: 'app.ranged', index: 'only_here', shards: ['shard1'] }]);
-    }
+  it('reports indexes that only some shards have', async () => {
+    await using source = await openTestCluster('cluster0', 2);
+    await makeShardedCollections(source.client);
+    await using shard = await openShardClient(source.cluster, source.client);
+    await shard.client.db('app').command({ createIndexes: 'ranged', indexes: [{ key: { only: 1 }, name: 'only_here' }] });
+    const report = await readCatalogReport(source.cluster, everything, signal);
+    expect(report.inconsistentIndexes).toEqual([{ namespace: 'app.ranged', index: 'only_here', shards: ['shard1'] }]);
   });
 });
 
 async function openShardClient(cluster: Cluster, router: MongoClient): Promise<AsyncDisposable & { client: MongoClient }> {
   const { shards } = await router.db('admin').command({ listShards: 1 }) as { shards: { _id: string; host: string }[] };
   const host = shards.find((shard) => shard._id === cluster.shardIds[0])?.host.split('/')[1] ?? '';
-  const { MongoClient: Client } = await import('mongodb');
-  const client = await new Client(`mongodb://${host}/?directConnection=true`).connect();
+  const client = await new MongoClient(`mongodb://${host}/?directConnection=true`).connect();
   return { client, [Symbol.asyncDispose]: () => client.close() };
 }

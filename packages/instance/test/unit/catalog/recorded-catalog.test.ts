@@ -39,7 +39,7 @@ const { signal } = new AbortController();
 /** Commands whose reply does not depend on more than their first field (and, in the config database, on the filter). */
 function recordedDoor(node: string): FakeDoor {
   const answer: Handler = (database, command) => {
-    const [name, value] = Object.entries(command)[0] ?? ['', null];
+    const [name, value] = Object.entries<unknown>(command)[0] ?? ['', null];
     if (database === 'config') return { cursor: { firstBatch: recordedConfig(String(value), command.filter as Document) } };
     const step = steps.find(({ on, db, command: sent }) =>
       on === node && db === database && sent !== undefined && name in sent && (typeof value !== 'string' || sent[name] === value) && !('filter' in sent),
