@@ -16,12 +16,12 @@ const instance: fc.Arbitrary<ReportChanges> = fc.record({
   silent_ms: fc.nat({ max: 1_000_000 }),
   ready: fc.record({ canCommit: fc.boolean(), canWrite: fc.boolean() }),
   rates: fc.record({ copyBytesPerSecond: bytes, eventsPerSecond: bytes }),
-  expectedIds: fc.constantFrom([], ['i0'], ['i0', 'i1', 'i9']),
+  expectedIds: fc.constantFrom<string[][]>([], ['i0'], ['i0', 'i1', 'i9']),
   progress: fc.record({
     info: fc.constantFrom(null, ...Object.values(progressInfo)),
     lagTimeSeconds: maybe,
     totalEventsApplied: maybe,
-    collectionCopy: fc.option(fc.record({ estimatedTotalBytes: bytes, estimatedCopiedBytes: bytes })),
+    collectionCopy: fc.option(fc.record({ estimatedTotalBytes: bytes, estimatedCopiedBytes: bytes }), { nil: null }),
   }),
 });
 

@@ -1,0 +1,185 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { FleetCommand } from '@convoy/api/fleet/fleet';
+import type { CoordinatorConfig } from '../../src/config/coordinator-config.js';
+import { runCoordinator } from '../../src/process/coordinator-process.js';
+import type { RunningCoordinator } from '../../src/process/coordinator-process.js';
+import { TestMembers, makeReport, shortTimings, silent } from './fleet-of-tests.js';
+import type { TestMember } from './fleet-of-tests.js';
+import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
+import type { TestRedis } from './redis-server.js';
+
+interface ProgressData {
+  readonly progress: { readonly state: string; readonly totalEventsApplied: number | null };
+  readonly instances: readonly { readonly id: string }[];
+}
+
+/** A stream of server-sent events. */
+async function openEvents(url: string, lastEventId?: string): Promise<{ next: () => Promise<{ id: string; data: ProgressData }>; close: () => void }> {
+  const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+  const sent = request(`${url}/api/v1/events`, { headers }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(response.headers['content-type']).toBe('text/event-stream');
+  let text = '';
+  const next = async (): Promise<{ id: string; data: ProgressData }> => {
+    for (;;) {
+      const event = /^id: (?<id>\d+)\nevent: progress\ndata: (?<data>.*)\n\n/.exec(text)?.groups;
+      if (event !== undefined) {
+        text = text.slice(text.indexOf('\n\n') + 2);
+        return { id: event['id'] ?? '', data: JSON.parse(event['data'] ?? '') as ProgressData };
+      }
+      text += String(((await once(response, 'data')) as [Buffer])[0]);
+    }
+  };
+  return { next, close: () => sent.destroy() };
+}
+
+describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator process ${withoutRedis}`, () => {
+  let redis: TestRedis;
+  let group: TestMembers;
+  let members: TestMember[];
+  let coordinator: RunningCoordinator;
+  let config: CoordinatorConfig;
+  const handled: FleetCommand[] = [];
+  beforeAll(async () => {
+    redis = await openRedis();
+  });
+  afterAll(() => redis.close());
+  beforeEach(async () => {
+    handled.length = 0;
+    const fleet = fleetName();
+    config = {
+      redis: redis.settings,
+      fleet,
+      port: 0,
+      listen: '127.0.0.1',
+      allowedHosts: [],
+      allowUnauthenticated: false,
+      verbosity: 'INFO',
+    };
+    group = new TestMembers(redis.settings, fleet);
+    members = [];
+    coordinator = await runCoordinator(config, { logger: silent, timings: shortTimings });
+  });
+  afterEach(async () => {
+    await Promise.all([coordinator.close(), group.end()]);
+  });
+
+  async function joinTwo(): Promise<void> {
+    for (const id of ['shard0', 'shard1']) {
+      const member = await group.join(id);
+      member.fleet.serve((command) => {
+        handled.push(command);
+        return Promise.resolve({ success: true });
+      });
+      members.push(member);
+    }
+    const events = await openEvents(coordinator.url);
+    while ((await events.next()).data.instances.length < 2);
+    events.close();
+  }
+
+  async function call(path: string, init?: RequestInit): Promise<{ status: number; body: unknown }> {
+    const response = await fetch(`${coordinator.url}${path}`, init);
+    return { status: response.status, body: await response.json() };
+  }
+
+  it('says that nobody is there while nobody is there', async () => {
+    expect(await call('/healthz')).toMatchObject({ status: 200 });
+    expect(await call('/readyz')).toMatchObject({ status: 200 });
+    expect(await call('/api/v1/instances')).toEqual({ status: 200, body: { success: true, instances: [] } });
+    expect(await call('/api/v1/progress')).toMatchObject({ status: 503, body: { success: false, error: 'fleetIncomplete' } });
+    expect(await call('/api/v1/pause', { method: 'POST' })).toMatchObject({ status: 503, body: { error: 'fleetIncomplete' } });
+  });
+
+  it('validates a start before it is sent to anybody', async () => {
+    await joinTwo();
+    const refused = await call('/api/v1/start', { method: 'POST', body: '{"source": "cluster0"}' });
+    expect(refused).toMatchObject({ status: 400, body: { success: false, error: 'invalidRequest' } });
+    expect(handled).toEqual([]);
+    const body = JSON.stringify({ source: 'cluster0', destination: 'cluster1' });
+    expect(await call('/api/v1/start', { method: 'POST', body })).toEqual({ status: 200, body: { success: true } });
+    expect(handled).toHaveLength(2);
+    expect(handled[0]).toEqual(handled[1]);
+    expect(handled[0]?.body).toMatchObject({ source: 'cluster0', destination: 'cluster1', buildIndexes: 'beforeDataCopy' });
+  });
+
+  it('answers the progress of the whole, or its failure', async () => {
+    await joinTwo();
+    expect(await call('/api/v1/progress')).toMatchObject({ status: 200, body: { progress: { state: 'IDLE', syncID: null } } });
+    const [one] = members as [TestMember];
+    const events = await openEvents(coordinator.url);
+    await events.next();
+    const failure = { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const;
+    one.fleet.report(makeReport(one.identity, { state: 'RUNNING', failure }));
+    await events.next();
+    events.close();
+    expect(await call('/api/v1/progress')).toEqual({ status: 409, body: { success: false, ...failure } });
+    expect(await call('/api/v1/instances')).toMatchObject({ body: { instances: [{ id: 'shard0', error: 'oplogHistoryLost' }, { id: 'shard1' }] } });
+  });
+
+  it('streams every change, and on return what was missed', async () => {
+    await joinTwo();
+    const [one, other] = members as [TestMember, TestMember];
+    const events = await openEvents(coordinator.url);
+    const first = await events.next();
+    const report = (totalEventsApplied: number): void => {
+      for (const { fleet, identity } of [one, other]) {
+        const progress = { ...makeReport(identity).progress, state: 'RUNNING', totalEventsApplied } as const;
+        fleet.report(makeReport(identity, { state: 'RUNNING', progress }));
+      }
+    };
+    report(5);
+    let last = await events.next();
+    while (last.data.progress.totalEventsApplied !== 10) last = await events.next();
+    expect(Number(last.id)).toBeGreaterThan(Number(first.id));
+    expect(last.data.progress.state).toBe('RUNNING');
+    events.close();
+    const again = await openEvents(coordinator.url, first.id);
+    expect((await again.next()).data.progress.totalEventsApplied).toBe(10);
+    again.close();
+  });
+
+  it('serves its figures to Prometheus and describes the fleet’s API', async () => {
+    await joinTwo();
+    const metrics = await fetch(`${coordinator.url}/metrics`);
+    expect(metrics.headers.get('content-type')).toContain('text/plain');
+    expect(await metrics.text()).toContain('convoy_fleet_instances 2');
+    const { body } = await call('/api/v1/openapi.json');
+    expect(JSON.stringify(body)).toContain('secondsRemaining');
+  });
+
+  it('refuses strangers', async () => {
+    const sent = request(`${coordinator.url}/api/v1/instances`, { headers: { host: 'evil.example' } }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(403);
+    response.resume();
+  });
+
+  it('ends with its signal and its streams with it', async () => {
+    const controller = new AbortController();
+    const second = await runCoordinator(config, { logger: silent, timings: shortTimings, signal: controller.signal });
+    const events = await openEvents(second.url);
+    await events.next();
+    controller.abort();
+    await second.close();
+    await expect(fetch(second.url)).rejects.toThrow();
+    events.close();
+  });
+
+  it('shows a coordinator that starts later the same', async () => {
+    await joinTwo();
+    const second = await runCoordinator(config, { logger: silent, timings: shortTimings });
+    const response = await fetch(`${second.url}/api/v1/instances`);
+    expect(await response.json()).toMatchObject({ instances: [{ id: 'shard0', reachable: true }, { id: 'shard1', reachable: true }] });
+    await second.close();
+  });
+
+  it('fails by name when Redis cannot be reached', async () => {
+    const nowhere = { ...config.redis, topology: { kind: 'single', address: { host: '127.0.0.1', port: 1 } } } as const;
+    const start = runCoordinator({ ...config, redis: nowhere }, { logger: silent, timings: shortTimings });
+    await expect(start).rejects.toMatchObject({ error: 'redisUnavailable' });
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import type { CommandResult } from '@convoy/api/fleet/fleet';
+import { outcomeFailure } from '../../../src/director/command-outcome.js';
+
+const accepted: CommandResult = { success: true };
+const timedOut: CommandResult = { success: false, error: 'commandTimedOut', errorDescription: 'Late.' };
+const refused: CommandResult = { success: false, error: 'notInThisState', errorDescription: 'It is RUNNING.' };
+
+function failureOf(results: Readonly<Record<string, CommandResult>>): { error?: string; errorDescription?: string } {
+  const success = Object.values(results).every((result) => result.success);
+  return outcomeFailure({ commandId: 'c', name: 'start', success, results: new Map(Object.entries(results)) }) ?? {};
+}
+
+describe('outcomeFailure', () => {
+  it('is nothing when all accepted', () => {
+    expect(failureOf({ a: accepted, b: accepted })).toEqual({});
+  });
+
+  it('is what all say alike', () => {
+    expect(failureOf({ a: refused, b: refused })).toMatchObject({ error: 'notInThisState', httpStatus: 409 });
+    expect(failureOf({ a: timedOut, b: timedOut })).toMatchObject({ error: 'commandTimedOut', httpStatus: 503 });
+  });
+
+  it('is a missing answer when nobody refused, and a refusal when somebody did', () => {
+    expect(failureOf({ a: accepted, b: timedOut }).error).toBe('commandTimedOut');
+    expect(failureOf({ a: accepted, b: timedOut, c: refused }).error).toBe('commandFailedOnInstances');
+    expect(failureOf({ a: accepted, b: refused }).error).toBe('commandFailedOnInstances');
+  });
+
+  it('lists every instance in the order of the ids, up to a bound', () => {
+    expect(failureOf({ b: refused, a: accepted }).errorDescription).toBe(
+      'start was not accepted by every instance. a: accepted; b: notInThisState (It is RUNNING.)',
+    );
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_one, at) => [`i${at}`, refused]));
+    expect(failureOf(many).errorDescription).toContain('; and 10 more');
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { Watchers } from '@convoy/api/fleet/watchers';
+import { ReportBoard } from '../../../src/membership/report-board.js';
+import type { MemberMessage } from '../../../src/membership/report-message.js';
+import { seenReport } from '../progress/snapshots.js';
+
+const message = (id: string, step: string | null = null): MemberMessage => {
+  const { report, reportedAt_ms } = seenReport(id, { step });
+  return { kind: 'report', reportedAt_ms, report };
+};
+
+function makeBoard(): { board: ReportBoard; clock: { monotonic_ms: () => number; now_ms: () => number; at: number }; told: () => Promise<number> } {
+  const clock = { at: 0, monotonic_ms: () => clock.at, now_ms: () => clock.at };
+  const watchers = new Watchers();
+  let count = 0;
+  watchers.add(() => (count += 1));
+  const told = (): Promise<number> => new Promise((resolve) => setImmediate(() => setImmediate(() => resolve(count))));
+  return { board: new ReportBoard(1_000, clock, watchers), clock, told };
+}
+
+describe('ReportBoard', () => {
+  it('marks a report as old after the lease, and as fresh again', () => {
+    const { board, clock } = makeBoard();
+    board.hear(message('a'), 0);
+    clock.at = 1_000;
+    board.sweep();
+    expect(board.reports().get('a')?.fresh).toBe(true);
+    clock.at = 1_001;
+    board.sweep();
+    expect(board.reports().get('a')?.fresh).toBe(false);
+    board.hear(message('a'), 1_001);
+    expect(board.reports().get('a')?.fresh).toBe(true);
+  });
+
+  it('does not let what was stored earlier replace what was heard later', () => {
+    const { board } = makeBoard();
+    board.hear(message('a', 'later'), 500);
+    board.hear(message('a', 'earlier'), 400);
+    expect(board.reports().get('a')?.report.step).toBe('later');
+  });
+
+  it('takes a departure from the process that reported, not from one before it', () => {
+    const { board } = makeBoard();
+    board.hear(message('a'), 0);
+    board.hear({ kind: 'left', id: 'a', incarnation: 'another' }, 0);
+    expect(board.reports().get('a')?.fresh).toBe(true);
+    board.hear({ kind: 'left', id: 'a', incarnation: 'a-1' }, 0);
+    expect(board.reports().get('a')?.fresh).toBe(false);
+    expect(board.heardAt_ms('a')).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  it('wakes nobody for a keep-alive', async () => {
+    const { board, told } = makeBoard();
+    board.hear(message('a'), 0);
+    expect(await told()).toBe(1);
+    board.hear(message('a'), 10);
+    expect(await told()).toBe(1);
+    board.hear(message('a', 'news'), 20);
+    expect(await told()).toBe(2);
+  });
+
+  it('gives out maps that do not change', () => {
+    const { board } = makeBoard();
+    board.hear(message('a'), 0);
+    const before = board.reports();
+    board.hear(message('b'), 0);
+    expect([...before.keys()]).toEqual(['a']);
+    expect([...board.reports().keys()]).toEqual(['a', 'b']);
+  });
+});

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { fleetKeys } from '../../../src/redis/keys.js';
+
+describe('fleetKeys', () => {
+  const keys = fleetKeys('blue', 'app:');
+  const all = [
+    keys.members,
+    keys.leader,
+    keys.reportsChannel,
+    keys.leaderChannel,
+    keys.nudgeChannel,
+    keys.queuePrefix,
+    keys.identity('a'),
+    keys.report('a'),
+    keys.left('a'),
+  ];
+
+  it('puts the prefix and the fleet’s hash tag before every name', () => {
+    for (const key of all) expect(key.startsWith('app:{convoy:blue}:')).toBe(true);
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  it('names queues without colons and without collisions', () => {
+    expect(keys.queueName('a:b')).toBe('commands-a%3Ab');
+    expect(keys.queueName('a%3Ab')).not.toBe(keys.queueName('a:b'));
+  });
+
+  it.each(['', 'a b', 'a}', '{a', 'a*', 'ä', 'a'.repeat(65)])('refuses %j as the name of a fleet', (name) => {
+    expect(() => fleetKeys(name, '')).toThrow('invalidConfiguration');
+  });
+});

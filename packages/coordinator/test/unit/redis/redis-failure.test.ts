@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { callRedis, redisFailureReason } from '../../../src/redis/redis-failure.js';
+
+describe('redisFailureReason', () => {
+  it('takes codes and nothing else', () => {
+    expect(redisFailureReason(Object.assign(new Error('connect 10.0.0.1:6379'), { code: 'ECONNREFUSED' }))).toBe('ECONNREFUSED');
+    expect(redisFailureReason(new Error('WRONGPASS invalid username-password pair for alice'))).toBe('WRONGPASS');
+    expect(redisFailureReason(new Error('something with s3cret'))).toBe('Error');
+    expect(redisFailureReason('s3cret')).toBe('unknown');
+  });
+});
+
+describe('callRedis', () => {
+  it('passes the reply on', async () => {
+    expect(await callRedis(Promise.resolve(5), 1_000)).toBe(5);
+  });
+
+  it('turns a failure into one with a name', async () => {
+    const failure = callRedis(Promise.reject(new Error('NOAUTH Authentication required.')), 1_000);
+    await expect(failure).rejects.toMatchObject({ error: 'redisUnavailable', errorDescription: expect.stringContaining('NOAUTH') as string });
+    const named = new ConvoyError('identityTaken');
+    await expect(callRedis(Promise.reject(named), 1_000)).rejects.toBe(named);
+  });
+
+  it('does not wait beyond the limit', async () => {
+    await expect(callRedis(new Promise(() => undefined), 5)).rejects.toMatchObject({ error: 'redisUnavailable' });
+  });
+
+  it('says the reason of a failure that was named already', async () => {
+    const failure: unknown = await callRedis(Promise.reject(new Error('LOADING x')), 1_000).catch((error: unknown) => error);
+    expect(redisFailureReason(failure)).toBe('LOADING');
+    expect(redisFailureReason(new ConvoyError('identityTaken'))).toBe('identityTaken');
+  });
+});
