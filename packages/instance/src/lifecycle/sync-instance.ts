@@ -1,5 +1,5 @@
 import { idleProgress, type Progress, progressInfo } from '@convoy/api/contract/progress';
-import { optionsDigest, type StartRequest } from '@convoy/api/contract/start-request';
+import { type StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { CommandName, Failure, Fleet, InstanceIdentity, SyncState } from '@convoy/api/fleet/fleet';
@@ -127,10 +127,14 @@ export class SyncInstance implements ContractService {
   async #begin(request: StartRequest, source: Cluster, destination: Cluster, recorded: MigrationRecord | null, signal: AbortSignal): Promise<void> {
     const ownIds = this.#ownIds(source);
     const { syncUser } = this.runtime.config;
-    const alreadyRecorded = recorded !== null && recorded.digest === optionsDigest(request);
-    const check = await checkStart({ source, destination, request, signal, alreadyRecorded, ...(syncUser === undefined ? {} : { syncUser }) });
     const metadata = this.#metadata(destination);
     const records = new MigrationRecords(metadata);
+    const input = { source, destination, request, signal, ...(syncUser === undefined ? {} : { syncUser }) };
+    const check = await checkStart({ ...input, alreadyRecorded: recorded !== null }).catch(async (error: unknown) => {
+      // A peer that was started at the same moment may have recorded the migration meanwhile: this instance then joins it.
+      if (recorded !== null || (await records.read(signal)) === null) throw error;
+      return checkStart({ ...input, alreadyRecorded: true });
+    });
     const shares = new ShareRecords(metadata);
     const record = await records.begin(
       {
