@@ -1,11 +1,11 @@
 import { compareValues } from '../bson/compare.js';
-import { encodeDocument } from '../bson/encode.js';
 import { valueText } from '../bson/text.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { compilePipeline } from '../pipeline/stages.js';
 import { failedToParse } from '../query/query-error.js';
 import { applyOperators } from './apply-operators.js';
+import { sameBytes } from './diff.js';
 import { dollarPrefixed, immutableId } from './update-error.js';
 import type { UpdateOptions } from './update-options.js';
 
@@ -26,7 +26,7 @@ const pipelineStages = new Set(['$set', '$addFields', '$unset', '$project', '$re
 export function applyUpdate(before: Doc, update: Doc | Doc[], options: UpdateOptions = {}): UpdateResult {
   const isReplacement = !Array.isArray(update) && !isOperatorUpdate(update);
   const after = withIdFirst(before, changed(before, update, isReplacement, options), isReplacement);
-  if (encodeDocument(before).equals(encodeDocument(after))) return { after: before, kind: 'none' };
+  if (sameBytes(before, after)) return { after: before, kind: 'none' };
   return { after, kind: isReplacement ? 'replace' : 'delta' };
 }
 

@@ -24,7 +24,20 @@ export function computeDiff(before: Doc, after: Doc): Diff | undefined {
 
 /** True when two values are the same bytes. */
 export function sameBytes(a: Value, b: Value): boolean {
-  return a === b || (typeOf(a) === typeOf(b) && encodeValue(a).equals(encodeValue(b)));
+  if (a === b) return true;
+  if (a instanceof Map && b instanceof Map) return sameFields(a, b);
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, index) => sameBytes(item, b[index] ?? null));
+  return typeOf(a) === typeOf(b) && encodeValue(a).equals(encodeValue(b));
+}
+
+function sameFields(a: Doc, b: Doc): boolean {
+  if (a.size !== b.size) return false;
+  const others = b.entries();
+  for (const [name, value] of a) {
+    const next = others.next();
+    if (next.done === true || next.value[0] !== name || !sameBytes(value, next.value[1])) return false;
+  }
+  return true;
 }
 
 /** Puts the parts of a document's difference together in the server's order. */

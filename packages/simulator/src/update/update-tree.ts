@@ -1,3 +1,4 @@
+import { compareStrings } from '../bson/compare.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { splitPath, valueAtPath } from '../query/document-path.js';
@@ -39,7 +40,7 @@ export function updateTree(update: Doc, before: Doc): UpdateNode {
 export function sortedChildren(node: UpdateNode): [string, UpdateNode][] {
   return [...node.children].sort(([a], [b]) => {
     if (NUMERIC.test(a) && NUMERIC.test(b)) return Number(a) - Number(b) || Number(a > b) - Number(a < b);
-    return Buffer.compare(Buffer.from(a), Buffer.from(b));
+    return compareStrings(a, b);
   });
 }
 
