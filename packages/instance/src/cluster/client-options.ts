@@ -14,7 +14,9 @@ export interface ConnectionSettings {
 }
 
 /**
- * Driver options of every client. Nothing is retried by the driver: Convoy has one retry policy of its own.
+ * Driver options of every client. Nothing is retried by the driver: Convoy has one retry policy of its own. There is
+ * no limit for silent connections, since index builds are silent for hours: calls with a time limit have their own
+ * (`CallsInFlight`), and for the others TCP keep-alive finds dead peers in about 14 minutes.
  * @param written options of the connection string, which stand above the defaults
  */
 export function clientOptions(settings: ConnectionSettings, written = new URLSearchParams()): MongoClientOptions {

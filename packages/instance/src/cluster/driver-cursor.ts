@@ -82,13 +82,20 @@ export class DriverCursor implements RawCursor {
   }
 
   async next(options: CallOptions): Promise<RawBatch> {
+    if (!this.open) throw new Error('The cursor has ended: nothing more can be read from it');
     const command: Document = { getMore: this.id, collection: this.namespace.collection };
     const limit = options.batchDocumentsMax ?? this.batchDocumentsMax;
     if (limit !== null) command['batchSize'] = limit;
     const reply = await send(this.home, this.session, this.namespace.database, withLimit(command, options), options);
-    this.id = reply.cursor.id;
-    if (!this.open) await this.close();
+    await this.moveTo(reply.cursor.id);
     return batchOf(reply);
+  }
+
+  /** A cursor that was closed while its batch was on the way stays closed. */
+  private async moveTo(id: Long): Promise<void> {
+    if (this.ended) return;
+    this.id = id;
+    if (!this.open) await this.close();
   }
 
   async close(): Promise<void> {

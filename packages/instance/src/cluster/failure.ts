@@ -36,25 +36,42 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     LockBusy: 46,
     MaxTimeMSExpired: 50,
     StaleShardVersion: 63,
-    WriteConcernFailed: 64,
+    WriteConcernTimeout: 64,
     NetworkTimeout: 89,
     ShutdownInProgress: 91,
-    WriteConcernNotSatisfiable: 100,
+    UnsatisfiableWriteConcern: 100,
     WriteConflict: 112,
     ConflictingOperationInProgress: 117,
     FailedToSatisfyReadPreference: 133,
     ReadConcernMajorityNotAvailableYet: 134,
-    StaleEpochOfShard: 150,
+    CursorInUse: 143,
+    PooledConnectionsDropped: 145,
+    StaleEpoch: 150,
     PrimarySteppedDown: 189,
+    ReplicaSetMonitorRemoved: 199,
     NetworkInterfaceExceededTimeLimit: 202,
+    DatabaseDropPending: 215,
     ElectionInProgress: 216,
     RetryChangeStream: 234,
+    StaleDbVersion: 249,
     NoSuchTransaction: 251,
     ExceededTimeLimit: 262,
     PreparedTransactionInProgress: 267,
+    MigrationConflict: 272,
+    TransactionCoordinatorSteppingDown: 281,
     TransactionExceededLifetimeLimitSeconds: 290,
-    PooledConnectionsDropped: 317,
+    ObjectIsBusy: 314,
+    ConnectionPoolExpired: 317,
+    ShardCannotRefreshDueToLocksHeld: 343,
+    InterruptedDueToStorageChange: 355,
+    RetryableTransactionInProgress: 363,
     TemporarilyUnavailable: 365,
+    ConnectionError: 384,
+    ResourceExhausted: 402,
+    PooledConnectionAcquisitionExceededTimeLimit: 407,
+    UpdatesStillPending: 412,
+    AdmissionQueueOverflow: 433,
+    RateLimitExceeded: 449,
     SocketException: 9001,
     NotWritablePrimary: 10107,
     InterruptedAtShutdown: 11600,
@@ -72,7 +89,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
   staleEpoch: { TransactionTooOld: 225 },
   duplicateKey: { DuplicateKey: 11000, DuplicateKeyOnUpdate: 11001, DuplicateKeyInCappedCollection: 12582 },
   notFound: { NamespaceNotFound: 26, IndexNotFound: 27 },
-  unauthorized: { Unauthorized: 13, AuthenticationFailed: 18, AuthenticationFailedOfHostedService: 8000 },
+  unauthorized: { UserNotFound: 11, Unauthorized: 13, AuthenticationFailed: 18, ReauthenticationRequired: 391, AtlasError: 8000 },
 };
 
 const kindByCode = new Map<number, FailureKind>(
@@ -89,15 +106,17 @@ export function codeOf(error: unknown): number | null {
   return error instanceof MongoServerError && typeof error.code === 'number' ? error.code : null;
 }
 
+/** Labels with which the server or the driver marks what may be tried again; for codes that are not in the table. */
+const retryableLabels = ['RetryableWriteError', 'RetryableError', 'TransientTransactionError', 'SystemOverloadedError'];
+
 /** What a thrown value means, judged by its class, code and labels, never by its text. */
 export function classify(error: unknown): FailureKind {
   if (isNetworkFailure(error)) return 'retryable';
   if (error instanceof CollectionAbsentError) return 'catalogChanged';
   if (!(error instanceof MongoServerError)) return 'fatal';
-  const code = codeOf(error);
-  const kind = code === null ? 'fatal' : kindOfCode(code);
-  if (kind === 'fatal' && (error.hasErrorLabel('RetryableWriteError') || error.hasErrorLabel('TransientTransactionError'))) return 'retryable';
-  return kind;
+  const kind = kindByCode.get(codeOf(error) ?? NaN);
+  if (kind !== undefined) return kind;
+  return retryableLabels.some((label) => error.hasErrorLabel(label)) ? 'retryable' : 'fatal';
 }
 
 /** True when nothing is known about whether the node has carried the call out. */

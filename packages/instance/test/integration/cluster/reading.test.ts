@@ -1,0 +1,156 @@
+import { BSON, Binary, type Document } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { encodeValue } from '../../../src/bson/scan.js';
+import { openChangeStream, tokenTime, tokenUuid } from '../../../src/cluster/change-stream.js';
+import { appendNote, currentTime, highestTime, operationTimes, timeOf, timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { RawBatch, RawCursor } from '../../../src/cluster/door.js';
+import { classify, CollectionAbsentError } from '../../../src/cluster/failure.js';
+import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
+import { SimulatedCluster } from './simulated-cluster.js';
+
+const decoded = (batch: RawBatch): Document[] => batch.documents.map((bytes) => BSON.deserialize(bytes));
+
+/** Reads until the cursor's token has reached a time. */
+async function readUpTo(cursor: RawCursor, time: bigint, signal: AbortSignal): Promise<Document[]> {
+  const events: Document[] = [];
+  for (;;) {
+    const batch = await cursor.next({ signal, maxTime_ms: 200 });
+    events.push(...decoded(batch));
+    if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > time) return events;
+  }
+}
+
+/** A time at or above everything that was written. */
+async function timeAfterWrites({ cluster, signal }: SimulatedCluster): Promise<bigint> {
+  return highestTime((await operationTimes(cluster, { signal })).values());
+}
+
+async function readAll(cursor: RawCursor, signal: AbortSignal): Promise<Document[]> {
+  const documents = decoded(cursor.first);
+  while (cursor.open) documents.push(...decoded(await cursor.next({ signal })));
+  return documents;
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(() => null, (error: unknown) => error);
+}
+
+describe('a snapshot read', () => {
+  test('shows a range at one time, over all its batches, whatever is written meanwhile', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    await simulated.insert(...Array.from({ length: 20 }, (_, index) => ({ _id: index, sk: index - 10, v: 0 })));
+    const at = timestampOf(await timeAfterWrites(simulated));
+    const range = { database: 'db', collection: 'coll', min: encodeValue(4), max: encodeValue(16), at, batchSize: 2, signal };
+    for (const door of [cluster.router, cluster.shard('shard1')]) {
+      const cursor = await openSnapshotCursor(door, range);
+      expect(cursor.first.atClusterTime).toEqual(at);
+      await cluster.router.command('db', { update: 'coll', updates: [{ q: { sk: { $gte: 0 } }, u: { $inc: { v: 1 } }, multi: true }] }, { signal });
+      const documents = await readAll(cursor, signal);
+      const from = door === cluster.router ? 4 : 10;
+      expect(documents).toEqual(Array.from({ length: 16 - from }, (_, index) => ({ _id: from + index, sk: from + index - 10, v: 0 })));
+    }
+  });
+
+  test('goes by the collection\'s UUID on a shard', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    await simulated.insert({ _id: 'a', sk: -1 });
+    const listing = await cluster.shard('shard0').command('db', { listCollections: 1, filter: { name: 'coll' } }, { signal });
+    const [entry] = (listing['cursor'] as { firstBatch: { info: { uuid: Binary } }[] }).firstBatch;
+    const at = timestampOf(await timeAfterWrites(simulated));
+    const collection = entry?.info.uuid.buffer ?? Buffer.alloc(16);
+    const cursor = await openSnapshotCursor(cluster.shard('shard0'), { database: 'db', collection, at, batchSize: 10, signal });
+    expect(await readAll(cursor, signal)).toEqual([{ _id: 'a', sk: -1 }]);
+  });
+
+  test('of a collection that was not there then has a name of its own', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    const at = timestampOf(await timeAfterWrites(simulated));
+    const error = await failureOf(openSnapshotCursor(cluster.shard('shard0'), { database: 'db', collection: 'later', at, batchSize: 10, signal }));
+    expect(error).toBeInstanceOf(CollectionAbsentError);
+  });
+
+  test('that is dropped under its cursor ends with a change of the catalog', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    const shard = cluster.shard('shard0');
+    await simulated.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
+    const at = timestampOf(await timeAfterWrites(simulated));
+    const cursor = await openSnapshotCursor(shard, { database: 'db', collection: 'coll', at, batchSize: 2, signal });
+    await cluster.router.command('db', { drop: 'coll' }, { signal });
+    expect(classify(await failureOf(cursor.next({ signal })))).toBe('catalogChanged');
+    await cursor.close();
+  });
+
+  test('of the far past or the future is refused', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    await simulated.insert({ _id: 1, sk: 1 });
+    const past = timestampOf((await currentTime(cluster.router, { signal })) - (4_000n << 32n));
+    for (const door of [cluster.router, cluster.shard('shard1')]) {
+      const error = await failureOf(openSnapshotCursor(door, { database: 'db', collection: 'coll', at: past, batchSize: 2, signal }));
+      expect(classify(error)).toBe('snapshotTooOld');
+    }
+  });
+
+  test('whose cursor the server has lost says so', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    const shard = cluster.shard('shard0');
+    await simulated.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
+    const at = timestampOf(await timeAfterWrites(simulated));
+    const cursor = await openSnapshotCursor(shard, { database: 'db', collection: 'coll', at, batchSize: 2, signal });
+    await shard.command('admin', { configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['getMore'], errorCode: 43 } }, { signal });
+    expect(classify(await failureOf(cursor.next({ signal })))).toBe('cursorLost');
+    await cursor.close();
+  });
+});
+
+describe('a change stream', () => {
+  test('of a shard and of the router shows every event from its start on, as bytes', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    const startAtOperationTime = timestampOf((await timeAfterWrites(simulated)) + 1n);
+    await simulated.insert({ _id: 1, sk: -1 }, { _id: 2, sk: 1 });
+    const end = await timeAfterWrites(simulated);
+    await Promise.all(cluster.shardIds.map((id) => appendNote(cluster.shard(id), { signal })));
+    const doors = [[cluster.router, [1, 2]], [cluster.shard('shard0'), [1]], [cluster.shard('shard1'), [2]]] as const;
+    for (const [door, ids] of doors) {
+      const options = { startAtOperationTime, batchDocumentsMax: 1, signal, allChangesForCluster: true, version: cluster.version };
+      const cursor = await openChangeStream(door, options);
+      expect(cursor.first.documents).toEqual([]);
+      const events = (await readUpTo(cursor, end, signal)).filter((event) => event['operationType'] === 'insert');
+      expect(events.map((event) => (event['fullDocument'] as Document)['_id'] as number).sort()).toEqual(ids);
+      for (const event of events) {
+        const { _data: data } = event['_id'] as { _data: string };
+        expect(tokenTime(data)).toBe(timeOf(event['clusterTime'] as Parameters<typeof timeOf>[0]));
+        expect(tokenUuid(data)).toMatch(/^[0-9a-f]{32}$/);
+      }
+      await cursor.close();
+    }
+  });
+
+  test('that is idle moves on with the server\'s own ticks', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    const startAtOperationTime = timestampOf(await timeAfterWrites(simulated));
+    const cursor = await openChangeStream(cluster.router, { startAtOperationTime, batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    const later = (await timeAfterWrites(simulated)) + 2n;
+    await readUpTo(cursor, later, signal);
+    await cursor.close();
+  });
+
+  test('ends at once when it is aborted while it waits', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    const startAtOperationTime = timestampOf(await timeAfterWrites(simulated));
+    const cursor = await openChangeStream(cluster.shard('shard0'), { startAtOperationTime, batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    const controller = new AbortController();
+    const waiting = failureOf((async () => { for (;;) await cursor.next({ signal: controller.signal, maxTime_ms: 20_000 }); })());
+    controller.abort(new Error('enough'));
+    expect(await waiting).toEqual(new Error('enough'));
+    await cursor.close();
+  });
+});

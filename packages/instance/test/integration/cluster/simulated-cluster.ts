@@ -1,0 +1,48 @@
+import { startCluster } from '@convoy/simulator/cluster/cluster';
+import type { Document } from 'mongodb';
+import type { Cluster } from '../../../src/cluster/door.js';
+import { openCluster } from '../../../src/cluster/open-cluster.js';
+
+/** Longest wait of one test; every call of it ends then. */
+const testLimit_ms = 60_000;
+
+/** A simulated cluster of two shards with a collection `db.coll` sharded by `{sk: 1}` and split at 0. */
+export class SimulatedCluster implements AsyncDisposable {
+  readonly signal = AbortSignal.timeout(testLimit_ms);
+
+  private constructor(
+    readonly cluster: Cluster,
+    readonly routers: readonly string[],
+    private readonly stop: () => Promise<void>,
+  ) {}
+
+  static async start(options: { direct: boolean; routers?: number }): Promise<SimulatedCluster> {
+    const simulated = await startCluster({ shards: 2, routers: options.routers ?? 1, noopIntervalMs: 50 });
+    const signal = AbortSignal.timeout(testLimit_ms);
+    const seeds = `mongodb://${simulated.routers.join(',')}/`;
+    const cluster = await openCluster('cluster0', seeds, { direct: options.direct, signal });
+    const started = new SimulatedCluster(cluster, simulated.routers, () => simulated.close());
+    await started.shard();
+    return started;
+  }
+
+  admin(command: Document): Promise<Document> {
+    return this.cluster.router.command('admin', command, { signal: this.signal });
+  }
+
+  async insert(...documents: Document[]): Promise<void> {
+    await this.cluster.router.command('db', { insert: 'coll', documents, writeConcern: { w: 'majority' } }, { signal: this.signal });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cluster.close();
+    await this.stop();
+  }
+
+  private async shard(): Promise<void> {
+    await this.admin({ enableSharding: 'db', primaryShard: 'shard0' });
+    await this.admin({ shardCollection: 'db.coll', key: { sk: 1 } });
+    await this.admin({ split: 'db.coll', middle: { sk: 0 } });
+    await this.admin({ moveChunk: 'db.coll', find: { sk: 1 }, to: 'shard1', _waitForDelete: true });
+  }
+}

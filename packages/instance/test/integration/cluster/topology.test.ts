@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { startReplicaSet } from '@convoy/simulator/cluster/replica-set';
+import { readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
+import { appendNote, currentTime, operationTimes } from '../../../src/cluster/cluster-time.js';
+import { openCluster } from '../../../src/cluster/open-cluster.js';
+import { SimulatedCluster } from './simulated-cluster.js';
+
+describe('a sharded cluster', () => {
+  test('is opened with a door to every shard', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: true });
+    const { cluster, signal } = simulated;
+    expect(cluster).toMatchObject({ kind: 'sharded', version: [5, 0, 7], shardIds: ['shard0', 'shard1'], displayHost: simulated.routers[0] });
+    expect(cluster.clusterId).toMatch(/^[0-9a-f]{24}$/);
+    const times = await operationTimes(cluster, { signal });
+    expect([...times.keys()]).toEqual(['shard0', 'shard1']);
+    const noted = await appendNote(cluster.shard('shard1'), { signal });
+    expect(noted).toBeGreaterThan(times.get('shard1') ?? noted);
+    expect(await currentTime(cluster.router, { signal })).toBeGreaterThan(0n);
+  });
+
+  test('has a balancer that can be stopped and restored', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: false });
+    const { cluster, signal } = simulated;
+    await simulated.admin({ balancerStart: 1 });
+    const before = await stopBalancer(cluster, { signal, poll_ms: 10 });
+    expect(before?.enabled).toBe(true);
+    expect(await readBalancer(cluster, { signal })).toEqual({ enabled: false, busy: false });
+    await restoreBalancer(cluster, before, { signal });
+    expect((await readBalancer(cluster, { signal }))?.enabled).toBe(true);
+  });
+});
+
+test('a replica set is opened as one shard', async () => {
+  const simulated = await startReplicaSet();
+  try {
+    const cluster = await openCluster('cluster0', simulated.connectionString, { direct: true, signal: AbortSignal.timeout(30_000) });
+    expect(cluster.kind).toBe('replicaSet');
+    expect(cluster.shardIds).toHaveLength(1);
+    expect(cluster.clusterId).toMatch(/^[0-9a-f]{24}$/);
+    expect(cluster.shard(cluster.shardIds[0] ?? '')).toBe(cluster.router);
+    await cluster.close();
+  } finally {
+    await simulated.close();
+  }
+});
