@@ -141,13 +141,14 @@ export class Router {
     const partition = this.context.tables.get(collection.uuid)?.find(event.id);
     if (partition === undefined) throw new Error(`no partitions of ${collection.database}.${collection.name}`);
     const seen = partition.readTime !== null && event.time <= partition.readTime;
-    if (partition.state === 'waiting') {
+    if (partition.state === 'waiting' || (partition.state === 'starting' && seen)) {
       const removes = partition.dirty && !collection.capped && event.operation !== 'insert';
+      if (event.time > partition.dropped) partition.dropped = event.time;
       if (removes) this.#toLane(this.#routed(event, collection, null, true), wasHeld);
       else this.#drop(event, wasHeld);
     } else if (seen) {
       this.#drop(event, wasHeld);
-    } else if (partition.state === 'copying') {
+    } else if (partition.state !== 'done') {
       if (!wasHeld) this.context.budget.take(event.bytes);
       partition.held.push(event);
     } else {

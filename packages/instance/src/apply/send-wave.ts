@@ -99,5 +99,5 @@ function doubtOf(bulk: Bulk, failure: WriteFailure): DoubtfulKey {
 }
 
 function doubtfulKey(item: WaveItem, reason: RepairReason): DoubtfulKey {
-  return { collection: item.collection, id: item.id, reason };
+  return { collection: item.collection, id: item.id, reason, time: item.time };
 }

@@ -19,6 +19,8 @@ export interface RoutedEvent {
 export interface WaveItem {
   collection: SyncedCollection;
   id: ChangeEvent['id'];
+  /** Time of the latest event folded into it. */
+  time: bigint;
   action: Action;
 }
 
@@ -93,11 +95,11 @@ function place(
   const action = routed.removes ? removalOf(event, collection) : actionOf(event, collection, routed.bounds);
   if (action.kind === 'doubt') {
     if (before !== undefined) return false;
-    doubts.push({ collection, id: event.id, reason: action.reason });
+    doubts.push({ collection, id: event.id, reason: action.reason, time: event.time });
   } else {
     const folded = before === undefined ? action : foldActions(before.action, action);
     if (folded === null || breaksCappedOrder(collection, folded, before, byClass)) return false;
-    byClass.set(name, { collection, id: event.id, action: folded });
+    byClass.set(name, { collection, id: event.id, time: event.time, action: folded });
   }
   events.push(routed);
   return true;

@@ -5,6 +5,7 @@ import type { ChangeEvent } from '../store/change-event.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import { writeRefused } from '../store/write-refused.js';
 import { batchDocumentsMax, type CopyContext } from './copy-context.js';
+import { abandon, beginReading } from './copy-partition.js';
 import { idOf } from './partition-writer.js';
 
 /**
@@ -20,12 +21,8 @@ export async function copyCapped(
   hard: AbortSignal,
 ): Promise<void> {
   await context.untilReady(stop);
-  const begin = context.position();
-  partition.readTime = begin;
-  partition.bytes = 0;
-  partition.documents = 0;
-  partition.state = 'copying';
   try {
+    const begin = await beginReading(partition, context, stop);
     if (partition.dirty) await context.recreate(table.collection.uuid, stop);
     partition.dirty = true;
     await table.persist();
@@ -34,10 +31,7 @@ export async function copyCapped(
     await context.untilRouted(end, stop);
     await closeCapped(table, partition, context, last);
   } catch (error) {
-    partition.state = 'waiting';
-    const held = partition.held;
-    partition.held = [];
-    context.release(table, held);
+    abandon(table, partition, context);
     throw error;
   }
 }

@@ -44,11 +44,7 @@ async function attemptCopy(
   hard: AbortSignal,
 ): Promise<void> {
   const wasDirty = partition.dirty;
-  const readTime = context.position();
-  partition.readTime = readTime;
-  partition.bytes = 0;
-  partition.documents = 0;
-  partition.state = 'copying';
+  const readTime = await beginReading(partition, context, stop);
   if (wasDirty) await context.untilFlushed(readTime, stop);
   partition.dirty = true;
   await table.persist();
@@ -64,6 +60,31 @@ async function attemptCopy(
     await writer.finish().catch(() => undefined);
   }
   await close(table, partition, context);
+}
+
+/**
+ * Sets the reading time: at least every event of the range that was dropped. Later events are held from now on, and the
+ * reading waits until everything up to its time has been routed.
+ */
+export async function beginReading(partition: Partition, context: CopyContext, stop: AbortSignal): Promise<bigint> {
+  const position = context.position();
+  const readTime = partition.dropped > position ? partition.dropped : position;
+  partition.readTime = readTime;
+  partition.bytes = 0;
+  partition.documents = 0;
+  partition.state = 'starting';
+  await context.untilRouted(readTime, stop);
+  partition.state = 'copying';
+  return readTime;
+}
+
+/** The attempt is over without result: the partition waits again, and what it held removes documents now. */
+export function abandon(table: PartitionTable, partition: Partition, context: CopyContext): void {
+  partition.state = 'waiting';
+  partition.closing = false;
+  const held = partition.held;
+  partition.held = [];
+  context.release(table, held);
 }
 
 /** Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any. */
@@ -106,15 +127,6 @@ async function close(table: PartitionTable, partition: Partition, context: CopyC
   await table.persist();
   partition.state = 'done';
   partition.dirty = false;
-  partition.closing = false;
-  const held = partition.held;
-  partition.held = [];
-  context.release(table, held);
-}
-
-/** The attempt is over without result: the partition waits again, and what it held removes documents now. */
-function abandon(table: PartitionTable, partition: Partition, context: CopyContext): void {
-  partition.state = 'waiting';
   partition.closing = false;
   const held = partition.held;
   partition.held = [];

@@ -78,7 +78,7 @@ export class PartitionWriter {
   #doubts(outcome: WriteOutcome, documents: readonly Uint8Array[]): DoubtfulKey[] {
     return outcome.failures.map((failure) => {
       if (failure.code !== duplicateKeyCode) throw writeRefused(this.collection, failure.code);
-      return { collection: this.collection, id: idOf(documents[failure.index]), reason: 'duplicateKey' };
+      return { collection: this.collection, id: idOf(documents[failure.index]), reason: 'duplicateKey', time: this.partition.readTime ?? 0n };
     });
   }
 }

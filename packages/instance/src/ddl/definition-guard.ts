@@ -16,9 +16,11 @@ const changesNamedMax = 5;
 
 /**
  * Refuses a definition change of migrated namespaces that a change stream shows: this release cannot follow it.
+ * A shard's own notices (`kNewShardDetected`) name no namespace and are left to the comparison of catalogs.
  * @throws ConvoyError `ddlNotSupported`
  */
 export function refuseDefinition(event: SeenDefinition, filter: NamespaceFilter): void {
+  if (event.database === '') return;
   const concerned = event.name === '' ? filter.mayInclude(event.database) : filter.includes(event.database, event.name);
   const targetConcerned = event.to !== null && filter.includes(event.to.database, event.to.name);
   if (!concerned && !targetConcerned) return;

@@ -1,6 +1,7 @@
 import { createCollections } from '../catalog/create-collections.js';
 import { planDestination, type DestinationPlan } from '../catalog/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
+import { withSampledRanges } from '../catalog/sample-ranges.js';
 import { storedEntry } from '../catalog/stored-catalog.js';
 import { stopBalancer } from '../cluster/balancer.js';
 import { appendNote, highestTime, timestampOf } from '../cluster/cluster-time.js';
@@ -21,7 +22,7 @@ export async function initialise(context: MigrationContext, leaderEpoch: number,
   const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(context, signal), signal);
   await context.metadata.deleteMany('collections', {}, signal);
   await storeEntries(context.metadata, catalog.map(storedEntry), signal);
-  const plan = planOf(context, catalog);
+  const plan = await runtime.retrying('sample shard keys', () => withSampledRanges(planOf(context, catalog), context.source, destination, signal), signal);
   await runtime.retrying(
     'make collections',
     () => createCollections({ destination, plan, signal, onProgress: (progress) => context.onIndexProgress(progress) }),

@@ -249,6 +249,7 @@ export class ShareSync {
       retrying: runtime.retrying,
       clock: runtime.clock,
       position: () => this.#router.position,
+      untilRouted: (time, signal) => this.#untilRouted(time, signal),
       mayRead: (entry) => this.#tables.get(entry.collection.uuid)?.find(entry.id).state === 'done',
       release: (entry, readEnd) => {
         runtime.metrics.repairs.inc({ reason: entry.reason });
@@ -268,7 +269,7 @@ export class ShareSync {
       rate: this.#rate,
       position: () => this.#router.position,
       untilReady: (signal) => this.#router.moved.until(() => this.#streamIsNear(), signal),
-      untilRouted: (time, signal) => this.#router.moved.until(() => this.#router.position >= time, signal),
+      untilRouted: (time, signal) => this.#untilRouted(time, signal),
       untilFlushed: (time, signal) => this.#lanes.flushed(time, signal),
       release: (table, events) => this.#router.release(table, events),
       recreate: this.input.recreate,
@@ -276,6 +277,13 @@ export class ShareSync {
       readers: runtime.config.readers,
     };
     return new Copier([...this.#tables.values()], context);
+  }
+
+  /** The last event of a shard that falls idle is passed by the position only with the next tick: a note brings it at once. */
+  async #untilRouted(time: bigint, signal: AbortSignal): Promise<void> {
+    if (this.#router.position >= time) return;
+    await this.#wakeStream(signal);
+    await this.#router.moved.until(() => this.#router.position >= time, signal);
   }
 
   /** The stream has said where it is, and that is not far behind the source. */
@@ -293,7 +301,7 @@ export class ShareSync {
     lower(this.#lanes.oldest());
     lower(this.#repairs.oldestHeld());
     for (const table of this.#tables.values()) {
-      for (const partition of table.partitions) if (partition.state === 'copying') lower(partition.readTime);
+      for (const { state, readTime } of table.partitions) if (state === 'starting' || state === 'copying') lower(readTime);
     }
     return lowest;
   }

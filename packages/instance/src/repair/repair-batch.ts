@@ -35,8 +35,9 @@ export async function repairBatch(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<RepairOutcome> {
-  const readTime = context.position();
+  const readTime = entries.reduce((time, { dropped }) => (dropped > time ? dropped : time), context.position());
   for (const entry of entries) entry.readTime = readTime;
+  await context.untilRouted(readTime, stop);
   await context.begun.cover(readTime);
   const { documents, readEnd } = await context.retrying(
     'read doubtful documents',

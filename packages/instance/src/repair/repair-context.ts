@@ -20,6 +20,8 @@ export interface RepairContext {
   clock: Clock;
   /** The largest time up to which every event of the shard's stream has been routed. */
   position(): bigint;
+  /** Resolves once the stream has been routed up to `time`. */
+  untilRouted(time: bigint, signal: AbortSignal): Promise<void>;
   /** False while the key's partition is not copied yet. */
   mayRead(entry: RepairEntry): boolean;
   /** Lets the held events of a repaired key go on, before all later ones of its class. */

@@ -4,7 +4,11 @@ import { maxKey, minKey, ownedValue, RawValue } from '../bson/scan.js';
 import type { ChangeEvent } from './change-event.js';
 import type { SyncedCollection } from './synced-collection.js';
 
-export type PartitionState = 'waiting' | 'copying' | 'done';
+/**
+ * A partition waits, dropping events; starts once its reading time is set, from when later events are held; is copied
+ * once everything up to that time has been routed; and is done when all its documents are durable.
+ */
+export type PartitionState = 'waiting' | 'starting' | 'copying' | 'done';
 
 /** A range of `_id` of one collection, from `lower` (inclusive) to `upper` (exclusive, or MaxKey inclusive). */
 export interface Partition {
@@ -17,11 +21,13 @@ export interface Partition {
   readTime: bigint | null;
   /** The shard's operation time when the read ended: effects of prepared transactions up to it may have been seen. */
   readEnd: bigint | null;
+  /** The latest event of the range that was dropped because a reading to come will include it: no reading may be earlier. */
+  dropped: bigint;
   bytes: number;
   documents: number;
   /** True from when all its documents are acknowledged; stored as done from then on, while events are still held. */
   closing: boolean;
-  /** Events later than `readTime`, in order, while copying. */
+  /** Events later than `readTime`, in order, while starting and copying. */
   held: ChangeEvent[];
 }
 
@@ -94,7 +100,7 @@ export class PartitionTable {
 }
 
 function waitingPartition(lower: RawValue, upper: RawValue): Partition {
-  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, bytes: 0, documents: 0, closing: false, held: [] };
+  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, dropped: 0n, bytes: 0, documents: 0, closing: false, held: [] };
 }
 
 function storedPartition(partition: Partition): Document {
@@ -119,6 +125,7 @@ function restoredPartition(stored: Document): Partition {
     dirty: Boolean(stored.dirty),
     readTime: restoredTime(stored.readTime as Timestamp | null),
     readEnd: restoredTime(stored.readEnd as Timestamp | null),
+    dropped: 0n,
     bytes: wasDone ? Number(stored.bytes) : 0,
     documents: wasDone ? Number(stored.documents) : 0,
     closing: false,

@@ -24,6 +24,8 @@ export interface RepairEntry {
   readonly reason: RepairReason;
   /** The time of the reading; null while it waits for one. Events up to it are dropped, later ones held. */
   readTime: bigint | null;
+  /** The latest event that was dropped because the coming reading will include it: the reading may not be earlier. */
+  dropped: bigint;
   held: ChangeEvent[];
   attempts: number;
   /** Not tried before this moment of the monotonic clock, in milliseconds. */
@@ -36,6 +38,8 @@ export interface DoubtfulKey {
   collection: SyncedCollection;
   id: RawValue;
   reason: RepairReason;
+  /** Time of the latest event whose effect the reading has to include. */
+  time: bigint;
 }
 
 /** The durable form of the set, written at majority. */
@@ -76,6 +80,7 @@ export class RepairSet {
         collection,
         id: new RawValue(bytes.readUInt8(0), bytes.subarray(1)),
         reason: document.reason as RepairReason,
+        time: 0n,
       };
       const entry = { ...newEntry(key), durable: true };
       this.#entries.set(entryKey(entry), entry);
@@ -92,7 +97,11 @@ export class RepairSet {
     const fresh: RepairEntry[] = [];
     for (const key of keys) {
       const entry = newEntry({ ...key, id: ownedValue(key.id) });
-      if (this.#entries.has(entryKey(entry))) continue;
+      const present = this.#entries.get(entryKey(entry));
+      if (present !== undefined) {
+        if (present.dropped < key.time) present.dropped = key.time;
+        continue;
+      }
       this.#entries.set(entryKey(entry), entry);
       this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
       fresh.push(entry);
@@ -110,7 +119,10 @@ export class RepairSet {
   absorb(event: ChangeEvent, collection: SyncedCollection): 'dropped' | 'held' | false {
     const entry = this.get(collection, event.id);
     if (entry === undefined) return false;
-    if (entry.readTime === null || event.time <= entry.readTime) return 'dropped';
+    if (entry.readTime === null || event.time <= entry.readTime) {
+      if (event.time > entry.dropped) entry.dropped = event.time;
+      return 'dropped';
+    }
     entry.held.push(event);
     return 'held';
   }
@@ -122,7 +134,10 @@ export class RepairSet {
     entry.readTime = null;
     entry.attempts += 1;
     entry.notBefore_ms = notBefore_ms;
-    for (const event of held) this.budget.give(event.bytes);
+    for (const event of held) {
+      this.budget.give(event.bytes);
+      if (event.time > entry.dropped) entry.dropped = event.time;
+    }
     return held;
   }
 
@@ -145,7 +160,8 @@ export class RepairSet {
 }
 
 function newEntry(key: DoubtfulKey): RepairEntry {
-  return { ...key, idClass: idClass(key.id, false), readTime: null, held: [], attempts: 0, notBefore_ms: 0, durable: false };
+  const { collection, id, reason, time } = key;
+  return { collection, id, reason, idClass: idClass(id, false), dropped: time, readTime: null, held: [], attempts: 0, notBefore_ms: 0, durable: false };
 }
 
 function entryKey(key: { collection: SyncedCollection; idClass: string }): string {

@@ -1,0 +1,86 @@
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import { parseStartRequest } from '@convoy/api/contract/start-request';
+import { type Cluster, startCluster } from '@convoy/simulator/cluster/cluster';
+import { MongoClient } from 'mongodb';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../../src/cluster/clock.js';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { clustersDigest } from '../../../src/lifecycle/clusters.js';
+import { createRuntime } from '../../../src/lifecycle/runtime.js';
+import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
+import { createLogger } from '../../../src/logging/logger.js';
+import { Metrics } from '../../../src/metrics/metrics.js';
+
+let clusters: Cluster[] = [];
+let clients: MongoClient[] = [];
+
+beforeAll(async () => {
+  clusters = [await startCluster({ shards: 2 }), await startCluster({ shards: 2 })];
+  clients = clusters.map((cluster) => new MongoClient(cluster.connectionString));
+});
+
+afterAll(async () => {
+  for (const client of clients) await client.close();
+  for (const cluster of clusters) await cluster.close();
+});
+
+function client(index: number): MongoClient {
+  const found = clients[index];
+  if (found === undefined) throw new Error('no such cluster');
+  return found;
+}
+
+async function documentsOf(index: number, name: string): Promise<string[]> {
+  const found = await client(index).db('shop').collection(name).find({}, { raw: true, sort: { _id: 1 } }).toArray();
+  return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
+}
+
+it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () => {
+  const source = client(0);
+  await source.db('admin').command({ enableSharding: 'shop' });
+  await source.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  const orders = source.db('shop').collection<{ _id: number }>('orders');
+  await orders.insertMany(Array.from({ length: 5000 }, (_, _id) => ({ _id, text: 'x'.repeat(200), n: 0 })));
+  await source.db('shop').collection('plain').insertMany(Array.from({ length: 500 }, (_, i) => ({ name: `p${i}` })));
+  await source.db('shop').collection('plain').createIndex({ name: 1 }, { unique: true });
+
+  const config = parseInstanceConfig({
+    flags: {
+      cluster0: clusters[0]?.connectionString,
+      cluster1: clusters[1]?.connectionString,
+      partition_seconds: 1,
+      checkpoint_ms: 200,
+    },
+  });
+  const logger = createLogger({ verbosity: process.env.CONVOY_TEST_LOG === undefined ? 'ERROR' : 'DEBUG' });
+  const runtime = createRuntime(config, systemClock, logger, new Metrics({ processMetrics: false }));
+  const identity = { id: 'single', syncID: 'single', incarnation: 'a', release: '1.9.0', clustersDigest: clustersDigest(config) };
+  const fleet = new LoneFleet();
+  await fleet.join(identity);
+  const instance = new SyncInstance(runtime, fleet, identity);
+  await instance.open();
+  expect(instance.state).toBe('IDLE');
+  await instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } }));
+
+  let writes = 0;
+  await expect
+    .poll(
+      async () => {
+        await orders.updateOne({ _id: writes % 5000 }, { $inc: { n: 1 }, $set: { [`f${writes % 7}`]: writes } });
+        await orders.insertOne({ _id: 10_000 + writes });
+        await orders.deleteOne({ _id: 10_000 + writes - 20 });
+        writes += 1;
+        return (await instance.progress()).canCommit;
+      },
+      { timeout: 60_000, interval: 5 },
+    )
+    .toBe(true);
+  await instance.commit();
+  await expect.poll(async () => (await instance.progress()).state, { timeout: 30_000 }).toBe('COMMITTED');
+  const progress = await instance.progress();
+  expect(progress).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed' });
+  for (const name of ['orders', 'plain']) expect(await documentsOf(1, name)).toEqual(await documentsOf(0, name));
+  const indexes = await client(1).db('shop').collection('plain').indexes();
+  expect(indexes.map(({ name, unique }) => ({ name, unique }))).toContainEqual({ name: 'name_1', unique: true });
+  await instance.close();
+});
