@@ -4,6 +4,7 @@ import { ElementType } from './element-type.js';
 import { encodeValue } from './encode.js';
 import { decimalFraction, decimalParts, longValue, type NumberValue } from './exact-number.js';
 import { decodeDocument } from './decode.js';
+import { md5BlockBytesMax, md5Halves } from './md5-block.js';
 import { isNumberType, typeOf } from './type-of.js';
 import { type Doc, RawDocument, type Value } from './value.js';
 
@@ -45,7 +46,12 @@ const canonicalTypes = new Map<number, number>([
 export function hashShardKeyValue(value: Value): Long {
   const parts: Uint8Array[] = [SEED];
   collect(value, undefined, parts);
-  const digest = hash('md5', Buffer.concat(parts), 'buffer');
+  const input = Buffer.concat(parts);
+  if (input.length <= md5BlockBytesMax) {
+    const { low, high } = md5Halves(input);
+    return new Long(low, high);
+  }
+  const digest = hash('md5', input, 'buffer');
   return new Long(digest.readInt32LE(0), digest.readInt32LE(4));
 }
 

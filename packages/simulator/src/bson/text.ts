@@ -47,8 +47,7 @@ export function valueText(value: Value): string {
   }
 }
 
-/** `Timestamp(seconds, increment)`. */
-export function timestampText(value: Timestamp): string {
+function timestampText(value: Timestamp): string {
   return `Timestamp(${value.t}, ${value.i})`;
 }
 

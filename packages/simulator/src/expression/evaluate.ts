@@ -48,11 +48,6 @@ export function compileExpression(expression: Value, context: ExpressionContext 
   return compileDocument(expression, compile);
 }
 
-/** True when the expression is an operator of the language. */
-export function isExpressionOperator(name: string): boolean {
-  return name === '$literal' || name === '$const' || operators.has(name);
-}
-
 function compileOperator(name: string, operand: Value, compile: Compile, context: ExpressionContext): Evaluate {
   if (name === '$literal' || name === '$const') return () => operand;
   const operator = operators.get(name);

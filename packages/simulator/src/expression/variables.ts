@@ -1,7 +1,7 @@
 import type { Timestamp } from 'bson';
 import type { Collation } from '../bson/collation.js';
 import { CommandError } from '../node/command.js';
-import type { DateTime, Doc, Value } from '../bson/value.js';
+import type { DateTime, Value } from '../bson/value.js';
 
 /** What expressions may refer to besides the document. */
 export interface ExpressionContext {
@@ -50,9 +50,4 @@ export function variableValue(variables: Variables, name: string): Value | undef
   if (name === 'NOW' && variables.context.now !== undefined) return variables.context.now;
   if (name === 'CLUSTER_TIME' && variables.context.clusterTime !== undefined) return variables.context.clusterTime;
   throw new CommandError(17276, 'Location17276', `Use of undefined variable: ${name}`);
-}
-
-/** The document expressions start from; other values have no fields. */
-export function documentOf(value: Value | undefined): Doc | undefined {
-  return value instanceof Map ? value : undefined;
 }

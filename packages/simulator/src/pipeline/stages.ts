@@ -42,15 +42,10 @@ export function compilePipeline(stages: readonly Doc[], context: PipelineContext
   return (docs) => compiled.reduce<Iterable<Doc>>((input, run) => run(input), docs);
 }
 
-/** True for a stage that `compilePipeline` knows. */
-export function isPipelineStage(name: string): boolean {
-  return Object.hasOwn(stageCompilers, name);
-}
-
 function compileStage(stage: Doc, context: PipelineContext): RunStage {
   const [name] = stage.keys();
   if (name === undefined || stage.size !== 1) throw located(40323, 'A pipeline stage specification object must contain exactly one field.');
-  const compile = isPipelineStage(name) ? stageCompilers[name] : undefined;
+  const compile = Object.hasOwn(stageCompilers, name) ? stageCompilers[name] : undefined;
   if (compile === undefined) throw located(40324, `Unrecognized pipeline stage name: '${name}'`);
   return compile(stage.get(name) ?? null, context, compilePipeline);
 }
