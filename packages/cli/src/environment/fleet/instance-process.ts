@@ -3,6 +3,7 @@ import { ContractClient } from '@convoy/api/client/contract-client';
 import type { TestCluster } from '../cluster/test-cluster.js';
 import { Child, type Exit } from '../process/child.js';
 import { freePort } from '../process/free-port.js';
+import { pollUntil } from '../process/poll-until.js';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 import { convoyProgram, listensLine, listensWithin_ms } from './convoy-program.js';
 
@@ -17,6 +18,9 @@ export interface InstanceProcessOptions {
   /** More settings for its configuration file. */
   settings?: Readonly<Record<string, unknown>>;
 }
+
+/** How long an instance may take to connect to both clusters. */
+const readyWithin_ms = 60_000;
 
 /** One `convoy instance` process, which can be killed and started again under the same address. */
 export class InstanceProcess implements AsyncDisposable {
@@ -33,7 +37,7 @@ export class InstanceProcess implements AsyncDisposable {
     this.client = new ContractClient(this.url);
   }
 
-  /** Starts the process and waits until it listens. */
+  /** Starts the process and waits until it takes commands. */
   static async start(options: InstanceProcessOptions): Promise<InstanceProcess> {
     const { id, source, destination, membership, folder, settings } = options;
     const name = id ?? 'single';
@@ -50,7 +54,9 @@ export class InstanceProcess implements AsyncDisposable {
         readyWithin_ms: listensWithin_ms,
         logFile: folder.file(`instance-${name}.log`),
       });
-    return new InstanceProcess(name, launch, port, await launch());
+    const instance = new InstanceProcess(name, launch, port, await launch());
+    await instance.ready();
+    return instance;
   }
 
   get pid(): number {
@@ -62,10 +68,15 @@ export class InstanceProcess implements AsyncDisposable {
     return this.child.kill();
   }
 
-  /** Starts it again with the same configuration. It must have ended. */
+  /** Starts it again with the same configuration, once it has ended, and waits until it takes commands. */
   async restart(): Promise<void> {
     await this.child.exited;
     this.child = await this.launch();
+    await this.ready();
+  }
+
+  private async ready(): Promise<void> {
+    await pollUntil(`${this.name} is ready`, readyWithin_ms, async () => (await fetch(`${this.url}/readyz`)).ok);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
