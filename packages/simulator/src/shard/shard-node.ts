@@ -3,7 +3,8 @@ import { encodeDocument } from '../bson/encode.js';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
 import { openChangeStream } from './change-stream/open-stream.js';
-import { addIndex, listedSpec } from './commands/indexes.js';
+import { listedSpec } from './commands/indexes.js';
+import { buildIndexes } from './index-spec/build.js';
 import { commandTable } from './commands/command-table.js';
 import { removeCollection } from './commands/drop.js';
 import { documentKeyFrom } from './oplog/document-key.js';
@@ -84,7 +85,7 @@ export class ShardNode implements CommandNode, ShardAccess {
       collection = catalog.addCollection(namespace, options, timeKey(clusterTime), uuid);
       oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['create', namespace]]) }]);
     }
-    for (const spec of indexes) addIndex(this.#state, collection, spec);
+    buildIndexes(this.#state, collection, indexes);
   }
 
   forgetCollection(namespace: string): void {

@@ -8,6 +8,7 @@ import { failure } from '../failure.js';
 import type { Collection } from '../storage/collection.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
 import { timeKey } from '../storage/time-key.js';
+import { storeView } from '../write/view-catalog.js';
 import { refuseCycle, viewDefinition } from './create.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
@@ -32,7 +33,7 @@ export function collMod(context: CommandContext): Doc {
     if (body.has('viewOn')) {
       const definition = viewDefinition(body);
       refuseCycle(state, namespace, definition.viewOn);
-      state.catalog.addView({ ...view, ...definition });
+      storeView(state, { ...view, ...definition });
     }
     return new Map();
   }
@@ -54,6 +55,8 @@ function changeValidation(collection: Collection, body: Doc): void {
     const value = body.get(name);
     if (value !== undefined) options.set(name, value);
   }
+  const validator = options.get('validator');
+  if (validator instanceof Map && validator.size === 0) options.delete('validator');
   if (body.has('validator')) {
     if (!options.has('validationLevel')) options.set('validationLevel', 'strict');
     if (!options.has('validationAction')) options.set('validationAction', 'error');

@@ -15,6 +15,7 @@ import { insert } from './insert.js';
 import { listCollections, listDatabases } from './lists.js';
 import { convertToCapped, renameCollection } from './rename-collection.js';
 import { collStats, dataSize, dbStats, validate } from './statistics.js';
+import { splitVector } from './split-vector.js';
 import { update } from './update.js';
 
 /** Commands that read, but not at a time. */
@@ -57,6 +58,7 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['dataSize', presentOnly(dataSize)],
   ['datasize', presentOnly(dataSize)],
   ['validate', validate],
+  ['splitVector', splitVector],
   ['appendOplogNote', appendOplogNote],
   ['_hashBSONElement', hashElement],
   ['configureFailPoint', configureFailPoint],

@@ -6,8 +6,9 @@ import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { completeCollation } from '../collation-spec.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
-import { bucketsOptions, timeseriesOptions } from '../timeseries/buckets-collection.js';
+import { bucketsOptions, timeseriesOptions, unpackStage } from '../timeseries/buckets-collection.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
+import { storeView } from '../write/view-catalog.js';
 import { refuseUnknownFields, targetNamespace, typeName, type CommandContext } from './command-context.js';
 
 const FIELDS: ReadonlySet<string> = new Set([
@@ -82,10 +83,7 @@ function createView(state: ShardState, namespace: string, body: Doc): Doc {
   const view = { namespace, ...viewDefinition(body), type: 'view' as const };
   refuseCycle(state, namespace, view.viewOn);
   refuseOtherCollation(state, namespace, view);
-  const viewsNamespace = `${namespace.slice(0, namespace.indexOf('.'))}.system.views`;
-  if (catalog.collection(viewsNamespace) === undefined) createCollection(state, viewsNamespace, new Map());
-  catalog.addView(view);
-  state.oplog.appendSilent(new Map([['create', namespace]]));
+  storeView(state, view);
   return new Map();
 }
 
@@ -139,8 +137,6 @@ function createTimeseries(state: ShardState, namespace: string, body: Doc): Doc 
   const [db] = namespace.split('.', 1);
   const name = namespace.slice((db ?? '').length + 1);
   createCollection(state, `${db ?? ''}.system.buckets.${name}`, bucketsOptions(options));
-  const views = `${db ?? ''}.system.views`;
-  if (catalog.collection(views) === undefined) createCollection(state, views, new Map());
-  catalog.addView({ namespace, viewOn: `system.buckets.${name}`, pipeline: [], options, type: 'timeseries' });
+  storeView(state, { namespace, viewOn: `system.buckets.${name}`, pipeline: [unpackStage(options)], options, type: 'timeseries' });
   return new Map();
 }

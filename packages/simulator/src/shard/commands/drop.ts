@@ -5,6 +5,7 @@ import { uuidText } from '../uuid-text.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
+import { forgetView } from '../write/view-catalog.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
 
 /** `drop`: a collection or a view. Throws CommandError 26 when there is none. */
@@ -13,9 +14,8 @@ export function drop(context: CommandContext): Doc {
   const namespace = targetNamespace(context);
   const view = state.catalog.view(namespace);
   if (view !== undefined) {
-    state.catalog.removeView(namespace);
+    forgetView(state, namespace);
     if (view.type === 'timeseries') dropBuckets(state, namespace, view.viewOn);
-    state.oplog.appendSilent(new Map([['drop', namespace]]));
     return new Map<string, Value>([['ns', namespace]]);
   }
   const collection = state.catalog.collection(namespace);
@@ -60,5 +60,5 @@ export function dropDatabase({ state, request }: CommandContext): Doc {
   for (const collection of collections.reverse()) dropCollection(state, collection);
   const clusterTime = state.oplog.nextTime();
   state.oplog.append(clusterTime, [{ kind: 'dropDatabase', db }]);
-  return new Map<string, Value>([['dropped', db]]);
+  return new Map();
 }

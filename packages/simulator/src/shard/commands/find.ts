@@ -1,12 +1,13 @@
 import { parseCollation } from '../../bson/collation.js';
 import { Long } from 'bson';
 import type { Doc } from '../../bson/value.js';
-import { isTrue } from '../../node/doc-fields.js';
+import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { failure } from '../failure.js';
+import { OPLOG_NAMESPACE, oplogDocuments } from '../oplog/oplog-documents.js';
 import { DocumentSource } from '../read/document-source.js';
-import { queryDocuments, type Query } from '../read/query.js';
+import { filteredDocuments, queryDocuments, type Query } from '../read/query.js';
 import { aggregateView } from './aggregate.js';
 import {
   optionalDoc,
@@ -34,11 +35,12 @@ export async function find(context: CommandContext): Promise<Doc> {
   const { request, state } = context;
   const view = state.catalog.view(namespace);
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
-  if (collection === undefined) return missingReply(query, namespace);
-  refuseUnreadable(collection, point);
-  const documents = queryDocuments(collection, query, point.view, request.routed);
+  if (collection === undefined && namespace !== OPLOG_NAMESPACE) return missingReply(query, namespace);
+  if (collection !== undefined) refuseUnreadable(collection, point);
+  const documents =
+    collection === undefined ? oplogEntries(context, query) : queryDocuments(collection, query, point.view, request.routed);
   const source = new DocumentSource(documents, state.history, point.atClusterTime);
-  const owner = { namespace, collectionUuid: collection.uuid.toString('hex'), session: sessionText(context) };
+  const owner = { namespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context) };
   return firstBatchReply(state.cursors, source, owner, {
     batchSize: optionalNumber(context, 'batchSize') ?? FIRST_BATCH_DOCUMENTS,
     singleBatch: isTrue(request.body.get('singleBatch')) || (optionalNumber(context, 'limit') ?? 0) < 0,
@@ -71,6 +73,12 @@ function readQuery(context: CommandContext, ofCollection: Query['collation']): Q
 
 function nonEmpty(doc: Doc | undefined): Doc | undefined {
   return doc === undefined || doc.size === 0 ? undefined : doc;
+}
+
+/** The oplog only knows natural order, backward or forward. */
+function oplogEntries({ state }: CommandContext, query: Query): Generator<Uint8Array | undefined> {
+  const direction = (numberOf(query.sort?.get('$natural')) ?? 1) < 0 ? -1 : 1;
+  return filteredDocuments(oplogDocuments(state.oplog, direction), query);
 }
 
 /** A missing collection gives nothing, but a bad filter is refused all the same. */

@@ -7,17 +7,13 @@ import { completeReply, firstBatchReply } from '../cursor/cursor-reply.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { DocumentSource } from '../read/document-source.js';
 import { failure } from '../failure.js';
-import { indexDefinition } from '../index-spec/definition.js';
-import { sameIndex } from '../index-spec/conflict.js';
+import { buildIndexes } from '../index-spec/build.js';
 import { normalizedSpec } from '../index-spec/normalize.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
 import { collectionForWrite } from '../write/collection-access.js';
 import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
-
-/** Indexes of one collection at most (manual, "MongoDB Limits"). */
-const INDEXES_MAX = 64;
 
 /** `createIndexes`: builds what is not there yet, making the collection if it is missing. */
 export function createIndexes(context: CommandContext): Doc {
@@ -32,7 +28,7 @@ export function createIndexes(context: CommandContext): Doc {
   const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map(), inherited, nowSeconds));
   const collection = collectionForWrite(state, namespace);
   const before = collection.indexes.length;
-  for (const spec of specs) addIndex(state, collection, spec);
+  buildIndexes(state, collection, specs);
   const after = collection.indexes.length;
   const reply: Doc = new Map<string, Value>([
     ['numIndexesBefore', new Int32(before)],
@@ -40,23 +36,6 @@ export function createIndexes(context: CommandContext): Doc {
   ]);
   if (after === before) return reply.set('note', 'all indexes already exist');
   return reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
-}
-
-/** Builds one index unless it is there. @param spec a complete description */
-export function addIndex(state: ShardState, collection: Collection, spec: Doc): void {
-  if (isIdKey(spec)) return;
-  for (const { definition } of collection.indexes) if (sameIndex(spec, definition.spec)) return;
-  if (collection.indexes.length >= INDEXES_MAX) {
-    throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
-  }
-  const clusterTime = state.oplog.nextTime();
-  collection.addIndex(indexDefinition(spec), timeKey(clusterTime));
-  state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['createIndexes', collection.namespace]]) }]);
-}
-
-function isIdKey(spec: Doc): boolean {
-  const key = spec.get('key');
-  return key instanceof Map && key.size === 1 && numberOf(key.get('_id')) === 1;
 }
 
 /** `dropIndexes`: by name, by key, several names, or `*` for all but `_id_`. */

@@ -9,7 +9,7 @@ import { splitNamespace } from '../storage/namespace.js';
 import { visibleBytes } from '../storage/record.js';
 import { LATEST, timeKey } from '../storage/time-key.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
-import { addIndex } from './indexes.js';
+import { buildIndexes } from '../index-spec/build.js';
 import { collectionOptions } from './create.js';
 import { dropCollection, killCursorsOf, removeCollection } from './drop.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
@@ -67,7 +67,7 @@ export function convertToCapped(context: CommandContext): Doc {
 /** Copies documents, and indexes unless told otherwise, into a new collection; no events. */
 function copyOf(state: ShardState, source: Collection, namespace: string, options: Doc, withIndexes = true): Collection {
   const copy = createCollection(state, namespace, options);
-  if (withIndexes) for (const { definition } of source.secondaryIndexes) addIndex(state, copy, definition.spec);
+  if (withIndexes) buildIndexes(state, copy, source.secondaryIndexes.map(({ definition }) => definition.spec));
   const unit = { time: state.oplog.lastKey, transaction: null };
   for (const record of source.records.ascend()) {
     const bytes = visibleBytes(record, { time: LATEST, transaction: null });

@@ -3,6 +3,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
+import { typeName } from '../commands/command-context.js';
 import { completeCollation } from '../collation-spec.js';
 
 /** Options that mean nothing when false, which the server does not keep. */
@@ -46,7 +47,9 @@ function refuseInvalid(requested: Doc, nowSeconds: number): void {
   if (key.size === 0) fail('Index keys cannot be an empty field.');
   for (const order of key.values()) {
     if (numberOf(order) === 0) fail('Values in the index key pattern cannot be 0.');
-    if (numberOf(order) === undefined && typeof order !== 'string') fail('Values in v:2 index key pattern cannot be of type object. Only numbers > 0, numbers < 0, and strings are allowed.');
+    if (numberOf(order) === undefined && typeof order !== 'string') {
+      fail(`Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`);
+    }
   }
   const seconds = numberOf(requested.get('expireAfterSeconds'));
   if (seconds !== undefined && (seconds < 0 || seconds > nowSeconds)) {

@@ -21,11 +21,17 @@ export class Oplog {
 
   constructor(
     private readonly clock: ClusterClock,
-    private readonly bytesMax: number,
+    readonly bytesMax: number,
     private readonly now: () => number = Date.now,
   ) {
     const clusterTime = clock.tick();
     this.#last = { time: timeKey(clusterTime), clusterTime };
+    this.append(clusterTime, [{ kind: 'silent', note: new Map([['msg', 'initiating set']]) }]);
+  }
+
+  /** Bytes of the entries that are kept, about. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Time of the last entry. */

@@ -49,6 +49,17 @@ export function queryDocuments(
   return windowed(ordered, query.skip, query.limit, project);
 }
 
+/** Applies a query's filter, window and projection to documents that come in their one order. */
+export function filteredDocuments(documents: Iterable<Uint8Array>, query: Query): Generator<Uint8Array | undefined> {
+  const matches = compileMatcher(query.filter, query.collation, query.variables);
+  const project = query.projection === undefined || query.projection.size === 0 ? undefined : compileProjection(query.projection, query.filter);
+  return windowed(matching(documents, matches), query.skip, query.limit, project);
+}
+
+function* matching(documents: Iterable<Uint8Array>, matches: (doc: Doc) => boolean): Generator<Uint8Array | undefined> {
+  for (const bytes of documents) yield matches(decodeDocument(bytes)) ? bytes : undefined;
+}
+
 type Accept = (bytes: Uint8Array) => boolean;
 
 function ownership(collection: Collection, routed: RoutedAccess | undefined): Accept | undefined {

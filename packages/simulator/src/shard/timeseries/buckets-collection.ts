@@ -47,6 +47,17 @@ export function bucketsOptions(options: Doc): Doc {
   return new Map<string, Value>([['validator', doc(['$jsonSchema', schema])], ['clusteredIndex', true], ...options]);
 }
 
+/** The stage that turns buckets into measurements again, as the view in front of them holds it. */
+export function unpackStage(options: Doc): Doc {
+  const timeseries = options.get('timeseries');
+  const unpack: Doc = new Map();
+  for (const field of ['timeField', 'metaField', 'bucketMaxSpanSeconds']) {
+    const value = timeseries instanceof Map ? timeseries.get(field) : undefined;
+    if (value !== undefined) unpack.set(field, value);
+  }
+  return doc(['$_internalUnpackBucket', unpack.set('exclude', [])]);
+}
+
 function type(name: string): Doc {
   return doc(['bsonType', name]);
 }

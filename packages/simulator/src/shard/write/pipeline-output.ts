@@ -10,7 +10,7 @@ import type { CommandContext } from '../commands/command-context.js';
 import { failure } from '../failure.js';
 import { makeUuid } from '../storage/catalog.js';
 import { uuidText } from '../uuid-text.js';
-import { addIndex } from '../commands/indexes.js';
+import { buildIndexes } from '../index-spec/build.js';
 import { createCollection } from './collection-access.js';
 import { runUpdate } from './run-update.js';
 import { updateStatement, type Modification } from './update-statement.js';
@@ -35,7 +35,7 @@ function replaceCollection({ state }: CommandContext, namespace: string, documen
   const target = state.catalog.collection(namespace);
   const db = namespace.slice(0, namespace.indexOf('.'));
   const temporary = createCollection(state, `${db}.tmp.agg_out.${uuidText(makeUuid().buffer)}`, target?.options ?? new Map());
-  for (const { definition } of target?.secondaryIndexes ?? []) addIndex(state, temporary, definition.spec);
+  buildIndexes(state, temporary, target?.secondaryIndexes.map(({ definition }) => definition.spec) ?? []);
   for (const document of documents) {
     if (document !== undefined) state.writer.insert(temporary, state.writer.prepareInsert(document), null);
   }

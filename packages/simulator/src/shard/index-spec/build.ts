@@ -1,0 +1,74 @@
+import type { Doc } from '../../bson/value.js';
+import { documentText } from '../../bson/text.js';
+import { CommandError } from '../../node/command.js';
+import { numberOf } from '../../node/doc-fields.js';
+import type { ShardState } from '../shard-state.js';
+import { makeUuid } from '../storage/catalog.js';
+import type { Collection } from '../storage/collection.js';
+import { timeKey } from '../storage/time-key.js';
+import { uuidText } from '../uuid-text.js';
+import { sameIndex } from './conflict.js';
+import { indexDefinition } from './definition.js';
+
+/** Indexes of one collection at most (manual, "MongoDB Limits"). */
+const INDEXES_MAX = 64;
+
+/**
+ * Builds those of the indexes that are not there; either all of them or, when one fails, none.
+ * @param specs complete descriptions
+ * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
+ */
+export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[]): void {
+  const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec)));
+  const before = collection.secondaryIndexes.length;
+  const build = uuidText(makeUuid().buffer);
+  try {
+    for (const spec of missing) buildIndex(state, collection, spec, build, missing.length);
+  } catch (error) {
+    collection.secondaryIndexes.splice(before);
+    if (!(error instanceof CommandError)) throw error;
+    const at = `Index build failed: ${build}: Collection ${collection.namespace} ( ${uuidText(collection.uuid.buffer)} )`;
+    throw new CommandError(error.code, error.codeName, `${at} :: caused by :: ${error.message}`, error.labels, error.extra);
+  }
+}
+
+function buildIndex(state: ShardState, collection: Collection, spec: Doc, build: string, count: number): void {
+  refuseSecondText(collection, spec);
+  if (collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec))) return;
+  refuseTwoHashed(collection, spec, build, count);
+  if (collection.indexes.length >= INDEXES_MAX) {
+    throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
+  }
+  const clusterTime = state.oplog.nextTime();
+  collection.addIndex(indexDefinition(spec), timeKey(clusterTime));
+  state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['createIndexes', collection.namespace]]) }]);
+}
+
+function isIdKey(spec: Doc): boolean {
+  const key = spec.get('key');
+  return key instanceof Map && key.size === 1 && numberOf(key.get('_id')) === 1;
+}
+
+/** A collection has at most one text index. */
+function refuseSecondText(collection: Collection, spec: Doc): void {
+  const isText = (description: Doc): boolean => description.has('textIndexVersion');
+  const existing = collection.indexes.find(({ definition }) => isText(definition.spec));
+  if (!isText(spec) || existing === undefined) return;
+  throw new CommandError(
+    85,
+    'IndexOptionsConflict',
+    `An equivalent index already exists with a different name and options. Requested index: ${documentText(spec)}, existing index: ${documentText(existing.definition.spec)}`,
+  );
+}
+
+function refuseTwoHashed(collection: Collection, spec: Doc, build: string, count: number): void {
+  const key = spec.get('key');
+  const hashed = key instanceof Map ? [...key.values()].filter((order) => order === 'hashed').length : 0;
+  if (hashed <= 1) return;
+  const place = `on namespace${collection.namespace} (${uuidText(collection.uuid.buffer)}). ${count} index specs provided. First index spec: ${documentText(spec)}`;
+  throw new CommandError(
+    31303,
+    'Location31303',
+    `Caught exception during index builder (${build}) initialization ${place} :: caused by :: A maximum of one index field is allowed to be hashed but found ${hashed} for 'key' ${documentText(key as Doc)}`,
+  );
+}
