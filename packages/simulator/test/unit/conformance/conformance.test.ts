@@ -35,7 +35,7 @@ describe.each(groups)('sharded cluster, from %s on', (...files) => {
     await cluster.close();
   });
 
-  it.each(files)('%s', async (file) => expectEqual(file, await replay.play(file)), 60_000);
+  it.each(files)('%s', async (file) => expectEqual(file, await replay.play(file)), 120_000);
 });
 
 describe('plain replica set', () => {

@@ -1,0 +1,21 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { startCluster } from './cluster.js';
+import { startReplicaSet } from './replica-set.js';
+import type { WorkerOrder } from './worker-order.js';
+
+/** Runs what was ordered, reports its addresses once, and ends on the first message. */
+const order = workerData as WorkerOrder;
+const running = order.kind === 'replicaSet' ? await replicaSet() : await cluster();
+parentPort?.postMessage(running.addresses);
+parentPort?.once('message', () => void running.close().then(() => process.exit(0)));
+
+async function cluster(): Promise<{ addresses: object; close: () => Promise<void> }> {
+  const started = await startCluster({ shards: order.shards, routers: order.routers, basePort: order.port, ...order.limits });
+  const { router, routers, config, shards } = started;
+  return { addresses: { router, routers, config, shards }, close: () => started.close() };
+}
+
+async function replicaSet(): Promise<{ addresses: object; close: () => Promise<void> }> {
+  const started = await startReplicaSet({ port: order.port, ...order.limits });
+  return { addresses: { replicaSet: started.host, setName: started.member.identity.setName }, close: () => started.close() };
+}
