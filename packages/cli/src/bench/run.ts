@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { exitCodes } from '../commands/exit-code.js';
+import { interruption } from '../commands/interruption.js';
+import { ScratchFolder } from '../environment/process/scratch-folder.js';
+import type { Benchmark } from './benchmark.js';
+import { copyBenchmark } from './copy.js';
+import { reportOf, tableLines } from './report.js';
+
+const benchmarks: readonly Benchmark[] = [copyBenchmark];
+
+const program = new Command('bench')
+  .description(['Runs a benchmark and prints its figures.', ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`)].join('\n'))
+  .argument('<name>', 'which one', (name) => {
+    const found = benchmarks.find((benchmark) => benchmark.name === name);
+    if (found === undefined) throw new InvalidArgumentError(`There are: ${benchmarks.map((benchmark) => benchmark.name).join(', ')}.`);
+    return found;
+  })
+  .option('--json <file>', 'write the figures to this file too')
+  .option('--scale <factor>', 'size of the run, 1 as published', Number, 1)
+  .action(async (benchmark: Benchmark, options: { json?: string; scale: number }) => {
+    using folder = ScratchFolder.create('bench');
+    const signal = interruption();
+    try {
+      const rows = await benchmark.run({ folder, scale: options.scale, log: (text) => console.error(text), signal });
+      const report = reportOf(benchmark.name, rows);
+      console.log(tableLines(report).join('\n'));
+      if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      process.exitCode = exitCodes.interrupted;
+    }
+  });
+
+await program.parseAsync();
