@@ -60,7 +60,7 @@ export class FleetDirector {
     this.#connection = this.#connections.bounded();
     const patient = this.#connections.patient();
     const common = { keys, timings, clock: this.#clock, logger: this.#logger };
-    this.#view = new FleetView({ ...common, connection: this.#connection, subscriber: this.#connections.patient() });
+    this.#view = new FleetView({ ...common, connection: this.#connection, subscriber: this.#connections.subscriber() });
     this.#sender = new CommandSender({ connection: patient, keys, redisCall_ms: timings.redisCall_ms, logger: this.#logger });
     this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
   }

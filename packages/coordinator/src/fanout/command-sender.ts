@@ -18,6 +18,24 @@ export interface CommandSenderParts {
   readonly logger: Logger;
 }
 
+/**
+ * What an instance returns for a command, or null when it does not within the limit, or its job has failed (it stalled).
+ * BullMQ's own wait is not used: it loses the rejection when the connection breaks, which would end the process.
+ */
+function nextAnswer(events: QueueEvents, commandId: string, limit_ms: number): { value: Promise<unknown>; cancel: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const value = new Promise<unknown>((resolve) => {
+    timer = setTimeout(() => resolve(null), limit_ms);
+    events.on('completed', ({ jobId, returnvalue }) => {
+      if (jobId === commandId) resolve(returnvalue);
+    });
+    events.on('failed', ({ jobId }) => {
+      if (jobId === commandId) resolve(null);
+    });
+  });
+  return { value, cancel: () => clearTimeout(timer) };
+}
+
 /** Puts one command into the queue of one instance each, and waits for the results. */
 export class CommandSender {
   readonly #parts: CommandSenderParts;
@@ -67,15 +85,19 @@ export class CommandSender {
     data: CommandJobData,
     limit_ms: number,
   ): Promise<CommandResult> {
-    const job = await callRedis(queue.add(data.name, data, { ...jobOptions, jobId: commandId }), this.#parts.redisCall_ms);
+    const { redisCall_ms, logger } = this.#parts;
+    const answer = nextAnswer(events, commandId, limit_ms);
     try {
-      const result = readResult(await job.waitUntilFinished(events, limit_ms));
+      const job = await callRedis(queue.add(data.name, data, { ...jobOptions, jobId: commandId }), redisCall_ms);
+      // A command that was sent before may have its result already, and then no event follows.
+      const known = await callRedis(queue.getJob(String(job.id)), redisCall_ms);
+      const result = readResult(known?.finishedOn === undefined ? await answer.value : known.returnvalue);
       if (result !== null) return result;
-    } catch (error) {
-      this.#parts.logger.debug({ event: 'commandUnanswered', commandId, reason: redisFailureReason(error) }, 'no result in time');
-      throw new ConvoyError('commandTimedOut', `The instance has not answered within ${limit_ms} ms; read progress, then repeat the command.`);
+    } finally {
+      answer.cancel();
     }
-    throw new ConvoyError('unexpectedReply', 'The instance answered with no result; do all processes have the same release?');
+    logger.debug({ event: 'commandUnanswered', commandId }, 'no result in time');
+    throw new ConvoyError('commandTimedOut', `The instance has not answered within ${limit_ms} ms; read progress, then repeat the command.`);
   }
 
   readonly #onError = (error: Error): void => {

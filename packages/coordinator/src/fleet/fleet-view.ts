@@ -49,12 +49,10 @@ export class FleetView {
    * @throws ConvoyError `redisUnavailable`
    */
   async open(): Promise<void> {
-    const { subscriber, keys, timings } = this.#parts;
+    const { subscriber } = this.#parts;
     subscriber.on('message', (channel: string, text: string) => this.#onMessage(channel, text));
-    const channels = [keys.reportsChannel, keys.leaderChannel, keys.nudgeChannel];
-    await callRedis(subscriber.subscribe(...channels), timings.redisCall_ms);
-    await this.#load();
-    subscriber.on('ready', () => void this.#reload());
+    await this.#listen();
+    subscriber.on('ready', () => void this.#listenAgain());
     this.#sweep.start();
   }
 
@@ -94,8 +92,11 @@ export class FleetView {
     return Promise.resolve();
   }
 
-  async #load(): Promise<void> {
-    const { connection, keys, timings, clock } = this.#parts;
+  /** Subscribes first and loads then, so that nothing is lost in between. */
+  async #listen(): Promise<void> {
+    const { connection, subscriber, keys, timings, clock } = this.#parts;
+    const channels = [keys.reportsChannel, keys.leaderChannel, keys.nudgeChannel];
+    await callRedis(subscriber.subscribe(...channels), timings.redisCall_ms);
     const startedAt_ms = clock.monotonic_ms();
     for (const { message, silent_ms } of await loadReports(connection, keys, timings.redisCall_ms)) {
       this.#hear(message, startedAt_ms - silent_ms);
@@ -103,14 +104,11 @@ export class FleetView {
     await this.refreshLeader();
   }
 
-  async #reload(): Promise<void> {
+  async #listenAgain(): Promise<void> {
     try {
-      await this.#load();
+      await this.#listen();
     } catch (error) {
-      this.#parts.logger.debug(
-        { event: 'snapshotFailed', reason: redisFailureReason(error) },
-        'reports could not be loaded, heartbeats bring them',
-      );
+      this.#parts.logger.debug({ event: 'listenFailed', reason: redisFailureReason(error) }, 'reports could not be loaded, heartbeats bring them');
     }
   }
 

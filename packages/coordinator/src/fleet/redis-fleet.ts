@@ -63,7 +63,7 @@ export class RedisFleet implements Fleet {
     this.#connection = this.#connections.bounded();
     this.#view = new FleetView({
       connection: this.#connection,
-      subscriber: this.#connections.patient(),
+      subscriber: this.#connections.subscriber(),
       keys: this.#keys,
       timings: this.#timings,
       clock: this.#clock,

@@ -13,8 +13,8 @@ export type RedisConnection = Redis | Cluster;
 const COMMAND_RETRIES = 2;
 /** A connection that is not made within this time is tried anew. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Pauses between attempts to connect grow from the first to the last, so a Redis that returns is found within seconds. */
-const RECONNECT_PAUSE_MS = { first: 50, last: 2_000 };
+/** Pauses between attempts to connect grow from the first to the last, so a Redis that returns is found within a second. */
+const RECONNECT_PAUSE_MS = { first: 50, last: 1_000 };
 
 /** Milliseconds before the next attempt: doubling up to the bound, and jittered so that a fleet does not come all at once. */
 function reconnectPause(attempt: number): number {
@@ -53,8 +53,8 @@ function commonOptions(settings: RedisSettings, commandRetries: number | null): 
   };
 }
 
-function connect(settings: RedisSettings, commandRetries: number | null): RedisConnection {
-  const common = commonOptions(settings, commandRetries);
+function connect(settings: RedisSettings, commandRetries: number | null, more: RedisOptions = {}): RedisConnection {
+  const common = { ...commonOptions(settings, commandRetries), ...more };
   const { topology, database: db } = settings;
   if (topology.kind === 'single') return new Redis({ ...common, ...topology.address, db });
   if (topology.kind === 'cluster') {
@@ -91,7 +91,7 @@ export class RedisConnections {
   }
 
   /**
-   * A connection whose commands wait for Redis to return, as BullMQ and subscriptions need it. The copies that BullMQ
+   * A connection whose commands wait for Redis to return, as BullMQ needs it. The copies that BullMQ
    * makes of it are closed with it: BullMQ itself would wait for a Redis that is gone.
    */
   patient(): RedisConnection {
@@ -104,6 +104,14 @@ export class RedisConnections {
       connection.duplicate = (nodes, override) => this.#watched(duplicate(nodes, override));
     }
     return connection;
+  }
+
+  /**
+   * A patient connection for subscriptions, which are not taken up again by themselves: subscribe upon every `ready`.
+   * (The driver would do so with a promise that nobody catches, and its failure would end the process.)
+   */
+  subscriber(): RedisConnection {
+    return this.#watched(connect(this.#settings, null, { autoResubscribe: false }));
   }
 
   /** Logs a failure of a connection, once per outage and without addresses. */

@@ -24,7 +24,7 @@ export function redisFailureReason(thrown: unknown): string {
 export async function callRedis<Reply>(call: Promise<Reply>, limit_ms: number): Promise<Reply> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('no reply in time')), limit_ms);
+    timer = setTimeout(() => reject(Object.assign(new Error('no reply in time'), { code: 'TIMEOUT' })), limit_ms);
   });
   try {
     return await Promise.race([call, limit]);
