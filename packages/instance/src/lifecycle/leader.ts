@@ -15,7 +15,8 @@ const leadershipInterval_ms = 500;
 export async function leadWhenElected(context: MigrationContext, signal: AbortSignal): Promise<void> {
   const { runtime, fleet, watch } = context;
   for (;;) {
-    await watch.until((view) => allShares(view, (share) => share.started), signal);
+    const view = await watch.until((seen) => allShares(seen, (share) => share.started), signal);
+    if (view.record.phase === 'committed') return;
     while (!fleet.isLeader()) await runtime.clock.sleep(leadershipInterval_ms, signal);
     try {
       await lead(context, signal);

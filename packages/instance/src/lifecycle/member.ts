@@ -52,6 +52,7 @@ function shareSync(context: MigrationContext, record: ShareRecord, catalog: Cata
   const { runtime, source, destination, metadata, shareRecords, watch } = context;
   const migration = watch.view.record;
   const filter = filterOf(migration);
+  const known = new Set(catalog.map((entry) => entry.uuid));
   if (migration.startTime === null) throw new ConvoyError('internalError', 'The migration has no start time.');
   return new ShareSync(
     {
@@ -65,7 +66,10 @@ function shareSync(context: MigrationContext, record: ShareRecord, catalog: Cata
       startTime: timeOf(migration.startTime),
       bytesMax: Math.floor(runtime.config.memoryBytesMax / 2 / shares),
       onDefinition: (event) => refuseDefinition(event, filter),
-      onUnknownCollection: refuseNewCollection,
+      // A shard that owns nothing of a collection may still show changes of its orphans.
+      onUnknownCollection: (database, name, uuid) => {
+        if (!known.has(uuid)) refuseNewCollection(database, name);
+      },
       includes: (database, name) => filter.includes(database, name),
       recreate: (uuid, signal) => recreate(context, catalog, uuid, signal),
     },

@@ -1,8 +1,10 @@
+import { setMaxListeners } from 'node:events';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Failure, Fleet, SyncState } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../catalog/create-collections.js';
 import type { Cluster } from '../cluster/door.js';
+import { listenersMax } from '../store/run-together.js';
 import { Metadata } from '../store/metadata.js';
 import { MigrationRecords } from '../store/migration-record.js';
 import { type ShareRecord, ShareRecords } from '../store/share-record.js';
@@ -45,6 +47,7 @@ export class MigrationRun {
   #member: Promise<void> = Promise.resolve();
 
   constructor(readonly input: MigrationRunInput) {
+    setMaxListeners(listenersMax, this.#end.signal, this.#hard.signal);
     const { runtime, fleet, destination } = input;
     this.#metadata = new Metadata(destination.router, runtime.retrying);
     this.#records = new MigrationRecords(this.#metadata);
@@ -82,6 +85,7 @@ export class MigrationRun {
 
   /** Begins the work in the background. */
   begin(): void {
+    if (this.failure !== null) return;
     this.#work = Promise.all([
       this.#guarded(this.#end.signal, (signal) => this.#watch.run(signal)),
       this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#context(), signal)),

@@ -13,7 +13,7 @@ import { Begun } from '../store/begun.js';
 import { ByteBudget } from '../store/byte-budget.js';
 import { FencedWriter } from '../store/fenced-writer.js';
 import type { Metadata } from '../store/metadata.js';
-import { PartitionTable } from '../store/partition-table.js';
+import { type PartitionState, PartitionTable } from '../store/partition-table.js';
 import { RepairSet } from '../store/repair-set.js';
 import { runTogether } from '../store/run-together.js';
 import type { ShareRecord, ShareRecords } from '../store/share-record.js';
@@ -35,7 +35,7 @@ export interface ShareSyncInput {
   /** Bytes that the buffers of this share may hold. */
   bytesMax: number;
   onDefinition: (event: DefinitionEvent) => void;
-  onUnknownCollection: (database: string, name: string) => void;
+  onUnknownCollection: (database: string, name: string, uuid: string) => void;
   includes: (database: string, name: string) => boolean;
   recreate: (uuid: string, signal: AbortSignal) => Promise<void>;
 }
@@ -59,6 +59,7 @@ export interface ShareFigures {
   lag_seconds: number;
   doubtfulKeys: number;
   bufferedBytes: number;
+  partitions: Record<PartitionState, number>;
   writesAboveCeiling: number;
 }
 
@@ -119,6 +120,7 @@ export class ShareSync {
         includes: input.includes,
       },
       this.#startAt,
+      record.lastWrite?.toBigInt() ?? 0n,
     );
   }
 
@@ -137,7 +139,9 @@ export class ShareSync {
       const stored = partitions.get(collection.uuid);
       if (stored === undefined) {
         const shard = this.input.source.shard(this.shareId);
-        const starts = await startingPoints(shard, collection, this.#ownSize(entry.sizeBytes), this.input.runtime.config.readers, signal);
+        const { readers } = this.input.runtime.config;
+        const sample = () => startingPoints(shard, collection, this.#ownSize(entry.sizeBytes), readers, signal);
+        const starts = await this.input.runtime.retrying('sample _ids', sample, signal);
         this.#tables.set(collection.uuid, PartitionTable.fresh(collection, starts, this.#storage.savePartitions));
       } else {
         this.#tables.set(collection.uuid, PartitionTable.restored(collection, stored, this.#storage.savePartitions));
@@ -187,10 +191,12 @@ export class ShareSync {
   figures(): ShareFigures {
     let copiedBytes = 0;
     let copiedDocuments = 0;
+    const partitions = { waiting: 0, starting: 0, copying: 0, done: 0 };
     for (const table of this.#tables.values()) {
       for (const partition of table.partitions) {
         copiedBytes += partition.bytes;
         copiedDocuments += partition.documents;
+        partitions[partition.state] += 1;
       }
     }
     const behind = secondsOf(this.#router.sourceTime) - secondsOf(this.#checkpoint());
@@ -202,6 +208,7 @@ export class ShareSync {
       lag_seconds: Math.max(0, behind),
       doubtfulKeys: this.#repairs.size,
       bufferedBytes: this.#budget.used,
+      partitions,
       writesAboveCeiling: this.#router.writesAboveCeiling,
     };
   }
@@ -250,10 +257,10 @@ export class ShareSync {
       clock: runtime.clock,
       position: () => this.#router.position,
       untilRouted: (time, signal) => this.#untilRouted(time, signal),
-      mayRead: (entry) => this.#tables.get(entry.collection.uuid)?.find(entry.id).state === 'done',
-      release: (entry, readEnd) => {
+      mayRead: (entry) => this.#router.replayed && this.#tables.get(entry.collection.uuid)?.find(entry.id).state === 'done',
+      release: (entry) => {
         runtime.metrics.repairs.inc({ reason: entry.reason });
-        this.#lanes.pushFirst(entry.held.map((event) => this.#router.routedAfterRepair(event, entry.collection, readEnd)));
+        this.#lanes.pushFirst(entry.held.map((event) => this.#router.routedAfterRepair(event, entry.collection)));
       },
     });
   }
@@ -323,8 +330,10 @@ export class ShareSync {
     const checkpoint = time > this.#savedCheckpoint ? time : this.#savedCheckpoint;
     const { copiedBytes, copiedDocuments, copyDone, eventsApplied } = this.figures();
     const copied = { bytes: copiedBytes, documents: copiedDocuments };
-    await this.#update({ checkpoint: timestampOf(checkpoint), copied, copyDone, eventsApplied });
+    const lastWrite = timestampOf(this.#router.lastWrite);
+    await this.#update({ checkpoint: timestampOf(checkpoint), lastWrite, copied, copyDone, eventsApplied });
     this.#savedCheckpoint = checkpoint;
+    this.#repairs.forgetReadings(checkpoint);
     this.#progressed.changed();
   }
 

@@ -4,12 +4,14 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { CommandName, Failure, Fleet, InstanceIdentity, SyncState } from '@convoy/api/fleet/fleet';
 import type { Cluster } from '../cluster/door.js';
+import { isNetworkFailure } from '../cluster/failure.js';
 import { checkStart } from '../preflight/check-start.js';
 import { Metadata } from '../store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
 import { ShareRecords } from '../store/share-record.js';
 import { type ClusterName, isClusterName, openConfigured, requireClusterName } from './clusters.js';
 import { MigrationRun } from './migration-run.js';
+import { type PublishedTotals, publishMetrics } from './publish-metrics.js';
 import { isReadyToCommit, progressOf } from './progress-view.js';
 import { refuseNewerRelease } from './release.js';
 import { Rates, reportOf } from './report.js';
@@ -28,6 +30,7 @@ export class SyncInstance implements ContractService {
   #run: MigrationRun | null = null;
   #startFailure: Failure | null = null;
   #isInitialized = false;
+  #published: PublishedTotals = { copiedBytes: 0, copiedDocuments: 0 };
   #commands: Promise<unknown> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
 
@@ -37,6 +40,7 @@ export class SyncInstance implements ContractService {
     private readonly identity: InstanceIdentity,
   ) {
     this.#rates = new Rates(runtime.clock);
+    runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
 
   get isReady(): boolean {
@@ -116,7 +120,9 @@ export class SyncInstance implements ContractService {
     const result = this.#commands.then(async () => {
       if (this.#failure() !== null) throw new ConvoyError('migrationFailed');
       requireState(name, this.state);
-      await run(this.#ending.signal);
+      await run(this.#ending.signal).catch((error: unknown) => {
+        throw isNetworkFailure(error) ? unreachable(name, error) : error;
+      });
       this.runtime.logger.info({ event: 'command', command: name }, 'command taken');
       this.#publish();
     });
@@ -275,7 +281,7 @@ export class SyncInstance implements ContractService {
   #publish(): void {
     const run = this.#run;
     const progress = this.#present();
-    this.runtime.metrics.lag.set(progress.lagTimeSeconds ?? 0);
+    this.#published = publishMetrics(this.runtime.metrics, this.state, run?.figures ?? [], this.#published);
     this.fleet.report(
       reportOf(
         {
@@ -292,4 +298,8 @@ export class SyncInstance implements ContractService {
       ),
     );
   }
+}
+
+function unreachable(name: CommandName, cause: unknown): ConvoyError {
+  return new ConvoyError('sourceUnavailable', `A cluster could not be reached while ${name} was carried out; nothing was begun that is not recorded. Try again.`, { cause });
 }

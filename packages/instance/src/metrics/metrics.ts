@@ -1,7 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-
-/** Bulk writes take from a millisecond to the retry of a failing node. */
-const writeBuckets_seconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
 /** The figures of one instance under Prometheus' naming rules, in a registry of their own. */
 export class Metrics {
@@ -17,17 +14,9 @@ export class Metrics {
   readonly lag = this.gauge('convoy_lag_seconds', 'Cluster time between the source and what is applied to the destination.');
   readonly repairSet = this.gauge('convoy_repair_set_keys', 'Keys that wait for being read anew.');
   readonly partitions = this.gauge('convoy_partitions', 'Partitions of the copy by state.', ['state']);
-  readonly bufferedBytes = this.gauge('convoy_buffered_bytes', 'Bytes held in buffers, by station.', ['station']);
+  readonly bufferedBytes = this.gauge('convoy_buffered_bytes', 'Bytes of change events that are held or wait for their lane.');
   readonly bufferBytesMax = this.gauge('convoy_buffer_limit_bytes', 'Upper bound of all buffers together.');
   readonly state = this.gauge('convoy_state', 'One for the present state of the instance, zero for the others.', ['state']);
-
-  readonly writeDuration = new Histogram({
-    name: 'convoy_write_duration_seconds',
-    help: 'Time of bulk writes to the destination, by kind.',
-    labelNames: ['kind'],
-    buckets: writeBuckets_seconds,
-    registers: [this.registry],
-  });
 
   /** @param options `processMetrics`: also those of the process and of Node.js (memory, event loop); not in unit tests */
   constructor(options: { processMetrics: boolean }) {

@@ -1,3 +1,8 @@
+import { setMaxListeners } from 'node:events';
+
+/** Every call in flight listens to its signal: as many as there are readers, writers, lanes and state writes. */
+export const listenersMax = 1000;
+
 /** Work that ends by itself or when its signal is aborted. */
 export type Task = (signal: AbortSignal) => Promise<void>;
 
@@ -8,6 +13,7 @@ export type Task = (signal: AbortSignal) => Promise<void>;
 export async function runTogether(stop: AbortSignal, tasks: readonly Task[]): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);
+  setMaxListeners(listenersMax, signal);
   const failures: unknown[] = [];
   await Promise.all(
     tasks.map((task) =>
