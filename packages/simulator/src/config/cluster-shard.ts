@@ -1,4 +1,5 @@
 import type { Timestamp } from 'bson';
+import { ConfigStore } from './config-store.js';
 import type { CommandNode } from '../node/command.js';
 import type { ShardAccess } from '../shard/shard-access.js';
 
@@ -9,6 +10,9 @@ export class ClusterShard {
   /** Collections that may hold documents which belong to another shard, with the number of ranges not cleaned up. */
   readonly orphanRanges = new Map<string, number>();
 
+  /** The shard's own `config` database. */
+  readonly cache: ConfigStore;
+
   constructor(
     readonly id: string,
     /** `setName/host:port`, as `listShards` shows it. */
@@ -17,7 +21,9 @@ export class ClusterShard {
     readonly node: CommandNode,
     readonly access: ShardAccess,
     readonly addedAt: Timestamp,
-  ) {}
+  ) {
+    this.cache = new ConfigStore(node);
+  }
 
   dataBytes(): number {
     let bytes = 0;

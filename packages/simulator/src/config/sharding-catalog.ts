@@ -6,7 +6,7 @@ import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
 import type { ClusterShard } from './cluster-shard.js';
 import { ConfigStore } from './config-store.js';
-import { chunkDocument, collectionDocument, type ShardedCollection } from './sharded-collection.js';
+import { cachedCollectionDocument, chunkDocument, collectionDocument, type ShardedCollection } from './sharded-collection.js';
 import { withZoneRange, zoneMax, zoneMin, type ZoneRange } from './zone.js';
 import { compareKeys } from './shard-key.js';
 
@@ -131,6 +131,13 @@ export class ShardingCatalog {
     if (gone.length > 0) await this.store.remove('chunks', doc(['_id', doc(['$in', gone.map((chunk) => chunk.id)])]));
     await this.store.putAll('chunks', changed.map((chunk) => chunkDocument(collection, chunk)));
     await this.store.put('collections', collectionDocument(collection));
+    for (const id of this.#aware(collection)) await this.shard(id).cache.put('cache.collections', cachedCollectionDocument(collection));
+  }
+
+  /** The shards that know of a sharded collection: owners of its chunks and the primary of its database. */
+  #aware(collection: ShardedCollection): Set<string> {
+    const primary = this.#databases.get(databaseOf(collection.namespace))?.primary;
+    return new Set([...collection.chunks.shards, ...(primary === undefined ? [] : [primary])]);
   }
 
   async dropCollection(namespace: string): Promise<void> {
@@ -142,6 +149,7 @@ export class ShardingCatalog {
     await this.store.remove('tags', doc(['ns', namespace]));
     await this.store.remove('chunks', doc(['uuid', collection.uuid]));
     await this.store.remove('collections', doc(['_id', namespace]));
+    for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', namespace]));
   }
 
   /** Moves the entry of a sharded collection to its new name; chunks belong to the UUID and stay. */
@@ -151,6 +159,7 @@ export class ShardingCatalog {
     this.#collections.delete(from);
     for (const shard of this.#shards.values()) shard.access.setShardKey(from, undefined);
     await this.store.remove('collections', doc(['_id', from]));
+    for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', from]));
     await this.saveCollection({ ...collection, namespace: to, timestamp: this.clock.tick(), epoch: new ObjectId() });
   }
 

@@ -1,15 +1,15 @@
 import { Int32 } from 'bson';
 import type { Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
-import { maxBsonObjectSize, serverVersion } from './node-identity.js';
+import { maxBsonObjectSize, type NodeKind, serverVersion } from './node-identity.js';
 
 /** The commit of the release, as `buildInfo` of 5.0.7 names it (corpus: 01-handshake). */
 const gitVersion = 'b977129dc70eed766cbee7e412d901ee213acbda';
 
-/** `buildInfo`: the release and what of the platform a client may look at. */
-export function buildInfo(): Doc {
+/** `buildInfo`: the release and what of the platform a client may look at; members name their storage engine. */
+export function buildInfo(kind: NodeKind): Doc {
   const versionParts = serverVersion.split('.').map((part) => new Int32(Number(part)));
-  return doc(
+  const info = doc(
     ['version', serverVersion],
     ['gitVersion', gitVersion],
     ['modules', []],
@@ -23,4 +23,5 @@ export function buildInfo(): Doc {
     ['debug', false],
     ['maxBsonObjectSize', maxBsonObjectSize],
   );
+  return kind === 'router' ? info : info.set('storageEngines', ['devnull', 'ephemeralForTest', 'wiredTiger']);
 }

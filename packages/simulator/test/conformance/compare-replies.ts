@@ -4,17 +4,28 @@ import { masked } from './masked.js';
 /** Lists whose order the server does not define, by the command or collection they answer. */
 const unordered: ReadonlySet<string> = new Set(['listCollections', 'config.collections', 'config.chunks', 'config.cache.collections', '$indexStats', '$collStats', 'config.shards']);
 
+/** Fields of `serverStatus` that are compared; the others count what a server has done. */
+const comparedStatus = ['process', 'pid', 'repl', 'ok'] as const;
+
 /** A step's outcome as the corpus writes it, from a reply as it came over the wire. */
 export function comparable(outcome: Json, step: Step): string {
-  const value = masked(withDriverErrors(outcome));
+  const value = masked(chosen(withDriverErrors(outcome), subjectOf(step)));
   return JSON.stringify(sorted(value, unordered.has(subjectOf(step))));
+}
+
+function chosen(outcome: Json, subject: string): Json {
+  if (outcome === null || typeof outcome !== 'object' || Array.isArray(outcome)) return outcome;
+  if (subject === 'configureFailPoint') return Object.fromEntries(Object.entries(outcome).filter(([name]) => name !== 'count'));
+  if (subject !== 'serverStatus') return outcome;
+  const status = Object.fromEntries(comparedStatus.map((name) => [name, typeof outcome[name]]));
+  return { ...status, process: outcome['process'] ?? null };
 }
 
 /** The corpus lists errors as the driver shows them: with nulls for what the server leaves out. */
 function withDriverErrors(outcome: Json): Json {
   if (outcome === null || typeof outcome !== 'object' || Array.isArray(outcome)) return outcome;
-  const failed = typeof outcome['errmsg'] === 'string';
-  if (!failed) return outcome;
+  if (typeof outcome['errmsg'] !== 'string') return outcome;
+  if (outcome['writeConcernError'] !== undefined) return { n: outcome['n'] ?? null, writeConcernError: outcome['writeConcernError'], ok: { $numberDouble: '1.0' } };
   const { code = null, codeName = null, ...rest } = outcome;
   return { ...rest, code, codeName };
 }
@@ -22,7 +33,7 @@ function withDriverErrors(outcome: Json): Json {
 function subjectOf(step: Step): string {
   const command = (step.command ?? {}) as Record<string, Json>;
   const [name] = Object.keys(command);
-  if (name === 'find') return `${step.db ?? ''}.${String(command['find'])}`;
+  if (name === 'find') return `${step.db ?? ''}.${typeof command['find'] === 'string' ? command['find'] : ''}`;
   const [stage] = Array.isArray(command['pipeline']) ? (command['pipeline'] as Record<string, Json>[]) : [];
   return name === 'aggregate' && stage !== undefined ? (Object.keys(stage)[0] ?? '') : (name ?? '');
 }

@@ -8,15 +8,15 @@ import type { Json } from './corpus-file.js';
 /** Fields that depend on time, memory, files or earlier connections. */
 const measured: ReadonlySet<string> = new Set([
   'localTime', 'connectionId', 'millis', 'sizeOnDisk', 'totalSize', 'totalSizeMb', 'storageSize', 'indexSize', 'totalIndexSize', 'indexSizes',
-  'freeStorageSize', 'fsUsedSize', 'fsTotalSize', 'wiredTiger', 'indexDetails', 'numBalancerRounds', 'since', 'host', 'hostname', 'you', 'ping',
+  'freeStorageSize', 'fsUsedSize', 'fsTotalSize', 'numBalancerRounds', 'since', 'host', 'hostname', 'you', 'ping',
   'buildEnvironment', 'allocator', 'electionCandidateMetrics', 'uptime', 'infoMessage', 'electionTime', 'lastStableRecoveryTimestamp',
   'system', 'os', 'extra', 'argv', 'parsed', 'setVersion', 'version', 'topologyTime', 'postBatchResumeToken', 'lastmodEpoch', 'epoch',
   'electionTimeoutMillis', 'compression', 'indexBuilds', 'lsid', 'accesses', 'configVersion',
 ]);
 
-/** Fields that nodes add around the answer, each for itself. */
+/** Fields that nodes add around the answer, each for itself, and the inner statistics of the storage engine. */
 const around: ReadonlySet<string> = new Set([
-  '$clusterTime', 'operationTime', '$gleStats', 'lastCommittedOpTime', '$configServerState', '$configTime', '$topologyTime', 'topologyVersion', 'errorLabels',
+  'wiredTiger', 'indexDetails', '$clusterTime', 'operationTime', '$gleStats', 'lastCommittedOpTime', '$configServerState', '$configTime', '$topologyTime', 'topologyVersion', 'errorLabels',
 ]);
 
 const yearOfRecording = 1_700_000_000;
@@ -33,7 +33,7 @@ function maskedSpecial(value: Record<string, Json>, path: string): Json | undefi
   const inner = name === undefined ? undefined : value[name];
   if (name === '$timestamp') return (inner as { t: number }).t > yearOfRecording ? 'TIMESTAMP' : value;
   if (name === '$date') return Number((inner as { $numberLong?: string }).$numberLong ?? NaN) > yearOfRecording * 1000 + 1000 ? 'DATE' : value;
-  if (name === '$oid') return /^6[5-9a-b]/.test(String(inner)) ? 'OBJECTID' : value;
+  if (name === '$oid') return /^6[5-9a-b]/.test(typeof inner === 'string' ? inner : '') ? 'OBJECTID' : value;
   if (name === '$binary' && (inner as { subType: string }).subType === '04' && !path.startsWith('cursor.firstBatch._id')) return 'UUID';
   if (name === '$numberLong' && (path === 'cursor.id' || path.startsWith('cursors'))) return inner === '0' ? '0' : 'CURSOR';
   if (name === '$numberDouble' && path === 'ok') return { $numberDouble: inner ?? null };
@@ -44,8 +44,8 @@ function maskedDocument(value: Record<string, Json>, path: string): Json {
   const document: Record<string, Json> = {};
   for (const [name, inner] of Object.entries(value)) {
     if (around.has(name)) continue;
-    const field = maskedName(name);
-    document[field] = measured.has(name) ? 'MEASURED' : masked(inner, path === '' ? name : `${path}.${name}`);
+    const field = maskedName(name, inner);
+    document[field] = measured.has(name) || path === 'databases.shards' ? 'MEASURED' : masked(inner, path === '' ? name : `${path}.${name}`);
   }
   return document;
 }
@@ -53,7 +53,8 @@ function maskedDocument(value: Record<string, Json>, path: string): Json {
 const setOfHost = /[A-Za-z0-9-]+\/127\.0\.0\.1:\d+/g;
 
 /** Names of replies by host: the number of the shard is kept. */
-function maskedName(name: string): string {
+function maskedName(name: string, value: Json): string {
+  if (/^127\.0\.0\.1:\d+$/.test(name) && typeof value === 'string') return `HOST of ${value}`;
   return name.replace(setOfHost, (found) => `SET${/s(\d)\//.exec(found)?.[1] ?? 'cfg'}`);
 }
 

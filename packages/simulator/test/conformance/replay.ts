@@ -3,6 +3,7 @@ import { toExtendedJson } from '../../src/bson/extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { type Json, readCorpus, type Step } from './corpus-file.js';
 import { comparable } from './compare-replies.js';
+import { pairUuids, type Uuids } from './paired-uuids.js';
 import { resolveCommand } from './resolve-command.js';
 import type { WireClient } from './wire-client.js';
 
@@ -20,26 +21,29 @@ const eventsWaitMs = 3000;
 /** How long a recorded empty batch is waited for. */
 const emptyBatchMs = 40;
 
-type ActionRun = (clients: ReadonlyMap<string, WireClient>) => Promise<void>;
+/** Something a note of the corpus stands for, done through the node that clients use. */
+export type Action = (client: WireClient) => Promise<void>;
 
 /** Plays files of the corpus, one after the other, against the nodes of one cluster. */
 export class Replay {
   readonly #sessions = new Map<string, Binary>();
   readonly #streams = new Map<string, Value[]>();
+  readonly #uuids: Uuids = new Map();
   #replies = new Map<number, Doc>();
 
   constructor(
     private readonly clients: ReadonlyMap<string, WireClient>,
     private readonly clusterTime: () => Timestamp,
     /** What happened at notes that stand for unrecorded commands, by `file:step`. */
-    private readonly actions: ReadonlyMap<string, ActionRun> = new Map(),
+    private readonly actions: ReadonlyMap<string, Action>,
   ) {}
 
   async play(file: string): Promise<PlayedStep[]> {
     this.#replies = new Map();
     const played: PlayedStep[] = [];
     for (const step of readCorpus(file)) {
-      await this.actions.get(`${file}:${step.step}`)?.(this.clients);
+      const client = this.clients.get('router') ?? this.clients.get('replicaset');
+      if (client !== undefined) await this.actions.get(`${file}:${step.step}`)?.(client);
       const result = await this.#playStep(file, step);
       if (result !== undefined) played.push(result);
     }
@@ -49,12 +53,14 @@ export class Replay {
   async #playStep(file: string, step: Step): Promise<PlayedStep | undefined> {
     const client = this.clients.get(step.on ?? '');
     if (client === undefined || step.command === undefined || typeof step.command === 'string') return undefined;
-    const command = resolveCommand(step.command, { replies: this.#replies, sessions: this.#sessions, clusterTime: this.clusterTime() });
-    const recorded = (step.reply ?? step.error ?? null) as Json;
+    const command = resolveCommand(step.command, { replies: this.#replies, sessions: this.#sessions, uuids: this.#uuids, clusterTime: this.clusterTime() });
+    const recorded = step.reply ?? step.error ?? null;
     const reply = await this.#run(client, step, command, recorded);
     this.#replies.set(step.step, reply);
     const expected = comparable(recorded, step);
-    const actual = comparable(toExtendedJson(reply) as Json, step);
+    const outcome = toExtendedJson(reply) as Json;
+    pairUuids(recorded, outcome, this.#uuids);
+    const actual = comparable(outcome, step);
     return { file, step, equal: expected === actual, expected, actual };
   }
 
@@ -67,10 +73,10 @@ export class Replay {
 
   /** Reads a stream until it has given as many events as were recorded; what it gives beyond them is kept for the next step. */
   async #collectEvents(client: WireClient, db: string, command: Doc, wanted: number): Promise<Doc> {
-    const key = String(command.get('getMore'));
+    const key = JSON.stringify(command.get('getMore'));
     const events = this.#streams.get(key) ?? [];
     const deadlineMs = Date.now() + eventsWaitMs;
-    let reply: Doc = new Map();
+    let reply: Doc;
     do {
       const polled = new Map(command).set('maxTimeMS', new Int32(emptyBatchMs));
       reply = await client.run(db, polled);

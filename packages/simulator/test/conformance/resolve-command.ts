@@ -3,11 +3,13 @@ import { decodeResumeToken } from '../../src/bson/resume-token.js';
 import { fromExtendedJson } from '../../src/bson/extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import type { Json } from './corpus-file.js';
+import type { Uuids } from './paired-uuids.js';
 
 /** Replies of the steps so far, and sessions by the letters the corpus gives them. */
 export interface Played {
   readonly replies: ReadonlyMap<number, Doc>;
   readonly sessions: Map<string, Binary>;
+  readonly uuids: Uuids;
   readonly clusterTime: Timestamp;
 }
 
@@ -23,18 +25,34 @@ function resolve(json: Json, played: Played): Value {
   if (name !== undefined && others.length === 0) {
     const reference = resolveReference(name, json[name] ?? null, played);
     if (reference !== undefined) return reference;
-    if (extendedTypes.has(name)) return fromExtendedJson(json);
+    if (extendedTypes.has(name)) return fromExtendedJson(ofThisRun(json, played.uuids));
   }
-  return new Map(Object.entries(json).map(([field, value]) => [field, resolve(value, played)]));
+  const fields = Object.entries(json).map(([field, value]): [string, Value] => [field, resolve(value, played)]);
+  return retryable(new Map(fields));
+}
+
+/** A UUID that the recorded cluster gave stands for the one this run gave in its place. */
+function ofThisRun(json: Record<string, Json>, uuids: Uuids): Json {
+  const { base64, subType } = (json['$binary'] ?? {}) as { base64?: string; subType?: string };
+  const own = base64 === undefined ? undefined : uuids.get(base64);
+  return own === undefined || subType === undefined ? json : { $binary: { base64: own, subType } };
 }
 
 const extendedTypes: ReadonlySet<string> = new Set([
   '$numberInt', '$numberLong', '$numberDouble', '$numberDecimal', '$oid', '$date', '$timestamp', '$binary', '$minKey', '$maxKey', '$undefined', '$symbol', '$code', '$dbPointer', '$regularExpression',
 ]);
 
+/** `retryable: true` stands for a session of its own and a number, as the driver adds them. */
+function retryable(command: Doc): Doc {
+  if (command.get('retryable') !== true || !command.has('updates')) return command;
+  command.delete('retryable');
+  const id = new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID);
+  return command.set('lsid', new Map([['id', id]])).set('txnNumber', Long.fromInt(1));
+}
+
 function resolveReference(name: string, value: Json, played: Played): Value | undefined {
-  const reply = (): Doc => played.replies.get(numberIn(value)) ?? new Map();
-  const cursor = (): Doc => (reply().get('cursor') as Doc | undefined) ?? new Map();
+  const reply = (): Doc => played.replies.get(numberIn(value)) ?? new Map<string, Value>();
+  const cursor = (): Doc => (reply().get('cursor') as Doc | undefined) ?? new Map<string, Value>();
   switch (name) {
     case 'cursorOfStep':
       return cursor().get('id') ?? Long.ZERO;
@@ -51,12 +69,16 @@ function resolveReference(name: string, value: Json, played: Played): Value | un
     case 'secondsFromNow':
       return new Timestamp({ t: played.clusterTime.t + numberIn(value), i: 1 });
     case 'session':
-      return new Map([['id', sessionId(String(value), played.sessions)]]);
+      return new Map([['id', sessionId(textIn(value), played.sessions)]]);
     case 'generated':
-      return generatedDocuments(String(value));
+      return generatedDocuments(textIn(value));
     default:
       return undefined;
   }
+}
+
+function textIn(value: Json): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function numberIn(value: Json): number {
@@ -65,7 +87,7 @@ function numberIn(value: Json): number {
 }
 
 function timeOfToken(token: Doc): Timestamp {
-  return decodeResumeToken(String(token.get('_data'))).clusterTime;
+  return decodeResumeToken(token.get('_data') as string).clusterTime;
 }
 
 function sessionId(letter: string, sessions: Map<string, Binary>): Binary {

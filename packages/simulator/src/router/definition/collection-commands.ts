@@ -68,7 +68,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const body = new Map(request.body);
   const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
   const shards = holders.filter((shard) => shard.access.collection(from) !== undefined);
-  if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Source namespace ${from} does not exist`);
+  if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
   await dropShardedTarget(context, request, to, sharded !== undefined);
   for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin' });
   await context.catalog.renameCollection(from, to);

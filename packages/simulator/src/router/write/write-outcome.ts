@@ -78,6 +78,7 @@ function errorFields(index: number, error: Doc): Doc {
 
 function shardConcernError(shard: string, error: Doc): Doc {
   const fields = new Map(error);
+  if (fields.has('errInfo')) fields.set('errInfo', new Map());
   fields.set('errmsg', `${textOrEmpty(error.get('errmsg'))} at ${shard}`);
   return fields;
 }

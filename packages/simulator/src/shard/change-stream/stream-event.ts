@@ -4,8 +4,8 @@ import { decodeDocument } from '../../bson/decode.js';
 import { resumeTokenDocument, type ResumeToken } from '../../bson/resume-token.js';
 import { RawDocument, type Doc, type Value } from '../../bson/value.js';
 import { describeUpdate } from '../../update/describe.js';
-import { documentKeyFrom } from '../oplog/document-key.js';
-import type { EntryNamespace, OplogEntry, OplogOperation, UpdateOperation } from '../oplog/entry.js';
+import { documentKeyFrom, newShardKey } from '../oplog/document-key.js';
+import type { EntryNamespace, NewShardOperation, OplogEntry, OplogOperation, UpdateOperation } from '../oplog/entry.js';
 
 /** One change event before it is encoded. `fullDocument` may be a RawDocument. */
 export interface StreamEvent {
@@ -19,7 +19,7 @@ export interface StreamEvent {
 
 /** How a stream wants its events. */
 export interface EventStyle {
-  /** Document keys of inserts hold the shard key too. */
+  /** Document keys of inserts hold the shard key too; a looked up document comes last, as routers put it. */
   readonly wholeDocumentKeys: boolean;
   /** Finds the present document for `updateLookup`; undefined when the stream does not ask for it. */
   readonly lookup: ((target: EntryNamespace, documentKey: Doc) => Uint8Array | undefined) | undefined;
@@ -31,6 +31,7 @@ const namespaceDocs = new WeakMap<EntryNamespace, RawDocument>();
 export function streamEvent(entry: OplogEntry, operationIndex: number, style: EventStyle): StreamEvent | undefined {
   const operation = entry.operations[operationIndex];
   if (operation === undefined || operation.kind === 'silent') return undefined;
+  if (operation.kind === 'newShard') return newShardEvent(entry, operationIndex, operation);
   const documentKey = documentKeyOf(operation, style);
   const token = tokenOf(entry, operationIndex, operation, documentKey, false);
   const tokenDocument = resumeTokenDocument(token);
@@ -42,6 +43,17 @@ export function streamEvent(entry: OplogEntry, operationIndex: number, style: Ev
   if (operation.kind === 'rename') doc.set('to', namespaceDoc(operation.to.db, operation.to.collection));
   doc.set('_id', tokenDocument);
   describeOperation(doc, entry, operation, documentKey, style);
+  return event(tokenDocument, entry.clusterTime, doc, false);
+}
+
+/** The event by which a router learns of a shard it has to read too. */
+function newShardEvent(entry: OplogEntry, operationIndex: number, operation: NewShardOperation): StreamEvent {
+  const tokenDocument = resumeTokenDocument(tokenOf(entry, operationIndex, operation, new Map([['_id', newShardKey(operation)]]), false));
+  const doc: Doc = new Map<string, Value>([
+    ['_id', tokenDocument],
+    ['operationType', 'kNewShardDetected'],
+    ['clusterTime', entry.clusterTime],
+  ]);
   return event(tokenDocument, entry.clusterTime, doc, false);
 }
 
@@ -84,15 +96,17 @@ function tokenOf(entry: OplogEntry, txnOpIndex: number, operation: OplogOperatio
   };
 }
 
-function describeOperation(doc: Doc, entry: OplogEntry, operation: Exclude<OplogOperation, { kind: 'silent' }>, documentKey: Doc | undefined, style: EventStyle): void {
+function describeOperation(doc: Doc, entry: OplogEntry, operation: Exclude<OplogOperation, { kind: 'silent' | 'newShard' }>, documentKey: Doc | undefined, style: EventStyle): void {
   const description = operation.kind === 'update' ? describedUpdate(operation) : undefined;
   doc.set('operationType', operation.kind === 'update' && description === undefined ? 'replace' : operation.kind);
   doc.set('clusterTime', entry.clusterTime);
   if (operation.kind === 'insert') doc.set('fullDocument', new RawDocument(operation.document));
-  if (operation.kind === 'update') addPresentDocument(doc, operation, description, documentKey, style);
+  const lookupLast = style.wholeDocumentKeys && description !== undefined;
+  if (operation.kind === 'update' && !lookupLast) addPresentDocument(doc, operation, description, documentKey, style);
   doc.set('ns', operation.kind === 'dropDatabase' ? new Map([['db', operation.db]]) : targetDoc(operation.target));
   if (documentKey !== undefined) doc.set('documentKey', documentKey);
   if (description !== undefined) doc.set('updateDescription', description);
+  if (operation.kind === 'update' && lookupLast) addPresentDocument(doc, operation, description, documentKey, style);
 }
 
 function addPresentDocument(doc: Doc, operation: UpdateOperation, description: Doc | undefined, documentKey: Doc | undefined, style: EventStyle): void {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
 import { type ReplicaSet, startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { describedActions } from '../../conformance/described-actions.js';
 import { type PlayedStep, Replay } from '../../conformance/replay.js';
 import { WireClient } from '../../conformance/wire-client.js';
 
@@ -27,7 +28,7 @@ describe.each(groups)('sharded cluster, from %s on', (...files) => {
     cluster = await startCluster({ shards: 2, noopIntervalMs });
     clients.set('router', await WireClient.connect(cluster.router));
     for (const [index, host] of cluster.shards.entries()) clients.set(`shard${index}`, await WireClient.connect(host));
-    replay = new Replay(clients, () => cluster.catalog.clock.current());
+    replay = new Replay(clients, () => cluster.catalog.clock.current(), describedActions);
   });
 
   afterAll(async () => {
@@ -53,7 +54,7 @@ describe('plain replica set', () => {
   });
 
   it('14-replica-set', async () => {
-    const replay = new Replay(new Map([['replicaset', client]]), () => set.member.shard.lastAppliedTime());
+    const replay = new Replay(new Map([['replicaset', client]]), () => set.member.shard.lastAppliedTime(), describedActions);
     expectEqual('14-replica-set', await replay.play('14-replica-set'));
   }, 60_000);
 });

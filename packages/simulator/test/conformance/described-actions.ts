@@ -1,0 +1,89 @@
+import { Binary, Int32, Long } from 'bson';
+import { fromExtendedJson } from '../../src/bson/extended-json.js';
+import type { Doc } from '../../src/bson/value.js';
+import type { Json } from './corpus-file.js';
+import type { Action } from './replay.js';
+import type { WireClient } from './wire-client.js';
+
+interface Statement {
+  readonly db: string;
+  readonly command: Json;
+}
+
+/** Numbers without a type are ints, as everywhere in the corpus. */
+function command(json: Json): Doc {
+  const typed = (value: Json): Json => {
+    if (typeof value === 'number') return { $numberInt: String(value) };
+    if (Array.isArray(value)) return value.map(typed);
+    if (value === null || typeof value !== 'object') return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, typed(inner)]));
+  };
+  return fromExtendedJson(typed(json)) as Doc;
+}
+
+function session(letter: string, txnNumber: number): Doc {
+  const id = new Binary(Buffer.alloc(16, letter.charCodeAt(0)), Binary.SUBTYPE_UUID);
+  return new Map([['lsid', new Map([['id', id]])], ['txnNumber', Long.fromInt(txnNumber)]] as [string, Doc | Long][]) as Doc;
+}
+
+async function run(client: WireClient, statement: Statement, fields: Doc): Promise<void> {
+  const reply = await client.run(statement.db, new Map([...command(statement.command), ...fields]));
+  if (reply.has('errmsg')) throw new Error(JSON.stringify(reply.get('errmsg')));
+}
+
+function retryable(letter: string, statement: Statement): Action {
+  return (client) => run(client, statement, session(letter, 1));
+}
+
+function transaction(letter: string, txnNumber: number, end: 'commitTransaction' | 'abortTransaction', statements: readonly Statement[]): Action {
+  return async (client) => {
+    for (const [index, statement] of statements.entries()) {
+      const fields = session(letter, txnNumber).set('autocommit', false);
+      if (index === 0) fields.set('startTransaction', true);
+      await run(client, statement, fields);
+    }
+    const ending = new Map<string, Int32>([[end, new Int32(1)]]) as Doc;
+    await client.run('admin', new Map([...ending, ...session(letter, txnNumber).set('autocommit', false)]));
+  };
+}
+
+const set = (db: string, coll: string, q: Json, fields: Json): Statement => ({ db, command: { update: coll, updates: [{ q, u: { $set: fields } }] } });
+const insert = (db: string, coll: string, document: Json): Statement => ({ db, command: { insert: coll, documents: [document] } });
+const remove = (db: string, coll: string, q: Json): Statement => ({ db, command: { delete: coll, deletes: [{ q, limit: 1 }] } });
+
+/** What happened at notes that stand for commands the corpus describes in words; reconstructed from the events that followed. */
+export const describedActions: ReadonlyMap<string, Action> = new Map([
+  ['04-events-documents:88', retryable('R', set('appdb', 'ev', { _id: 2, sk: 1 }, { sk: 5 }))],
+  ['04-events-documents:94', retryable('S', set('appdb', 'ev', { _id: 2, sk: 5 }, { sk: -5 }))],
+  ['04-events-documents:103', transaction('T', 1, 'commitTransaction', [set('appdb', 'ev', { _id: 2, sk: -5 }, { sk: 5 })])],
+  [
+    '04-events-documents:115',
+    transaction('T', 2, 'commitTransaction', [
+      insert('appdb', 'ev', { _id: 20, sk: -20 }),
+      insert('appdb', 'ev', { _id: 21, sk: 20 }),
+      set('appdb', 'plain', { _id: 1 }, { tx: 1 }),
+    ]),
+  ],
+  ['04-events-documents:122', transaction('T', 3, 'abortTransaction', [insert('appdb', 'ev', { _id: 30, sk: -30 })])],
+  ['04-events-documents:123', retryable('U', insert('appdb', 'ev', { _id: 40, sk: -40 }))],
+  [
+    '11-transactions:4',
+    transaction('T', 1, 'commitTransaction', [
+      insert('snapdb', 'c', { _id: 100, sk: -100 }),
+      set('snapdb', 'c', { _id: 15, sk: 5 }, { tx: 1 }),
+      remove('snapdb', 'c', { _id: 3, sk: -7 }),
+    ]),
+  ],
+  ['11-transactions:11', transaction('T', 2, 'abortTransaction', [insert('snapdb', 'c', { _id: 101, sk: -101 })])],
+  ['11-transactions:12', transaction('T', 3, 'commitTransaction', [set('snapdb', 'c', { _id: 7, sk: -3 }, { sk: 3 })])],
+  [
+    '11-transactions:14',
+    transaction('T', 5, 'commitTransaction', [
+      set('snapdb', 'c', { _id: 15, sk: 5 }, { a: 1 }),
+      set('snapdb', 'c', { _id: 15, sk: 5 }, { a: 2 }),
+      remove('snapdb', 'c', { _id: 15, sk: 5 }),
+      insert('snapdb', 'c', { _id: 15, sk: 5, back: 1 }),
+    ]),
+  ],
+  ['14-replica-set:37', transaction('T', 1, 'commitTransaction', [insert('moredb', 't', { _id: 1, y: 1 })])],
+]);
