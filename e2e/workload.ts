@@ -65,7 +65,8 @@ export class Workload implements AsyncDisposable {
   }
 
   private operation(): AnyBulkWriteOperation<Order> {
-    const id = this.random.next() < 0.2 ? firstNewId + this.random.below(Math.max(this.nextId - firstNewId, 1)) : this.random.below(this.loaded);
+    const inserted = this.nextId - firstNewId;
+    const id = inserted > 0 && this.random.next() < 0.2 ? firstNewId + this.random.below(inserted) : this.random.below(this.loaded);
     const dice = this.random.below(8);
     if (dice <= 1) return { insertOne: { document: order(this.nextId++) } };
     if (dice === 2) return { deleteOne: { filter: { _id: id } } };
