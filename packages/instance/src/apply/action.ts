@@ -25,7 +25,7 @@ export interface Doubt {
 export interface ReplayBounds {
   /** Events up to here may have been applied before a restart: whole documents are put, deltas are in doubt. */
   begunBefore: bigint;
-  /** Effects of transactions up to here may be in the partition's copy already. */
+  /** Effects of transactions, in a capped collection of all changes, up to here may be in the partition's copy already. */
   readEnd: bigint | null;
 }
 
@@ -71,8 +71,10 @@ function replacement(event: ChangeEvent, collection: SyncedCollection): Action |
 
 function update(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | Doubt {
   if (event.time <= bounds.begunBefore) return { kind: 'doubt', reason: 'replayedDelta' };
-  if (event.inTransaction && bounds.readEnd !== null && event.time <= bounds.readEnd) {
-    return { kind: 'doubt', reason: 'preparedTransaction' };
+  if (bounds.readEnd !== null && event.time <= bounds.readEnd) {
+    if (event.inTransaction) return { kind: 'doubt', reason: 'preparedTransaction' };
+    // A capped collection is not read at one time: its documents may or may not have the change.
+    if (collection.capped) return { kind: 'doubt', reason: 'replayedDelta' };
   }
   const delta = event.updateDescription === null ? null : exactDelta(event.updateDescription);
   if (delta === null) return { kind: 'doubt', reason: 'inexactDelta' };
@@ -92,7 +94,7 @@ export function foldActions(earlier: Action, later: Action): Action | null {
       return later;
     case 'insert':
     case 'put':
-      return earlier.kind === 'insert' ? { ...later, kind: 'insert' } : { ...later, kind: 'put' };
+      return { ...later, kind: earlier.kind === 'insert' && !hasZeroTimestamp(later.document) ? 'insert' : 'put' };
     case 'delta': {
       if (earlier.kind !== 'delta') return null;
       const delta = mergeDeltas(earlier.delta, later.delta);

@@ -32,7 +32,9 @@ export class Lane {
 
   /** Puts events before all others of the lane: what a repair has held. */
   pushFirst(routed: readonly RoutedEvent[]): void {
-    this.#queue.unshift(...routed);
+    const later = this.#queue.splice(0);
+    for (const one of routed) this.#queue.push(one);
+    for (const one of later) this.#queue.push(one);
     this.#filled.changed();
   }
 
@@ -54,15 +56,16 @@ export class Lane {
   async #next(hard: AbortSignal): Promise<void> {
     const wave = composeWave(this.#queue, this.context);
     this.#inFlight = wave;
-    if (wave.items.length > 0) {
-      await this.context.begun.cover(wave.last);
-      const doubts = await sendWave(wave, this.context.writer, hard);
-      await this.context.repairs.add(doubts);
-    }
-    await wave.doubtsDurable;
+    await Promise.all([this.#send(wave, hard), wave.doubtsDurable]);
     this.#inFlight = null;
     for (const { event } of wave.events) this.context.budget.give(event.bytes);
     this.context.onApplied(wave.events.length);
     this.context.progressed.changed();
+  }
+
+  async #send(wave: Wave, hard: AbortSignal): Promise<void> {
+    if (wave.items.length === 0) return;
+    await this.context.begun.cover(wave.last);
+    await this.context.repairs.add(await sendWave(wave, this.context.writer, hard));
   }
 }

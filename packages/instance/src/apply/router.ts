@@ -19,8 +19,8 @@ export interface RouterContext {
   begunBefore: bigint;
   /** Called for events that are not changes of documents; throws what ends the migration. */
   onDefinition: (event: DefinitionEvent) => void;
-  /** Called for changes of a collection that is not known; throws what ends the migration. */
-  onUnknownCollection: (database: string, name: string) => void;
+  /** Called for changes of a collection that the share takes no part in; throws what ends the migration. */
+  onUnknownCollection: (database: string, name: string, uuid: string) => void;
   /** Whether changes of this namespace count as writes to the migrated data. */
   includes: (database: string, name: string) => boolean;
 }
@@ -38,15 +38,24 @@ export class Router {
   #above: Uint8Array[] = [];
   #readBelow: bigint;
   #writesAbove = 0;
+  /** Time of the latest change of migrated data that was routed. */
+  #lastWrite: bigint;
+  /** Time of the latest event that was routed. */
+  #latest = 0n;
+  /** Events up to this time may have been applied before: by an earlier process, or before the cursor was lost. */
+  #replayedUpTo: bigint;
   #sourceTime = 0n;
   readonly moved = new Signalled();
 
   constructor(
     private readonly context: RouterContext,
     startAt: bigint,
+    lastWrite: bigint,
   ) {
+    this.#lastWrite = lastWrite;
     this.#position = startAt - 1n;
     this.#readBelow = startAt;
+    this.#replayedUpTo = context.begunBefore;
   }
 
   get position(): bigint {
@@ -63,16 +72,26 @@ export class Router {
     return this.#sourceTime > this.#readBelow ? this.#sourceTime : this.#readBelow;
   }
 
+  /** Time of the latest change of migrated data that was routed, by this process or before. */
+  get lastWrite(): bigint {
+    return this.#lastWrite;
+  }
+
   /** Changes of migrated data that were seen above the ceiling. */
   get writesAboveCeiling(): number {
     return this.#writesAbove;
   }
 
-  /** Sets the commit time: nothing later is routed until a later ceiling is set. */
+  /** Everything that may have been applied before a restart has been routed again, as far as it will be. */
+  get replayed(): boolean {
+    return this.#position >= this.context.begunBefore || (this.#ceiling !== null && this.#position >= this.#ceiling);
+  }
+
+  /** Sets the commit time: nothing later is routed until a later ceiling is set. What was routed already counts as written above it. */
   setCeiling(time: bigint): void {
     if (this.#ceiling !== null && time <= this.#ceiling) return;
     this.#ceiling = time;
-    this.#writesAbove = 0;
+    this.#writesAbove = this.#lastWrite > time ? 1 : 0;
     const waiting = this.#above;
     this.#above = [];
     for (const bytes of waiting) this.context.budget.give(bytes.length);
@@ -82,6 +101,8 @@ export class Router {
 
   /** Routes one step of the stream. */
   route(step: StreamStep): void {
+    // Streams are resumed by time, so that the events of the last one routed may come again.
+    if (step.reopened && this.#latest > this.#replayedUpTo) this.#replayedUpTo = this.#latest;
     this.#readBelow = step.readBelow;
     if (step.sourceTime > this.#sourceTime) this.#sourceTime = step.sourceTime;
     this.#routeAll(step.events);
@@ -93,9 +114,9 @@ export class Router {
     for (const event of events) this.#place(event, table.collection, true);
   }
 
-  /** An event of a repaired key that goes on, with the end of the repairing read. */
-  routedAfterRepair(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null): RoutedEvent {
-    return this.#routed(event, collection, readEnd, false);
+  /** An event of a repaired key that goes on. */
+  routedAfterRepair(event: ChangeEvent, collection: SyncedCollection): RoutedEvent {
+    return this.#routed(event, collection, null, false);
   }
 
   #routeAll(events: readonly Uint8Array[]): void {
@@ -106,6 +127,7 @@ export class Router {
       } else if (parsed.kind === 'definition') {
         this.context.onDefinition(parsed.event);
       } else {
+        if (parsed.event.time > this.#latest) this.#latest = parsed.event.time;
         this.#routeData(parsed.event, parsed.database, parsed.name);
       }
     }
@@ -129,10 +151,11 @@ export class Router {
   #routeData(event: ChangeEvent, database: string, name: string): void {
     const collection = this.context.collections.get(event.uuid);
     if (collection === undefined) {
-      if (this.context.includes(database, name)) this.context.onUnknownCollection(database, name);
+      if (this.context.includes(database, name)) this.context.onUnknownCollection(database, name, event.uuid);
       return;
     }
     if (!isOwned(event, collection)) return;
+    if (event.time > this.#lastWrite) this.#lastWrite = event.time;
     this.#place(event, collection, false);
   }
 
@@ -157,7 +180,7 @@ export class Router {
   }
 
   #routed(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null, removes: boolean): RoutedEvent {
-    const bounds = { begunBefore: this.context.begunBefore, readEnd };
+    const bounds = { begunBefore: this.#replayedUpTo, readEnd };
     return { event, collection, laneClass: idClass(event.id, collection.collated), bounds, removes };
   }
 

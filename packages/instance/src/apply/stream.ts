@@ -17,6 +17,8 @@ export interface StreamStep {
   readBelow: bigint;
   /** The source's own time when it answered; 0 when it did not say. */
   sourceTime: bigint;
+  /** The cursor was lost and opened again: events at the time where it goes on come a second time. */
+  reopened: boolean;
 }
 
 /**
@@ -26,6 +28,8 @@ export interface StreamStep {
 export class ShardStream {
   #cursor: RawCursor | null = null;
   #readBelow: bigint;
+  #wasOpen = false;
+  #reopened = false;
 
   /** @param startAt the first time to be read */
   constructor(
@@ -48,7 +52,9 @@ export class ShardStream {
       if (time > this.#readBelow) this.#readBelow = time;
     }
     const sourceTime = batch.operationTime === undefined ? 0n : timeOf(batch.operationTime);
-    return { events: batch.documents, readBelow: this.#readBelow, sourceTime };
+    const reopened = this.#reopened;
+    this.#reopened = false;
+    return { events: batch.documents, readBelow: this.#readBelow, sourceTime, reopened };
   }
 
   async close(): Promise<void> {
@@ -77,6 +83,8 @@ export class ShardStream {
       allChangesForCluster: true,
       version: this.version,
     });
+    this.#reopened = this.#wasOpen;
+    this.#wasOpen = true;
     return this.#cursor.first;
   }
 }

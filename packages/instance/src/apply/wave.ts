@@ -92,7 +92,7 @@ function place(
   }
   const name = `${collection.uuid}/${routed.laneClass}`;
   const before = byClass.get(name);
-  const action = routed.removes ? removalOf(event, collection) : actionOf(event, collection, routed.bounds);
+  const action = routed.removes ? removalOf(event, collection) : actionOf(event, collection, boundsOf(routed, context));
   if (action.kind === 'doubt') {
     if (before !== undefined) return false;
     doubts.push({ collection, id: event.id, reason: action.reason, time: event.time });
@@ -103,6 +103,14 @@ function place(
   }
   events.push(routed);
   return true;
+}
+
+/** The bounds of an event, those of a repair of its key included: a key may have been repaired after the event was routed. */
+function boundsOf({ event, collection, bounds }: RoutedEvent, context: WaveContext): ReplayBounds {
+  if (!event.inTransaction) return bounds;
+  const repaired = context.repairs.readEndOf(collection, event.id);
+  if (repaired === null || (bounds.readEnd !== null && bounds.readEnd >= repaired)) return bounds;
+  return { ...bounds, readEnd: repaired };
 }
 
 /** A capped collection's wave is one ordered command: statements of one kind, one per document. */

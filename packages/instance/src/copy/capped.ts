@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawCursor } from '../cluster/door.js';
+import { classify } from '../cluster/failure.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import { writeRefused } from '../store/write-refused.js';
@@ -8,10 +10,14 @@ import { batchDocumentsMax, type CopyContext } from './copy-context.js';
 import { abandon, beginReading } from './copy-partition.js';
 import { idOf } from './partition-writer.js';
 
+/** A collection that overtakes its reader so often is written faster than it can be copied. */
+const attemptsMax = 10;
+
 /**
  * Copies a capped collection, which servers before 8.0 cannot read at one time: in natural order, one insert in flight.
  * What is copied is a prefix of the insertion order, so that the held inserts up to the last copied document are in it
  * already and those after it go on in order. An attempt that was broken off starts with an empty collection.
+ * @throws ConvoyError `cappedCollectionBusy` when its writers overwrite what is being read again and again
  */
 export async function copyCapped(
   table: PartitionTable,
@@ -20,7 +26,26 @@ export async function copyCapped(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  await context.untilReady(stop);
+  for (let attempt = 1; ; attempt += 1) {
+    await context.untilReady(stop);
+    try {
+      await context.retrying('copy a capped collection', () => attemptCapped(table, partition, context, stop, hard), stop);
+      return;
+    } catch (error) {
+      const kind = classify(error);
+      if (kind !== 'historyLost' && kind !== 'catalogChanged') throw error;
+      if (attempt >= attemptsMax) throw new ConvoyError('cappedCollectionBusy');
+    }
+  }
+}
+
+async function attemptCapped(
+  table: PartitionTable,
+  partition: Partition,
+  context: CopyContext,
+  stop: AbortSignal,
+  hard: AbortSignal,
+): Promise<void> {
   try {
     const begin = await beginReading(partition, context, stop);
     if (partition.dirty) await context.recreate(table.collection.uuid, stop);
@@ -31,7 +56,7 @@ export async function copyCapped(
     await context.untilRouted(end, stop);
     await closeCapped(table, partition, context, last);
   } catch (error) {
-    abandon(table, partition, context);
+    if (!partition.closing) abandon(table, partition, context);
     throw error;
   }
 }

@@ -1,5 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { idClass } from '../bson/id-class.js';
+import type { RawValue } from '../bson/scan.js';
+import { highestTime } from '../cluster/cluster-time.js';
 import { classify } from '../cluster/failure.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import type { CopyContext } from './copy-context.js';
@@ -28,6 +30,8 @@ export async function copyPartition(
       await attemptCopy(table, partition, context, stop, hard);
       return;
     } catch (error) {
+      // Whether the closing write took effect is unknown: what was held must not remove documents of a closed partition.
+      if (partition.closing) throw error;
       abandon(table, partition, context);
       const kind = classify(error);
       if (kind !== 'snapshotTooOld' && kind !== 'catalogChanged') throw error;
@@ -63,12 +67,11 @@ async function attemptCopy(
 }
 
 /**
- * Sets the reading time: at least every event of the range that was dropped. Later events are held from now on, and the
+ * Sets the reading time: at least every event of the range that was dropped and every earlier reading. Later events are held from now on, and the
  * reading waits until everything up to its time has been routed.
  */
 export async function beginReading(partition: Partition, context: CopyContext, stop: AbortSignal): Promise<bigint> {
-  const position = context.position();
-  const readTime = partition.dropped > position ? partition.dropped : position;
+  const readTime = highestTime([context.position(), partition.dropped, partition.readTime ?? 0n]);
   partition.readTime = readTime;
   partition.bytes = 0;
   partition.documents = 0;
@@ -108,13 +111,22 @@ async function pump(
     const late = context.clock.monotonic_ms() >= closeAt_ms && lastSent !== null && !table.collection.collated;
     if (late && first !== undefined && lastSent !== null && differ(lastSent, first)) {
       await writer.finish();
-      return table.splitAt(partition, idOf(first), wasDirty);
+      return splitOff(table, partition, idOf(first), wasDirty, context);
     }
     await writer.write(documents, hard);
     lastSent = documents.at(-1) ?? lastSent;
   }
   await writer.finish();
   return null;
+}
+
+/** Makes the rest a partition of its own; events of its range that were held go to it before anybody can start it. */
+function splitOff(table: PartitionTable, partition: Partition, boundary: RawValue, wasDirty: boolean, context: CopyContext): Partition {
+  const rest = table.splitAt(partition, boundary, wasDirty);
+  const held = partition.held;
+  partition.held = [];
+  context.release(table, held);
+  return rest;
 }
 
 function differ(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { deleteStatement, replaceStatement } from '../bson/build.js';
+import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import type { RawWrite } from '../cluster/door.js';
 import type { RepairEntry } from '../store/repair-set.js';
@@ -44,6 +45,8 @@ export async function repairBatch(
     () => readSource(context.shard, collection, entries, readTime, stop),
     stop,
   );
+  // Transactions up to the end of the reading may be in it already: after a restart their deltas have to be in doubt.
+  await context.begun.cover(readEnd);
   const present = await context.retrying(
     'read doubtful documents on the destination',
     () => readDestination(context.destination, collection, entries, stop),
@@ -63,9 +66,9 @@ function removals(
 ): Step[] {
   if (collection.capped) return [];
   return entries.flatMap((entry) => {
-    const wanted = ownDocuments(collection, documents.get(entry.idClass)).map((document) => keyOf(collection, entry, document));
+    const wanted = ownDocuments(collection, documents.get(entry.idClass)).map((document) => keyOf(collection, document));
     return ownDocuments(collection, present.get(entry.idClass))
-      .map((document) => keyOf(collection, entry, document))
+      .map((document) => keyOf(collection, document))
       .filter((key) => !wanted.some((one) => one.equals(key)))
       .map((key) => ({ entry, statement: deleteStatement(key, collationOf(collection)) }));
   });
@@ -82,7 +85,7 @@ function puts(
     if (collection.capped && !present.has(entry.idClass)) return [];
     return ownDocuments(collection, documents.get(entry.idClass)).map((document) => ({
       entry,
-      statement: replaceStatement(keyOf(collection, entry, document), document, collationOf(collection)),
+      statement: replaceStatement(keyOf(collection, document), document, collationOf(collection)),
     }));
   });
 }
@@ -91,8 +94,11 @@ function ownDocuments(collection: SyncedCollection, documents: readonly Uint8Arr
   return (documents ?? []).filter((document) => collection.owns(document, 'document'));
 }
 
-function keyOf(collection: SyncedCollection, entry: RepairEntry, document: Uint8Array): Buffer {
-  return fullKeyFilter(document, collection.destinationKey, entry.id);
+/** With the document's own `_id`: of two that the index finds equal, one may be gone and the other new. */
+function keyOf(collection: SyncedCollection, document: Uint8Array): Buffer {
+  const id = findValue(document, '_id');
+  if (id === null) throw new RangeError('a document without _id');
+  return fullKeyFilter(document, collection.destinationKey, id);
 }
 
 function collationOf(collection: SyncedCollection): { simpleCollation: boolean } {

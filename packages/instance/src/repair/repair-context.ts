@@ -25,5 +25,5 @@ export interface RepairContext {
   /** False while the key's partition is not copied yet. */
   mayRead(entry: RepairEntry): boolean;
   /** Lets the held events of a repaired key go on, before all later ones of its class. */
-  release(entry: RepairEntry, readEnd: bigint): void;
+  release(entry: RepairEntry): void;
 }

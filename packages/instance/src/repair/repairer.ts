@@ -54,8 +54,7 @@ export class Repairer {
     try {
       const outcome = await repairBatch(collection, entries, this.context, stop, hard);
       for (const entry of outcome.blocked) await this.#onBlocked(entry, stop);
-      await repairs.remove(outcome.repaired);
-      for (const entry of outcome.repaired) this.context.release(entry, outcome.readEnd);
+      await repairs.remove(outcome.repaired, outcome.readEnd, (entry) => this.context.release(entry));
     } catch (error) {
       const kind = classify(error);
       if (kind !== 'snapshotTooOld' && kind !== 'catalogChanged') throw error;
@@ -72,8 +71,9 @@ export class Repairer {
   async #onBlocked(entry: RepairEntry, stop: AbortSignal): Promise<void> {
     this.#postpone(entry);
     if (entry.attempts < attemptsBeforeQuestion) return;
-    const { database, name } = entry.collection;
-    const command = { find: name, filter: { _id: losslessValue(entry.id) }, projection: { _id: 1 }, limit: 2, singleBatch: true, readConcern: { level: 'majority' } };
+    const { database, name, capped } = entry.collection;
+    // At one time on all shards: otherwise a document that moves between them would be seen twice.
+    const command = { find: name, filter: { _id: losslessValue(entry.id) }, projection: { _id: 1 }, limit: 2, singleBatch: true, readConcern: { level: capped ? 'majority' : 'snapshot' } };
     const reply = await this.context.retrying('look for equal _ids', () => this.context.source.command(database, command, { signal: stop }), stop);
     const found = (reply.cursor as { firstBatch: unknown[] }).firstBatch.length;
     if (found > 1) {

@@ -1,5 +1,8 @@
 import { BSON, type Document } from 'mongodb';
-import type { CallOptions, Door } from '../cluster/door.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { CallOptions, Door, RawWrite, WriteTicket } from '../cluster/door.js';
+import { classify } from '../cluster/failure.js';
+import { refuseFailures } from './fenced-writer.js';
 import { metadataDatabase, type Retrying } from './metadata.js';
 
 const fenceCollection = 'fence';
@@ -23,7 +26,18 @@ export async function fenceSessions(
   for (const lsid of sessions) {
     const statements = fenceIds.map((id) => BSON.serialize({ q: { _id: id }, u: { $inc: { fenced: 1 } } }));
     const write = { database: metadataDatabase, collection: fenceCollection, kind: 'update' as const, statements, ordered: false };
-    await retrying('fence the former owner', () => door.write(write, { lsid, txnNumber }, { signal }), signal);
+    await retrying('fence the former owner', () => sendFence(door, write, { lsid, txnNumber }, signal), signal);
+  }
+}
+
+/** Only a document that was really changed holds on its shard: anything less is no fence. */
+async function sendFence(door: Door, write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<void> {
+  const outcome = await door.write(write, ticket, { signal }).catch((error: unknown) => {
+    throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
+  });
+  refuseFailures(outcome);
+  if (outcome.n < write.statements.length) {
+    throw new ConvoyError('internalError', 'The fence has lost documents, so that a former owner could still write to a shard.');
   }
 }
 

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
-import { kindOfCode } from '../cluster/failure.js';
+import { classify, kindOfCode } from '../cluster/failure.js';
 import type { Retrying } from './metadata.js';
 import { Signalled } from './signalled.js';
 
@@ -63,12 +63,23 @@ export class FencedWriter {
   }
 
   async #send(write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
-    const outcome = await this.door.write(write, ticket, { signal });
-    for (const failure of outcome.failures) {
-      const kind = kindOfCode(failure.code);
-      if (kind === 'staleEpoch') throw new ConvoyError('staleEpoch');
-      if (kind === 'retryable') throw new RetryableStatement(failure.code);
-    }
+    const outcome = await this.door.write(write, ticket, { signal }).catch((error: unknown) => {
+      // A replica set refuses the whole command, a router the single statements.
+      throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
+    });
+    refuseFailures(outcome);
     return outcome;
+  }
+}
+
+/**
+ * Looks through the failures of single statements for those that concern the whole write.
+ * @throws ConvoyError `staleEpoch`; RetryableStatement when the write has to be sent again under its number
+ */
+export function refuseFailures(outcome: WriteOutcome): void {
+  for (const failure of outcome.failures) {
+    const kind = kindOfCode(failure.code);
+    if (kind === 'staleEpoch') throw new ConvoyError('staleEpoch');
+    if (kind === 'retryable') throw new RetryableStatement(failure.code);
   }
 }

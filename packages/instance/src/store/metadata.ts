@@ -37,7 +37,8 @@ export class Metadata {
       const page = await this.#page(collection, filter, after, signal);
       documents.push(...page);
       const last = page.at(-1);
-      if (last === undefined || page.length < findBatchDocumentsMax) return documents;
+      // A page may be short because its documents are large: a reply holds 16 MB.
+      if (last === undefined) return documents;
       after = last._id;
     }
   }

@@ -54,6 +54,8 @@ export interface RepairStorage {
  */
 export class RepairSet {
   readonly #entries = new Map<string, RepairEntry>();
+  /** Where the readings of repaired keys ended, until the checkpoint has passed it. */
+  readonly #readEnds = new Map<string, bigint>();
   readonly added = new Signalled();
   readonly counts = new Map<RepairReason, number>();
 
@@ -141,11 +143,31 @@ export class RepairSet {
     return held;
   }
 
-  /** Takes repaired keys out, durably first. The caller then lets the held events go on. */
-  async remove(entries: readonly RepairEntry[]): Promise<void> {
+  /**
+   * Takes repaired keys out, durably first.
+   * @param readEnd the source's operation time when the reading ended
+   * @param release lets the held events of a key go on; called in the same moment in which the key leaves the set, so
+   * that no later event of it can overtake them
+   */
+  async remove(entries: readonly RepairEntry[], readEnd: bigint, release: (entry: RepairEntry) => void): Promise<void> {
     if (entries.length === 0) return;
     await this.storage.remove(entries.map(storedId));
-    for (const entry of entries) this.#entries.delete(entryKey(entry));
+    for (const entry of entries) {
+      this.#entries.delete(entryKey(entry));
+      this.#readEnds.set(entryKey(entry), readEnd);
+      release(entry);
+    }
+  }
+
+  /** Up to which time transactions may be in the document of a key already, because it was repaired lately; or null. */
+  readEndOf(collection: SyncedCollection, id: RawValue): bigint | null {
+    if (this.#readEnds.size === 0) return null;
+    return this.#readEnds.get(entryKey({ collection, idClass: idClass(id, false) })) ?? null;
+  }
+
+  /** Everything below `time` is done: readings that ended before it no longer matter. */
+  forgetReadings(time: bigint): void {
+    for (const [key, readEnd] of this.#readEnds) if (readEnd < time) this.#readEnds.delete(key);
   }
 
   /** Time of the earliest held event, or null. */

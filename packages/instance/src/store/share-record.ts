@@ -16,6 +16,8 @@ export interface ShareRecord {
   checkpoint: Timestamp | null;
   /** No event above this time was sent to the destination. */
   begun: Timestamp | null;
+  /** Time of the latest change of migrated data that was routed when the checkpoint was stored. */
+  lastWrite: Timestamp | null;
   copied: { bytes: number; documents: number };
   copyDone: boolean;
   eventsApplied: number;
@@ -50,6 +52,7 @@ export class ShareRecords {
       commitRequested: false,
       checkpoint: null,
       begun: null,
+      lastWrite: null,
       copied: { bytes: 0, documents: 0 },
       copyDone: false,
       eventsApplied: 0,
