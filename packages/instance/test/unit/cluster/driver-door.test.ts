@@ -38,6 +38,18 @@ describe('writing', () => {
     });
   });
 
+  test.each([64, 91, 189])('throws a write-concern error (%i) as retryable, also beside duplicate keys and for commands', async (code) => {
+    const writeConcernError = { code, codeName: 'SomeCode', errmsg: 'waiting for replication timed out' };
+    const writeErrors = [{ index: 0, code: 11000, errmsg: 'E11000' }];
+    await withDoor(() => success({ n: 1, writeErrors, writeConcernError }), async (door) => {
+      for (const call of [door.write(insert, null, { signal }), door.command('db', { create: 'c' }, { signal })]) {
+        const error: unknown = await call.catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(MongoServerError);
+        expect(classify(error)).toBe('retryable');
+      }
+    });
+  });
+
   test('with a ticket runs in that session under that number', async () => {
     await withDoor(() => success({ n: 2 }), async (door, node) => {
       await door.write(insert, { lsid, txnNumber: (5n << 32n) + 3n }, { signal });
