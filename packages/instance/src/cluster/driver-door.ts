@@ -5,7 +5,7 @@ import type { CallOptions, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket 
 import { DriverCursor } from './driver-cursor.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
-import { refuseWriteConcernError, writeCommand, writeOutcome } from './write-command.js';
+import { writeCommand, writeOutcome } from './write-command.js';
 
 export interface DriverDoorOptions {
   /** For logs, for example `cluster0 router`; never a connection string. */
@@ -82,9 +82,7 @@ export class DriverDoor implements Door {
   private async call(options: CallOptions, run: (client: MongoClient, signal: AbortSignal) => Promise<Document>): Promise<Document> {
     const client = this.ring.current();
     try {
-      const reply = await this.calls.run(options, (signal) => run(client, signal));
-      refuseWriteConcernError(reply);
-      return reply;
+      return await this.calls.run(options, (signal) => run(client, signal));
     } catch (error) {
       this.ring.failed(client, error);
       throw error;

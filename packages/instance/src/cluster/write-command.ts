@@ -1,4 +1,4 @@
-import { Binary, Long, MongoServerError, type Document, type Timestamp } from 'mongodb';
+import { Binary, Long, type Document, type Timestamp } from 'mongodb';
 import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from './door.js';
 import { statementField } from './driver-sequence.js';
 
@@ -26,17 +26,6 @@ interface WriteReply {
   upserted?: unknown[];
   writeErrors?: { index: number; code: number; errmsg?: string; keyPattern?: Document; keyValue?: Document }[];
   operationTime?: Timestamp;
-}
-
-/**
- * Refuses a reply that says that the write is not (yet) safe on a majority; the driver leaves it in the reply, also
- * beside duplicate keys. Repeating the same call is the answer to it.
- * @throws MongoServerError with the code of the write-concern error
- */
-export function refuseWriteConcernError(reply: Document): void {
-  const error = reply['writeConcernError'] as { code?: number; codeName?: string; errmsg?: string } | undefined;
-  if (error === undefined) return;
-  throw new MongoServerError({ message: error.errmsg ?? 'write concern error', code: error.code, codeName: error.codeName, errorLabels: reply['errorLabels'] as string[] | undefined });
 }
 
 /** The outcome of a bulk write from the server's reply; single failures are part of it. */

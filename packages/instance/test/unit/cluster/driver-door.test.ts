@@ -42,8 +42,9 @@ describe('writing', () => {
     const writeConcernError = { code, codeName: 'SomeCode', errmsg: 'waiting for replication timed out' };
     const writeErrors = [{ index: 0, code: 11000, errmsg: 'E11000' }];
     await withDoor(() => success({ n: 1, writeErrors, writeConcernError }), async (door) => {
-      for (const call of [door.write(insert, null, { signal }), door.command('db', { create: 'c' }, { signal })]) {
-        const error: unknown = await call.catch((thrown: unknown) => thrown);
+      const calls = [() => door.write(insert, null, { signal }), () => door.command('db', { create: 'c' }, { signal })];
+      for (const call of calls) {
+        const error: unknown = await call().catch((thrown: unknown) => thrown);
         expect(error).toBeInstanceOf(MongoServerError);
         expect(classify(error)).toBe('retryable');
       }
