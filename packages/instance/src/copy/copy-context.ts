@@ -1,5 +1,6 @@
 import type { Clock } from '../cluster/clock.js';
 import type { Door } from '../cluster/door.js';
+import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { FencedWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../store/metadata.js';
@@ -15,6 +16,8 @@ export interface CopyContext {
   repairs: RepairSet;
   retrying: Retrying;
   clock: Clock;
+  /** Documents that were read and are not yet acknowledged. */
+  budget: ByteBudget;
   rate: ReadRate;
   /** The largest time up to which every event of the shard's stream has been routed. */
   position(): bigint;

@@ -54,7 +54,7 @@ async function attemptCopy(
   await table.persist();
 
   const reader = new PartitionReader(table.collection, partition, context, readTime);
-  const writer = new PartitionWriter(table.collection, partition, wasDirty, context.writer, context.repairs);
+  const writer = new PartitionWriter(table.collection, partition, wasDirty, context);
   try {
     const rest = await pump(table, partition, reader, writer, wasDirty, context, stop, hard);
     partition.readEnd = reader.readEnd;
@@ -67,8 +67,8 @@ async function attemptCopy(
 }
 
 /**
- * Sets the reading time: at least every event of the range that was dropped and every earlier reading. Later events are held from now on, and the
- * reading waits until everything up to its time has been routed.
+ * Sets the reading time: at least every event of the range that was dropped, and every earlier reading. Later events are
+ * held from now on, and the reading waits until everything up to its time has been routed.
  */
 export async function beginReading(partition: Partition, context: CopyContext, stop: AbortSignal): Promise<bigint> {
   const readTime = highestTime([context.position(), partition.dropped, partition.readTime ?? 0n]);
@@ -105,6 +105,7 @@ async function pump(
   let lastSent: Uint8Array | null = null;
   for (;;) {
     stop.throwIfAborted();
+    await context.budget.untilFree(stop);
     const documents = await reader.next(stop);
     if (documents === null) break;
     const first = documents[0];

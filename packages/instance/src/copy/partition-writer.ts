@@ -3,12 +3,11 @@ import { findValue, type RawValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { RawWrite, WriteOutcome } from '../cluster/door.js';
-import type { FencedWriter } from '../store/fenced-writer.js';
 import type { Partition } from '../store/partition-table.js';
-import type { DoubtfulKey, RepairSet } from '../store/repair-set.js';
+import type { DoubtfulKey } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { writeRefused } from '../store/write-refused.js';
-import { writesInFlightMax } from './copy-context.js';
+import { type CopyContext, writesInFlightMax } from './copy-context.js';
 
 const duplicateKeyCode = 11000;
 
@@ -22,8 +21,7 @@ export class PartitionWriter {
     private readonly collection: SyncedCollection,
     private readonly partition: Partition,
     private readonly replaces: boolean,
-    private readonly writer: FencedWriter,
-    private readonly repairs: RepairSet,
+    private readonly context: Pick<CopyContext, 'writer' | 'repairs' | 'budget'>,
   ) {}
 
   /** Hands a batch over; waits while too many are in flight. Rejects when an earlier one failed. */
@@ -31,11 +29,16 @@ export class PartitionWriter {
     while (this.#inFlight.size >= writesInFlightMax) await Promise.race(this.#inFlight);
     this.#throwFailure();
     if (documents.length === 0) return;
-    const sending: Promise<void> = this.#send(documents, signal)
+    const bytes = documents.reduce((sum, document) => sum + document.length, 0);
+    this.context.budget.take(bytes);
+    const sending: Promise<void> = this.#send(documents, bytes, signal)
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
-      .finally(() => this.#inFlight.delete(sending));
+      .finally(() => {
+        this.context.budget.give(bytes);
+        this.#inFlight.delete(sending);
+      });
     this.#inFlight.add(sending);
   }
 
@@ -49,13 +52,13 @@ export class PartitionWriter {
     if (this.#failure !== null) throw this.#failure as Error;
   }
 
-  async #send(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+  async #send(documents: readonly Uint8Array[], bytes: number, signal: AbortSignal): Promise<void> {
     const puts = this.replaces ? documents : documents.filter(hasZeroTimestamp);
     const inserts = puts.length === 0 ? documents : documents.filter((document) => !puts.includes(document));
     if (inserts.length > 0) await this.#bulk('insert', inserts, inserts, signal);
     if (puts.length > 0) await this.#bulk('update', puts, puts.map((document) => this.#put(document)), signal);
     this.partition.documents += documents.length;
-    for (const document of documents) this.partition.bytes += document.length;
+    this.partition.bytes += bytes;
   }
 
   #put(document: Uint8Array): Uint8Array {
@@ -71,8 +74,8 @@ export class PartitionWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const { database, name } = this.collection;
-    const outcome = await this.writer.write({ database, collection: name, kind, statements, ordered: false }, signal);
-    await this.repairs.add(this.#doubts(outcome, documents));
+    const outcome = await this.context.writer.write({ database, collection: name, kind, statements, ordered: false }, signal);
+    await this.context.repairs.add(this.#doubts(outcome, documents));
   }
 
   #doubts(outcome: WriteOutcome, documents: readonly Uint8Array[]): DoubtfulKey[] {

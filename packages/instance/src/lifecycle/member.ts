@@ -64,7 +64,7 @@ function shareSync(context: MigrationContext, record: ShareRecord, catalog: Cata
       record,
       collections: shareCollections(catalog, record._id, source, destination),
       startTime: timeOf(migration.startTime),
-      bytesMax: Math.floor(runtime.config.memoryBytesMax / 2 / shares),
+      bytesMax: Math.floor(runtime.config.memoryBytesMax / shares),
       onDefinition: (event) => refuseDefinition(event, filter),
       // A shard that owns nothing of a collection may still show changes of its orphans.
       onUnknownCollection: (database, name, uuid) => {

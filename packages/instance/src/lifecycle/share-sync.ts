@@ -14,7 +14,7 @@ import { ByteBudget } from '../store/byte-budget.js';
 import { FencedWriter } from '../store/fenced-writer.js';
 import type { Metadata } from '../store/metadata.js';
 import { type PartitionState, PartitionTable } from '../store/partition-table.js';
-import { RepairSet } from '../store/repair-set.js';
+import { type RepairEntry, RepairSet } from '../store/repair-set.js';
 import { runTogether } from '../store/run-together.js';
 import type { ShareRecord, ShareRecords } from '../store/share-record.js';
 import { ShareStorage } from '../store/share-storage.js';
@@ -76,6 +76,7 @@ export class ShareSync {
   readonly #router: Router;
   readonly #startAt: bigint;
   readonly #rate: ReadRate;
+  readonly #copyBudget: ByteBudget;
   #eventsApplied: number;
   #savedCheckpoint: bigint;
 
@@ -88,7 +89,8 @@ export class ShareSync {
     this.#startAt = record.checkpoint?.toBigInt() ?? input.startTime;
     this.#savedCheckpoint = this.#startAt;
     this.#eventsApplied = record.eventsApplied;
-    this.#budget = new ByteBudget(input.bytesMax);
+    this.#budget = new ByteBudget(input.bytesMax / 2);
+    this.#copyBudget = new ByteBudget(input.bytesMax / 2);
     this.#rate = new ReadRate(runtime.clock, runtime.config.loadRateBytesPerSecond ?? null);
     this.#storage = new ShareStorage(metadata, record._id, record.epoch, hard);
     this.#repairs = new RepairSet(this.#storage, this.#budget);
@@ -207,7 +209,7 @@ export class ShareSync {
       eventsApplied: this.#eventsApplied,
       lag_seconds: Math.max(0, behind),
       doubtfulKeys: this.#repairs.size,
-      bufferedBytes: this.#budget.used,
+      bufferedBytes: this.#budget.used + this.#copyBudget.used,
       partitions,
       writesAboveCeiling: this.#router.writesAboveCeiling,
     };
@@ -257,7 +259,7 @@ export class ShareSync {
       clock: runtime.clock,
       position: () => this.#router.position,
       untilRouted: (time, signal) => this.#untilRouted(time, signal),
-      mayRead: (entry) => this.#router.replayed && this.#tables.get(entry.collection.uuid)?.find(entry.id).state === 'done',
+      mayRead: (entry) => this.#mayRead(entry),
       release: (entry) => {
         runtime.metrics.repairs.inc({ reason: entry.reason });
         this.#lanes.pushFirst(entry.held.map((event) => this.#router.routedAfterRepair(event, entry.collection)));
@@ -274,6 +276,7 @@ export class ShareSync {
       retrying: runtime.retrying,
       clock: runtime.clock,
       rate: this.#rate,
+      budget: this.#copyBudget,
       position: () => this.#router.position,
       untilReady: (signal) => this.#router.moved.until(() => this.#streamIsNear(), signal),
       untilRouted: (time, signal) => this.#untilRouted(time, signal),
@@ -284,6 +287,13 @@ export class ShareSync {
       readers: runtime.config.readers,
     };
     return new Copier([...this.#tables.values()], context);
+  }
+
+  /** Only what is copied can be repaired, and not at a time before that copy or before what an earlier process had applied. */
+  #mayRead(entry: RepairEntry): boolean {
+    const partition = this.#tables.get(entry.collection.uuid)?.find(entry.id);
+    if (partition?.state !== 'done' || !this.#router.replayed) return false;
+    return partition.readTime === null || partition.readTime <= this.#router.position;
   }
 
   /** The last event of a shard that falls idle is passed by the position only with the next tick: a note brings it at once. */

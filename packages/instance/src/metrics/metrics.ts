@@ -14,7 +14,7 @@ export class Metrics {
   readonly lag = this.gauge('convoy_lag_seconds', 'Cluster time between the source and what is applied to the destination.');
   readonly repairSet = this.gauge('convoy_repair_set_keys', 'Keys that wait for being read anew.');
   readonly partitions = this.gauge('convoy_partitions', 'Partitions of the copy by state.', ['state']);
-  readonly bufferedBytes = this.gauge('convoy_buffered_bytes', 'Bytes of change events that are held or wait for their lane.');
+  readonly bufferedBytes = this.gauge('convoy_buffered_bytes', 'Bytes of change events and documents that are held or on their way to the destination.');
   readonly bufferBytesMax = this.gauge('convoy_buffer_limit_bytes', 'Upper bound of all buffers together.');
   readonly state = this.gauge('convoy_state', 'One for the present state of the instance, zero for the others.', ['state']);
 
