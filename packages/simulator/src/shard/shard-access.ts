@@ -99,6 +99,9 @@ export interface ShardAccess {
   /** Removes documents that a chunk migration took away; no change events. Reads at earlier times still see them. Returns how many. */
   removeMigrated(namespace: string, wanted: (document: Uint8Array) => boolean): number;
 
+  /** Notes that a migration gives another shard its first chunk of the collection; streams on this shard alone show `kNewShardDetected`. */
+  noteNewShard(namespace: string, to: string): void;
+
   /** Finds the live document with this `_id` (and the other fields of the key, if given). */
   findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined;
 

@@ -134,6 +134,13 @@ export class ShardNode implements CommandNode, ShardAccess {
     return removed;
   }
 
+  noteNewShard(namespace: string, to: string): void {
+    const { catalog, oplog } = this.#state;
+    const collection = catalog.collection(namespace);
+    if (collection === undefined) return;
+    oplog.append(oplog.nextTime(), [{ kind: 'newShard', target: collection.target, from: this.name, to }]);
+  }
+
   findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined {
     const record = this.#state.catalog.collection(namespace)?.recordById(documentKey.get('_id') ?? null, NOW);
     const bytes = record === null || record === undefined ? null : visibleBytes(record, NOW);

@@ -1,4 +1,5 @@
 import { Timestamp } from 'bson';
+import { valueText } from '../../bson/text.js';
 import { decodeResumeToken } from '../../bson/resume-token.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
@@ -39,7 +40,7 @@ export function readStreamStage(stage: Value): StreamStage {
   for (const name of stage.keys()) if (!STAGE_FIELDS.has(name)) throw failure.unknownField(`$changeStream.${name}`);
   const fullDocument = stage.get('fullDocument') ?? 'default';
   if (fullDocument !== 'default' && fullDocument !== 'updateLookup') {
-    throw failure.badValue(`Enumeration value '${String(fullDocument)}' for field '$changeStream.fullDocument' is not a valid value.`);
+    throw failure.badValue(`Enumeration value '${typeof fullDocument === 'string' ? fullDocument : valueText(fullDocument)}' for field '$changeStream.fullDocument' is not a valid value.`);
   }
   return { allChangesForCluster: stage.get('allChangesForCluster') === true, updateLookup: fullDocument === 'updateLookup', start: readStart(stage) };
 }
@@ -83,7 +84,7 @@ export function openChangeStream(state: ShardState, options: ShardStreamOptions)
   const style: EventStyle = { wholeDocumentKeys: options.wholeDocumentKeys, lookup: options.updateLookup ? find : undefined };
   return new ShardChangeStream({
     oplog: state.oplog,
-    scope: new ScopeFilter(options.scope),
+    scope: new ScopeFilter(options.scope, !options.wholeDocumentKeys),
     position: startPosition(options),
     style,
     pipeline: eventPipeline(options.pipeline),

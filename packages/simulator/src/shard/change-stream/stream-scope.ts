@@ -8,12 +8,18 @@ const INTERNAL_DATABASES: ReadonlySet<string> = new Set(['admin', 'config', 'loc
 export class ScopeFilter {
   readonly #known = new WeakMap<EntryNamespace, boolean>();
 
-  constructor(private readonly scope: StreamScope) {}
+  /** @param alone true for a stream on this shard alone, not one that a router merges */
+  constructor(
+    private readonly scope: StreamScope,
+    private readonly alone: boolean,
+  ) {}
 
   shows(operation: OplogOperation): boolean {
     switch (operation.kind) {
       case 'silent':
         return false;
+      case 'newShard':
+        return this.alone && this.#showsTarget(operation.target);
       case 'dropDatabase':
         return this.#showsDatabase(operation.db);
       case 'rename':

@@ -93,6 +93,6 @@ function wantedIndex(collection: Collection, change: Doc): IndexDefinition {
     key === undefined ? definition.name === name : encodeDocument(definition.spec.get('key') as Doc).equals(key),
   );
   if (found !== undefined) return found.definition;
-  const wanted = pattern instanceof Map ? documentText(pattern) : String(name);
+  const wanted = pattern instanceof Map ? documentText(pattern) : typeof name === 'string' ? name : '';
   throw new CommandError(27, 'IndexNotFound', `cannot find index ${wanted} for ns ${collection.namespace}`);
 }

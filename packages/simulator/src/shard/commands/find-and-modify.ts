@@ -48,7 +48,7 @@ function removeOne(context: CommandContext): Outcome {
   if (collection === undefined) return { reply: replyOf(new Map([['n', new Int32(0)]]), null), wrote: false };
   const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
   const collation = optionalDoc(context, 'collation');
-  const found = matchedRecords(collection, optionalDoc(context, 'query') ?? new Map(), view, {
+  const found = matchedRecords(collection, optionalDoc(context, 'query') ?? new Map<string, Value>(), view, {
     hint: request.body.get('hint'),
     sort: optionalDoc(context, 'sort'),
     collation: collation === undefined ? collection.collation : parseCollation(collation),
@@ -63,7 +63,7 @@ function removeOne(context: CommandContext): Outcome {
 function updateOne(context: CommandContext): Outcome {
   const { body } = context.request;
   const fields: Doc = new Map([...body].filter(([name]) => name !== 'c'));
-  const statement = updateStatement(fields, optionalDoc(context, 'query') ?? new Map(), modificationOf(body.get('update') ?? null));
+  const statement = updateStatement(fields, optionalDoc(context, 'query') ?? new Map<string, Value>(), modificationOf(body.get('update') ?? null));
   const outcome = runUpdate(updateScope(context), { ...statement, multi: false, sort: optionalDoc(context, 'sort') });
   const wantsNew = isTrue(body.get('new'));
   const shown = wantsNew ? outcome.after : outcome.before;

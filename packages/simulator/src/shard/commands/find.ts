@@ -1,6 +1,6 @@
 import { parseCollation } from '../../bson/collation.js';
 import { Long } from 'bson';
-import type { Doc } from '../../bson/value.js';
+import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
@@ -58,7 +58,7 @@ function readQuery(context: CommandContext, ofCollection: Query['collation']): Q
   if (skip < 0) throw failure.badValue(`BSON field 'skip' value must be >= 0, actual value '${skip}'`);
   if (batchSize < 0) throw failure.badValue(`BSON field 'batchSize' value must be >= 0, actual value '${batchSize}'`);
   return {
-    filter: optionalDoc(context, 'filter') ?? new Map(),
+    filter: optionalDoc(context, 'filter') ?? new Map<string, Value>(),
     sort: nonEmpty(optionalDoc(context, 'sort')),
     projection: optionalDoc(context, 'projection'),
     skip,

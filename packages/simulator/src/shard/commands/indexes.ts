@@ -25,7 +25,7 @@ export function createIndexes(context: CommandContext): Doc {
   const nowSeconds = Math.floor(state.now() / 1000);
   const known = state.catalog.collection(namespace)?.options.get('collation');
   const inherited = known instanceof Map ? known : undefined;
-  const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map(), inherited, nowSeconds));
+  const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map<string, Value>(), inherited, nowSeconds));
   const collection = collectionForWrite(state, namespace);
   const before = collection.indexes.length;
   buildIndexes(state, collection, specs);
@@ -65,7 +65,7 @@ function indexNamed(collection: Collection, wanted: Value | undefined): string {
     return refuseIdIndex(found.definition.name);
   }
   const found = collection.indexes.find(({ definition }) => definition.name === wanted);
-  if (found === undefined) throw new CommandError(27, 'IndexNotFound', `index not found with name [${String(wanted)}]`);
+  if (found === undefined) throw new CommandError(27, 'IndexNotFound', `index not found with name [${typeof wanted === 'string' ? wanted : ''}]`);
   return refuseIdIndex(found.definition.name);
 }
 

@@ -24,8 +24,28 @@ export function collStats(context: CommandContext): Doc {
   if (view?.type === 'view') throw failure.isView(namespace);
   const reply: Doc = new Map<string, Value>([['ns', namespace]]);
   if (collection === undefined) return emptyStats(reply, scale);
-  for (const [name, value] of storageStats(collection, scale)) reply.set(name, value);
+  for (const [name, value] of storageStats(collection, scale)) {
+    if (name === 'nindexes') reply.set('wiredTiger', fileDetails(COLLECTION_FORMAT_VERSION));
+    reply.set(name, value);
+    if (name === 'nindexes') reply.set('indexDetails', indexDetails(collection));
+  }
   return reply;
+}
+
+/** Versions of the files' formats, as the server's storage engine names them. */
+const COLLECTION_FORMAT_VERSION = 1;
+const INDEX_FORMAT_VERSION = 8;
+
+/** What the storage engine would say of a file; this one keeps everything in memory and says no more than the form. */
+function fileDetails(formatVersion: number): Doc {
+  return new Map<string, Value>([
+    ['metadata', new Map([['formatVersion', new Int32(formatVersion)]])],
+    ['type', 'file'],
+  ]);
+}
+
+function indexDetails(collection: Collection): Doc {
+  return new Map(collection.indexes.map(({ definition }) => [definition.name, fileDetails(INDEX_FORMAT_VERSION)]));
 }
 
 function emptyStats(reply: Doc, scale: number): Doc {
@@ -76,13 +96,18 @@ export function dbStats({ state, request }: CommandContext): Doc {
     ['avgObjSize', new Double(objects === 0 ? 0 : bytes / objects)],
     ['dataSize', new Double(bytes / scale)],
     ['storageSize', new Double(storage / scale)],
-    ['indexes', sizeValue(sum((collection) => collection.indexes.length))],
+    ['indexes', sizeValue(sum(countedIndexes))],
     ['indexSize', new Double(indexSize / scale)],
     ['totalSize', new Double((storage + indexSize) / scale)],
     ['scaleFactor', new Double(scale)],
     ['fsUsedSize', new Double(DISK_USED_BYTES)],
     ['fsTotalSize', new Double(DISK_TOTAL_BYTES)],
   ]);
+}
+
+/** Buckets of time-series collections are kept in the order of `_id`, without an index for it. */
+function countedIndexes(collection: Collection): number {
+  return collection.indexes.length - (collection.options.get('clusteredIndex') === true ? 1 : 0);
 }
 
 /** `dataSize` of a whole collection, named in full. */

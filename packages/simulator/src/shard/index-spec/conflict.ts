@@ -17,7 +17,7 @@ export function sameIndex(requested: Doc, existing: Doc): boolean {
   const sameSignature = signature(requested) === signature(existing);
   if (!sameName && !sameSignature) return false;
   if (!sameName) {
-    throw new CommandError(85, 'IndexOptionsConflict', `Index already exists with a different name: ${String(existing.get('name'))}`);
+    throw new CommandError(85, 'IndexOptionsConflict', `Index already exists with a different name: ${nameOf(existing)}`);
   }
   const both = `Requested index: ${documentText(shown(requested))}, existing index: ${documentText(shown(existing))}`;
   if (!sameSignature) {
@@ -29,6 +29,11 @@ export function sameIndex(requested: Doc, existing: Doc): boolean {
   }
   if (optionsText(requested) === optionsText(existing)) return true;
   throw new CommandError(85, 'IndexOptionsConflict', `An equivalent index already exists with the same name but different options. ${both}`);
+}
+
+function nameOf(spec: Doc): string {
+  const name = spec.get('name');
+  return typeof name === 'string' ? name : '';
 }
 
 /** What tells indexes apart: key, collation, partial filter, and since 5.0 uniqueness and sparseness. */

@@ -1,5 +1,6 @@
 import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
+import type { NewShardOperation } from './entry.js';
 
 /** The values of the shard key that are there, then `_id` unless it is part of the key. */
 export function documentKeyFrom(document: Uint8Array, shardKey: readonly string[] | undefined): Doc {
@@ -10,4 +11,13 @@ export function documentKeyFrom(document: Uint8Array, shardKey: readonly string[
   }
   if (!key.has('_id')) key.set('_id', scanPath(document, '_id') ?? null);
   return key;
+}
+
+/** What identifies the note of a first chunk, in the place of a document. */
+export function newShardKey({ from, to }: NewShardOperation): Doc {
+  return new Map([
+    ['type', 'migrateChunkToNewShard'],
+    ['from', from],
+    ['to', to],
+  ]);
 }

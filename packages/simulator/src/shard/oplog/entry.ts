@@ -64,7 +64,15 @@ export interface SilentOperation {
   readonly note: Doc;
 }
 
-export type OplogOperation = DocumentOperation | RenameOperation | DropOperation | DropDatabaseOperation | SilentOperation;
+/** A migration gave a shard its first chunk of a collection; only streams on this shard alone show it. */
+export interface NewShardOperation {
+  readonly kind: 'newShard';
+  readonly target: EntryNamespace;
+  readonly from: string;
+  readonly to: string;
+}
+
+export type OplogOperation = DocumentOperation | NewShardOperation | RenameOperation | DropOperation | DropDatabaseOperation | SilentOperation;
 
 /** The transaction that an entry belongs to, as its events show it. */
 export interface EntryTransaction {

@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson';
 import { encodeDocument } from '../../bson/encode.js';
 import { DateTime, RawDocument, type Doc, type Value } from '../../bson/value.js';
-import { documentKeyFrom } from './document-key.js';
+import { documentKeyFrom, newShardKey } from './document-key.js';
 import type { OplogEntry, OplogOperation } from './entry.js';
 import type { Oplog } from './oplog.js';
 
@@ -44,6 +44,8 @@ function describe(operation: OplogOperation): Doc {
   switch (operation.kind) {
     case 'silent':
       return fields('n', '', operation.note);
+    case 'newShard':
+      return fields('n', `${operation.target.db}.${operation.target.collection}`, newShardKey(operation), operation.target.uuid);
     case 'dropDatabase':
       return fields('c', `${operation.db}.$cmd`, new Map([['dropDatabase', new Int32(1)]]));
     case 'drop':

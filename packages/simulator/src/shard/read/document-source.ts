@@ -39,8 +39,8 @@ export class DocumentSource implements BatchSource {
     while (!this.#done && (size === undefined || batch.length < size)) {
       const document = this.#take();
       candidates += 1;
+      if (maxTimeMs !== undefined && maxTimeMs > 0 && Date.now() - started > maxTimeMs) throw timeExpired();
       if (candidates % SLICE_CANDIDATES === 0 && Date.now() - slice > SLICE_MS) {
-        if (maxTimeMs !== undefined && maxTimeMs > 0 && Date.now() - started > maxTimeMs) throw timeExpired();
         await nextTurn();
         if (signal.aborted) break;
         slice = Date.now();

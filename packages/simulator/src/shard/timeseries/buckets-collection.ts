@@ -1,4 +1,5 @@
 import { Int32, Long } from 'bson';
+import { valueText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { doc, numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
@@ -15,8 +16,8 @@ export function timeseriesOptions(body: Doc): Doc {
   const requested = body.get('timeseries');
   if (!(requested instanceof Map)) throw failure.typeMismatch("BSON field 'create.timeseries' is the wrong type, expected type 'object'");
   const granularity = requested.get('granularity') ?? 'seconds';
-  const span = BUCKET_SPAN_SECONDS.get(String(granularity));
-  if (span === undefined) throw failure.badValue(`Enumeration value '${String(granularity)}' for field 'create.timeseries.granularity' is not a valid value.`);
+  const span = typeof granularity === 'string' ? BUCKET_SPAN_SECONDS.get(granularity) : undefined;
+  if (span === undefined) throw failure.badValue(`Enumeration value '${valueText(granularity)}' for field 'create.timeseries.granularity' is not a valid value.`);
   const timeseries: Doc = new Map<string, Value>([['timeField', requested.get('timeField') ?? '']]);
   const metaField = requested.get('metaField');
   if (metaField !== undefined) timeseries.set('metaField', metaField);
@@ -31,7 +32,8 @@ export function timeseriesOptions(body: Doc): Doc {
 /** The options of the collection that holds a time-series collection's buckets. */
 export function bucketsOptions(options: Doc): Doc {
   const timeseries = options.get('timeseries');
-  const timeField = timeseries instanceof Map ? String(timeseries.get('timeField')) : '';
+  const named = timeseries instanceof Map ? timeseries.get('timeField') : undefined;
+  const timeField = typeof named === 'string' ? named : '';
   const dated = doc(['bsonType', 'object'], ['required', [timeField]], ['properties', doc([timeField, type('date')])]);
   const control = doc(
     ['bsonType', 'object'],

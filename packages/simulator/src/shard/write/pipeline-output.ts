@@ -34,7 +34,7 @@ function outTarget({ request }: CommandContext, out: Value): string {
 function replaceCollection({ state }: CommandContext, namespace: string, documents: Iterable<Uint8Array | undefined>): void {
   const target = state.catalog.collection(namespace);
   const db = namespace.slice(0, namespace.indexOf('.'));
-  const temporary = createCollection(state, `${db}.tmp.agg_out.${uuidText(makeUuid().buffer)}`, target?.options ?? new Map());
+  const temporary = createCollection(state, `${db}.tmp.agg_out.${uuidText(makeUuid().buffer)}`, target?.options ?? new Map<string, Value>());
   buildIndexes(state, temporary, target?.secondaryIndexes.map(({ definition }) => definition.spec) ?? []);
   for (const document of documents) {
     if (document !== undefined) state.writer.insert(temporary, state.writer.prepareInsert(document), null);

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { Timestamp, type Long } from 'bson';
+import type { Doc } from '../../../src/bson/value.js';
+import { failureOf, ShardFixture } from './shard-fixture.js';
+
+function at(time: Timestamp): Record<string, unknown> {
+  return { readConcern: { level: 'snapshot', atClusterTime: time } };
+}
+
+describe('reads at a time', () => {
+  it('show exactly the state of that time, whatever index they go along', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] });
+    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 1 }, { _id: 2, a: 2 }, { _id: 3, a: 3 }] });
+    const then = fixture.now();
+    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { a: 9 } } }] });
+    await fixture.run('db', { delete: 'c', deletes: [{ q: { _id: 2 }, limit: 1 }] });
+    await fixture.run('db', { insert: 'c', documents: [{ _id: 2, a: 'again' }, { _id: 4, a: 4 }] });
+    const before = [{ _id: 1, a: 1 }, { _id: 2, a: 2 }, { _id: 3, a: 3 }];
+    expect(await fixture.found('db', { find: 'c', ...at(then) })).toEqual(before);
+    expect(await fixture.found('db', { find: 'c', sort: { _id: 1 }, ...at(then) })).toEqual(before);
+    expect(await fixture.found('db', { find: 'c', hint: { a: 1 }, min: { a: 1 }, max: { a: 4 }, ...at(then) })).toEqual(before);
+    expect(await fixture.found('db', { find: 'c', filter: { _id: 2 }, ...at(then) })).toEqual([{ _id: 2, a: 2 }]);
+    const counted = { aggregate: 'c', pipeline: [{ $match: { a: { $lte: 3 } } }, { $count: 'n' }], cursor: {} };
+    expect(await fixture.found('db', { ...counted, ...at(then) })).toEqual([{ n: 3 }]);
+    expect(await fixture.found('db', { find: 'c', sort: { _id: 1 } })).toEqual([{ _id: 1, a: 9 }, { _id: 2, a: 'again' }, { _id: 3, a: 3 }, { _id: 4, a: 4 }]);
+  });
+
+  it('keep their time over getMores, by name and by UUID', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: [1, 2, 3, 4].map((_id) => ({ _id })) });
+    const uuid = fixture.shard.collection('db.c')?.uuid;
+    const opened = await fixture.run('db', { find: uuid, batchSize: 2, ...at(fixture.now()) });
+    const id = (opened.get('cursor') as Doc).get('id') as Long;
+    await fixture.run('db', { delete: 'c', deletes: [{ q: {}, limit: 0 }] });
+    const more = await fixture.json('db', { getMore: id, collection: 'c' });
+    expect(more['cursor']).toMatchObject({ nextBatch: [{ _id: 3 }, { _id: 4 }], ns: 'db.c' });
+  });
+
+  it('answer nothing for a name that is gone, and refuse times before a change of the catalog', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }, { _id: 2 }] });
+    const then = fixture.now();
+    const opened = await fixture.run('db', { find: 'c', batchSize: 1, ...at(then) });
+    await fixture.run('admin', { renameCollection: 'db.c', to: 'db.d' });
+    const gone = await fixture.json('db', { find: 'c', ...at(then) });
+    expect(gone['cursor']).toEqual({ id: { $numberLong: '0' }, ns: 'db.c', firstBatch: [] });
+    expect(await failureOf(fixture.run('db', { find: 'd', ...at(then) }))).toMatchObject({ code: 246 });
+    const killed = await failureOf(fixture.run('db', { getMore: (opened.get('cursor') as Doc).get('id'), collection: 'c' }));
+    expect(killed.code).toBe(175);
+    expect(killed.message).toMatch(/^collection renamed from 'db\.c' to 'db\.d'\. UUID [0-9a-f-]{36}$/);
+  });
+
+  it('refuse the future, other levels, capped collections and what has left the window', async () => {
+    using fixture = new ShardFixture({ snapshotWindowSeconds: 10 });
+    await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
+    const then = fixture.now();
+    const later = new Timestamp({ t: then.t + 4000, i: 1 });
+    expect(await failureOf(fixture.run('db', { find: 'c', ...at(later) }))).toMatchObject({ code: 72 });
+    expect(await failureOf(fixture.run('db', { find: 'c', readConcern: { level: 'majority', atClusterTime: then } }))).toEqual({
+      code: 72,
+      message: 'atClusterTime field can be set only if level is equal to snapshot',
+    });
+    expect(await failureOf(fixture.run('db', { count: 'c', readConcern: { level: 'snapshot' } }))).toMatchObject({ code: 72 });
+    await fixture.run('db', { create: 'cap', capped: true, size: 4096 });
+    expect(await failureOf(fixture.run('db', { find: 'cap', readConcern: { level: 'snapshot' } }))).toMatchObject({ code: 246 });
+    fixture.nowMs += 60_000;
+    expect(await failureOf(fixture.run('db', { find: 'c', ...at(then) }))).toMatchObject({ code: 239 });
+  });
+});
+
+describe('find', () => {
+  it('orders every kind of _id as the server does and finds it again', async () => {
+    using fixture = new ShardFixture();
+    const ids = [{ $minKey: 1 }, null, -1.5, 2, { $numberLong: '5000000000' }, '', 'a', { x: 1 }, true];
+    await fixture.run('db', { insert: 'c', documents: [...ids].reverse().map((_id) => ({ _id })) });
+    const found = (await fixture.found('db', { find: 'c', sort: { _id: 1 } })) as { _id: unknown }[];
+    expect(found.map(({ _id }) => _id)).toEqual([{ $minKey: 1 }, null, { $numberDouble: '-1.5' }, 2, { $numberLong: '5000000000' }, '', 'a', { x: 1 }, true]);
+    for (const _id of ids) expect(await fixture.found('db', { find: 'c', filter: { _id: { $eq: _id } } })).toHaveLength(1);
+  });
+
+  it('leaves out what a router says the shard does not own', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, k: 1 }, { _id: 2, k: 2 }] });
+    fixture.shard.setShardKey('db.c', new Map([['k', null]]));
+    const routed = { owns: (_namespace: string, document: Uint8Array) => document.includes(2) };
+    const reply = await fixture.run('db', { find: 'c' }, { routed });
+    expect((reply.get('cursor') as Doc).get('firstBatch')).toHaveLength(1);
+  });
+
+  it('reads views over views', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: [1, 2, 3].map((_id) => ({ _id, a: _id })) });
+    await fixture.run('db', { create: 'v', viewOn: 'c', pipeline: [{ $match: { a: { $gt: 1 } } }] });
+    await fixture.run('db', { create: 'w', viewOn: 'v', pipeline: [{ $project: { a: 1 } }] });
+    expect(await fixture.found('db', { find: 'w', filter: { a: 3 } })).toEqual([{ _id: 3, a: 3 }]);
+    expect((await failureOf(fixture.run('db', { create: 'x', viewOn: 'x', pipeline: [] }))).code).toBe(5);
+  });
+
+  it('keeps a capped collection within its limits, in natural order', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { create: 'c', capped: true, size: 100_000, max: 2 });
+    await fixture.run('db', { insert: 'c', documents: [1, 2, 3].map((_id) => ({ _id })) });
+    expect(await fixture.found('db', { find: 'c' })).toEqual([{ _id: 2 }, { _id: 3 }]);
+    expect(await fixture.found('db', { find: 'c', sort: { $natural: -1 } })).toEqual([{ _id: 3 }, { _id: 2 }]);
+  });
+});
