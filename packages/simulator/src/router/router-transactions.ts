@@ -38,11 +38,11 @@ export class RouterTransactions {
     return body;
   }
 
-  /** The shards that take part. */
+  /** The shards that take part, in the order in which they commit: by id, as recorded in 04-events-documents and 11-transactions. */
   participants(body: Doc): string[] {
     const session = sessionKey(body);
     const open = session === undefined ? undefined : this.#open.get(session);
-    return [...(open?.participants ?? [])];
+    return [...(open?.participants ?? [])].sort();
   }
 
   /** Forgets the transaction of a session. */

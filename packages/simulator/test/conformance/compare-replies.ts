@@ -26,8 +26,15 @@ function withDriverErrors(outcome: Json): Json {
   if (outcome === null || typeof outcome !== 'object' || Array.isArray(outcome)) return outcome;
   if (typeof outcome['errmsg'] !== 'string') return outcome;
   if (outcome['writeConcernError'] !== undefined) return { n: outcome['n'] ?? null, writeConcernError: outcome['writeConcernError'], ok: { $numberDouble: '1.0' } };
+  if (outcome['index'] !== undefined) return writeErrorReply(outcome);
   const { code = null, codeName = null, ...rest } = outcome;
   return { ...rest, code, codeName };
+}
+
+/** A failed statement that the driver shows as an error, as the reply it came in. */
+function writeErrorReply({ index = null, code = null, codeName = null, errmsg = null }: Record<string, Json>): Json {
+  const zero = { $numberInt: '0' };
+  return { n: zero, nModified: zero, ok: { $numberDouble: '1.0' }, writeErrors: [{ index, code, codeName, errmsg }] };
 }
 
 function subjectOf(step: Step): string {

@@ -23,7 +23,7 @@ function command(json: Json): Doc {
 
 function session(letter: string, txnNumber: number): Doc {
   const id = new Binary(Buffer.alloc(16, letter.charCodeAt(0)), Binary.SUBTYPE_UUID);
-  return new Map([['lsid', new Map([['id', id]])], ['txnNumber', Long.fromInt(txnNumber)]] as [string, Doc | Long][]) as Doc;
+  return new Map([['lsid', new Map([['id', id]])], ['txnNumber', Long.fromInt(txnNumber)]] as [string, Doc | Long][]);
 }
 
 async function run(client: WireClient, statement: Statement, fields: Doc): Promise<void> {

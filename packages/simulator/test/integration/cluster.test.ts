@@ -84,8 +84,8 @@ describe('a sharded cluster and the official driver', () => {
     await collection.updateOne({ k: 1, _id: 2 }, { $set: { v: 2 } });
     await collection.deleteOne({ k: -1, _id: 1 });
     const events: Document[] = [];
-    while (events.length < 4) events.push((await stream.next()) as Document);
-    expect(events.map((event) => [event['operationType'], event['documentKey']])).toEqual([
+    while (events.length < 4) events.push((await stream.next()));
+    expect(events.map((event) => [event['operationType'] as string, event['documentKey'] as Document])).toEqual([
       ['insert', { k: -1, _id: 1 }],
       ['insert', { k: 1, _id: 2 }],
       ['update', { k: 1, _id: 2 }],
@@ -157,7 +157,7 @@ describe('a sharded cluster and the official driver', () => {
   it('drops, renames and lists', async () => {
     const { db, coll } = await sharded('definitions', { k: 'hashed' });
     await client.db(db).collection(coll).insertMany(Array.from({ length: 10 }, (_, k) => ({ k })));
-    await client.db(db).collection(coll).createIndex({ a: 1 }, { name: 'a' });
+    await client.db(db).collection(coll).createIndex({ a: 1 }, { name: 'a' }, {});
     expect((await client.db(db).collection(coll).indexes()).map((index) => index.name)).toEqual(['_id_', 'k_hashed', 'a']);
     await client.db(db).renameCollection(coll, 'renamed');
     expect(await client.db(db).collection('renamed').countDocuments()).toBe(10);

@@ -57,7 +57,19 @@ function findMove(context: RouterContext, collection: ShardedCollection, from: C
   const owner = collection.chunks.ownerOf(collection.key.keyOf(after));
   const unchanged = compareKeys(collection.key.keyOf(before), collection.key.keyOf(after)) === 0;
   if (unchanged || owner === from.id) return undefined;
+  refuseDollarFields(decodeDocument(before));
   return { from, to: context.catalog.shard(owner), id: doc(['_id', decodeDocument(before).get('_id') ?? null]), after };
+}
+
+/** The server deletes by the whole document as a filter, which fails for field names that begin with a dollar sign. */
+function refuseDollarFields(before: Doc): void {
+  try {
+    compileMatcher(before);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    const preface = 'Update operation was converted into a distributed transaction because the document being updated would move shards and that transaction failed.';
+    throw new CommandError(error.code, error.codeName, `${preface} :: caused by :: ${error.message}`);
+  }
 }
 
 function documentFor(shard: ClusterShard, namespace: string, filter: Doc, matches: (document: Doc) => boolean): Uint8Array | undefined {
@@ -89,7 +101,7 @@ async function moveDocument(context: RouterContext, request: CommandRequest, nam
   const insert = new Map<string, Uint8Array[]>([['documents', [move.after]]]);
   await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...fields]), { sequences: insert });
   if (!own) return;
-  for (const shard of [move.from, move.to]) {
+  for (const shard of [move.from, move.to].sort((a, b) => (a.id < b.id ? -1 : 1))) {
     await context.sender.run(shard, request, doc(['commitTransaction', new Int32(1)], ['autocommit', false]), { db: 'admin' });
   }
   context.transactions.end(request.body);
