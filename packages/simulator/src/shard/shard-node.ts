@@ -31,11 +31,6 @@ export class ShardNode implements CommandNode, ShardAccess {
     if (interval > 0) this.#housekeeping = this.#startHousekeeping(interval);
   }
 
-  /** True for commands that this node answers itself; the connection layer answers handshake and diagnostics. */
-  knows(commandName: string): boolean {
-    return commandTable.has(commandName);
-  }
-
   async run(request: CommandRequest): Promise<Doc> {
     const handler = commandTable.get(request.name);
     if (handler === undefined) throw new CommandError(59, 'CommandNotFound', `no such command: '${request.name}'`);
