@@ -1,0 +1,113 @@
+import type { Fleet } from '@convoy/api/fleet/fleet';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { startReplicaSet } from '@convoy/simulator/cluster/replica-set';
+import { MongoClient, type Document } from 'mongodb';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { createLogger } from '../../../src/logging/logger.js';
+import { runInstance } from '../../../src/process/instance-process.js';
+import { ServedInstance } from './served-instance.js';
+
+/** What a cluster is: a number of shards, or a replica set. */
+export type Shape = { readonly shards: number } | 'replicaSet';
+
+const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
+
+/** A simulated cluster and a user's client of it. */
+export class Side {
+  private constructor(
+    readonly connectionString: string,
+    readonly client: MongoClient,
+    private readonly shape: Shape,
+    private readonly stop: () => Promise<void>,
+  ) {}
+
+  static async open(shape: Shape): Promise<Side> {
+    const simulated = shape === 'replicaSet' ? await startReplicaSet() : await startCluster({ shards: shape.shards });
+    const client = await new MongoClient(simulated.connectionString).connect();
+    return new Side(simulated.connectionString, client, shape, () => simulated.close());
+  }
+
+  /** Databases of users and of Convoy. */
+  async databases(): Promise<string[]> {
+    const { databases } = await this.client.db('admin').admin().listDatabases({ nameOnly: true });
+    return databases.map(({ name }) => name).filter((name) => !serverDatabases.has(name));
+  }
+
+  /** Everything that a refused request must leave as it is: databases, collections, counts, indexes, the balancer. */
+  async contents(): Promise<Document> {
+    const contents: Document = {};
+    for (const database of (await this.databases()).sort()) {
+      const db = this.client.db(database);
+      for (const { name, type } of await db.listCollections().toArray()) {
+        contents[`${database}.${name}`] = type === 'collection' ? await definitionAndCount(db.collection(name)) : type;
+      }
+    }
+    if (this.shape !== 'replicaSet') contents.balancer = (await this.client.db('admin').command({ balancerStatus: 1 })).mode as unknown;
+    return contents;
+  }
+
+  async dropDatabases(): Promise<void> {
+    for (const name of await this.databases()) await this.client.db(name).dropDatabase();
+  }
+
+  async close(): Promise<void> {
+    await this.client.close();
+    await this.stop();
+  }
+}
+
+async function definitionAndCount(collection: ReturnType<ReturnType<MongoClient['db']>['collection']>): Promise<Document> {
+  return { count: await collection.countDocuments(), indexes: (await collection.indexes()).map(({ name }) => name) };
+}
+
+/** Two clusters, configured as `cluster0` and `cluster1` of every instance that is started on the scene. */
+export class Scene implements AsyncDisposable {
+  private constructor(
+    readonly cluster0: Side,
+    readonly cluster1: Side,
+  ) {}
+
+  static async open(cluster0: Shape, cluster1: Shape): Promise<Scene> {
+    return new Scene(await Side.open(cluster0), await Side.open(cluster1));
+  }
+
+  /** Runs an instance and waits until it takes commands. */
+  async startInstance(flags: Document = {}, fleet: Fleet = new LoneFleet()): Promise<ServedInstance> {
+    const instance = await this.launchInstance(flags, fleet);
+    await instance.untilReady();
+    return instance;
+  }
+
+  /** Runs an instance; it may still be initialising. */
+  async launchInstance(flags: Document = {}, fleet: Fleet = new LoneFleet()): Promise<ServedInstance> {
+    const config = parseInstanceConfig({
+      flags: {
+        cluster0: this.cluster0.connectionString,
+        cluster1: this.cluster1.connectionString,
+        port: 0,
+        partition_seconds: 1,
+        checkpoint_ms: 100,
+        ...flags,
+      },
+    });
+    const logger = createLogger({ verbosity: process.env.CONVOY_TEST_LOG === undefined ? 'FATAL' : 'DEBUG' });
+    const running = await runInstance(config, { fleet, logger });
+    return new ServedInstance(running.url, () => running.close());
+  }
+
+  /** Empties both clusters. Every instance must be closed before. */
+  async clear(): Promise<void> {
+    await this.cluster0.dropDatabases();
+    await this.cluster1.dropDatabases();
+  }
+
+  async close(): Promise<void> {
+    await this.cluster0.close();
+    await this.cluster1.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

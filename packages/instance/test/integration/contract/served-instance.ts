@@ -1,0 +1,91 @@
+import type { Progress } from '@convoy/api/contract/progress';
+import type { CommandName } from '@convoy/api/fleet/fleet';
+import type { Document } from 'mongodb';
+import { expect } from 'vitest';
+
+/** What came back over HTTP. */
+export interface Reply {
+  readonly status: number;
+  readonly body: Document;
+}
+
+const patience_ms = 30_000;
+const poll_ms = 20;
+
+/** An instance as a client sees it: an address that speaks HTTP. */
+export class ServedInstance implements AsyncDisposable {
+  #close: () => Promise<void>;
+
+  constructor(
+    readonly url: string,
+    close: () => Promise<void>,
+  ) {
+    this.#close = close;
+  }
+
+  async request(method: string, path: string, init: { body?: string; headers?: Record<string, string> } = {}): Promise<Reply> {
+    const response = await fetch(this.url + path, { method, ...init });
+    return { status: response.status, body: (await response.json()) as Document };
+  }
+
+  command(name: CommandName, body: unknown = {}): Promise<Reply> {
+    return this.request('POST', `/api/v1/${name}`, { body: JSON.stringify(body) });
+  }
+
+  /** Sends a command that has to be accepted. */
+  async accepted(name: CommandName, body?: unknown): Promise<void> {
+    expect(await this.command(name, body)).toEqual({ status: 200, body: { success: true } });
+  }
+
+  progressReply(): Promise<Reply> {
+    return this.request('GET', '/api/v1/progress');
+  }
+
+  /** The `progress` document of a reply that has to be a success. */
+  async progress(): Promise<Progress> {
+    const { status, body } = await this.progressReply();
+    expect({ status, success: body.success as unknown, failure: body.error as unknown }).toEqual({ status: 200, success: true, failure: undefined });
+    return body.progress as Progress;
+  }
+
+  /** Asks for progress until the condition holds; a migration that fails ends the test at once. */
+  async until(what: string, condition: (progress: Progress) => boolean): Promise<Progress> {
+    const end_ms = Date.now() + patience_ms;
+    for (;;) {
+      const progress = await this.progress();
+      if (condition(progress)) return progress;
+      if (Date.now() > end_ms) throw new Error(`Waited in vain until ${what}; last progress: ${JSON.stringify(progress)}`);
+      await new Promise((resolve) => setTimeout(resolve, poll_ms));
+    }
+  }
+
+  untilCanCommit(): Promise<Progress> {
+    return this.until('it can be committed', ({ canCommit }) => canCommit);
+  }
+
+  untilState(state: Progress['state']): Promise<Progress> {
+    return this.until(`the state is ${state}`, (progress) => progress.state === state);
+  }
+
+  /** Runs a migration to its end. */
+  async migrate(startBody: unknown): Promise<void> {
+    await this.accepted('start', startBody);
+    await this.untilCanCommit();
+    await this.accepted('commit');
+    await this.untilState('COMMITTED');
+  }
+
+  async untilReady(): Promise<void> {
+    await expect.poll(async () => (await this.request('GET', '/readyz')).status, { timeout: patience_ms, interval: poll_ms }).toBe(200);
+  }
+
+  async close(): Promise<void> {
+    const close = this.#close;
+    this.#close = () => Promise.resolve();
+    await close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
