@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { commandNames, syncStates } from '@convoy/api/fleet/fleet';
+import { requireState } from '@convoy/instance/lifecycle/state-table';
+import { migrationPhases } from '@convoy/instance/store/migration-record';
+import { documentTable, plainText } from './document-table.js';
+
+function isTaken(...check: Parameters<typeof requireState>): boolean {
+  try {
+    requireState(...check);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test('docs/states.md says of every state which commands are taken', () => {
+  const { header, rows } = documentTable('docs/states.md', 'Commands by state');
+  expect(header.map(plainText)).toEqual(['State', ...commandNames]);
+  const expected = syncStates.map((state) => [state, ...commandNames.map((command) => (isTaken(command, state) ? 'taken' : 'refused'))]);
+  expect(rows).toEqual(expected);
+});
+
+test('docs/states.md explains every state and every phase, in order', () => {
+  expect(documentTable('docs/states.md', 'What each state means').rows.map(([state]) => state)).toEqual([...syncStates]);
+  expect(documentTable('docs/states.md', 'From start to COMMITTED').rows.map(([phase]) => plainText(phase))).toEqual([...migrationPhases]);
+});
