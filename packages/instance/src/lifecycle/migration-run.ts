@@ -45,6 +45,8 @@ export class MigrationRun {
   #indexBuilding: IndexBuildProgress | null = null;
   #work: Promise<void> = Promise.resolve();
   #member: Promise<void> = Promise.resolve();
+  /** Settled once the shares have been taken (or could not be): from then on the view has their epochs. */
+  #taken: Promise<unknown> = Promise.resolve();
 
   constructor(readonly input: MigrationRunInput) {
     setMaxListeners(listenersMax, this.#end.signal, this.#hard.signal);
@@ -70,8 +72,13 @@ export class MigrationRun {
 
   /** Figures of the own shares, the last known ones while none runs. */
   get figures(): readonly ShareFigures[] {
-    if (this.#syncs.length > 0) this.#figures = this.#syncs.map((sync) => sync.figures());
+    if (this.#syncs.length > 0) this.#figures = this.liveFigures;
     return this.#figures;
+  }
+
+  /** Figures of the own shares that run just now. */
+  get liveFigures(): readonly ShareFigures[] {
+    return this.#syncs.map((sync) => sync.figures());
   }
 
   get state(): SyncState {
@@ -141,15 +148,23 @@ export class MigrationRun {
     const view = this.view;
     if (input.ownIds.every((id) => view.shares.get(id)?.paused === true)) return;
     if (view.record.phase === 'committed') return;
-    const owned: ShareRecord[] = [];
-    for (const id of input.ownIds) owned.push(await this.#shares.take(id, input.owner, writeSessionsMax(input.runtime.config), stop));
-    await this.#watch.refresh(stop);
+    const taking = this.#take(stop);
+    this.#taken = taking.catch(() => undefined);
+    const owned = await taking;
     try {
       await syncShares(this.#context(), owned, (syncs) => (this.#syncs = syncs), stop, this.#hard.signal);
     } finally {
-      this.#figures = this.#syncs.map((sync) => sync.figures());
+      this.#figures = this.liveFigures;
       this.#syncs = [];
     }
+  }
+
+  async #take(stop: AbortSignal): Promise<ShareRecord[]> {
+    const { ownIds, owner, runtime } = this.input;
+    const owned: ShareRecord[] = [];
+    for (const id of ownIds) owned.push(await this.#shares.take(id, owner, writeSessionsMax(runtime.config), stop));
+    await this.#watch.refresh(stop);
+    return owned;
   }
 
   #context(): MigrationContext {
@@ -168,6 +183,7 @@ export class MigrationRun {
   }
 
   async #setOwn(set: Partial<ShareRecord>): Promise<void> {
+    await this.#taken;
     for (const id of this.input.ownIds) {
       const epoch = this.view.shares.get(id)?.epoch ?? 0;
       await this.#shares.update(id, epoch, set, this.#end.signal);

@@ -52,7 +52,7 @@ export function progressOf(source: ProgressSource): Progress {
 
 /** Whether the own shares are ready for a commit. */
 export function isReadyToCommit(figures: readonly ShareFigures[], shares: number): boolean {
-  return figures.length === shares && figures.every((one) => one.copyDone && one.lag_seconds <= commitLagMax_seconds);
+  return figures.length === shares && figures.every((one) => one.copyDone && one.followsStream && one.lag_seconds <= commitLagMax_seconds);
 }
 
 function ownShares({ view, ownIds }: ProgressSource) {

@@ -56,6 +56,8 @@ export interface ShareFigures {
   copiedDocuments: number;
   copyDone: boolean;
   eventsApplied: number;
+  /** The stream has said where it is since this process follows it: only then the lag means something. */
+  followsStream: boolean;
   lag_seconds: number;
   doubtfulKeys: number;
   bufferedBytes: number;
@@ -207,6 +209,7 @@ export class ShareSync {
       copiedDocuments,
       copyDone: this.#copyDone(),
       eventsApplied: this.#eventsApplied,
+      followsStream: this.#followsStream(),
       lag_seconds: Math.max(0, behind),
       doubtfulKeys: this.#repairs.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
@@ -303,9 +306,13 @@ export class ShareSync {
     await this.#router.moved.until(() => this.#router.position >= time, signal);
   }
 
+  #followsStream(): boolean {
+    return this.#router.position >= this.#startAt;
+  }
+
   /** The stream has said where it is, and that is not far behind the source. */
   #streamIsNear(): boolean {
-    if (this.#router.position < this.#startAt) return false;
+    if (!this.#followsStream()) return false;
     return secondsOf(this.#router.sourceTime) - secondsOf(this.#router.readBelow) <= streamBehind_seconds;
   }
 

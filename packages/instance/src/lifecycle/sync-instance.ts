@@ -235,7 +235,7 @@ export class SyncInstance implements ContractService {
     const run = this.#run;
     if (run === null || run.failure !== null) return false;
     const settled = run.state === 'RUNNING' || run.state === 'COMMITTING';
-    return settled && isReadyToCommit(run.figures, run.input.ownIds.length);
+    return settled && isReadyToCommit(run.liveFigures, run.input.ownIds.length);
   }
 
   /** Every instance of the fleet is ready; silent ones are not. */

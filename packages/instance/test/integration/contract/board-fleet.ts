@@ -1,0 +1,65 @@
+import type { Fleet, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import { Watchers } from '@convoy/api/fleet/watchers';
+
+/** What the instances of a fleet in one process see of each other; the first that joins leads. */
+export class Board {
+  readonly reports = new Map<string, SeenReport>();
+  readonly watchers = new Watchers();
+  members: InstanceIdentity[] = [];
+
+  /** The way of one more instance to its peers. */
+  seat(): Fleet {
+    return new BoardFleet(this);
+  }
+}
+
+/** A fleet over a board, without commands of its own: each instance is told over HTTP. */
+class BoardFleet implements Fleet {
+  #identity: InstanceIdentity | null = null;
+
+  constructor(private readonly board: Board) {}
+
+  join(identity: InstanceIdentity): Promise<void> {
+    this.#identity = identity;
+    this.board.members.push(identity);
+    this.board.watchers.notify();
+    return Promise.resolve();
+  }
+
+  report(report: InstanceReport): void {
+    this.board.reports.set(report.identity.id, { report, reportedAt_ms: Date.now(), fresh: true });
+    this.board.watchers.notify();
+  }
+
+  reports(): ReadonlyMap<string, SeenReport> {
+    return this.board.reports;
+  }
+
+  leader(): Leader | null {
+    const [first] = this.board.members;
+    return first === undefined ? null : { id: first.id, syncID: first.syncID };
+  }
+
+  isLeader(): boolean {
+    return this.#identity !== null && this.board.members[0] === this.#identity;
+  }
+
+  watch(listener: () => void): () => void {
+    return this.board.watchers.add(listener);
+  }
+
+  serve(): void {
+    return;
+  }
+
+  nudge(): void {
+    this.board.watchers.notify();
+  }
+
+  leave(): Promise<void> {
+    this.board.members = this.board.members.filter((member) => member !== this.#identity);
+    this.#identity = null;
+    this.board.watchers.notify();
+    return Promise.resolve();
+  }
+}

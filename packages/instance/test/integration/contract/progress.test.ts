@@ -1,0 +1,190 @@
+import { type Progress, progressSchema } from '@convoy/api/contract/progress';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Scene } from './scene.js';
+import type { ServedInstance } from './served-instance.js';
+import { startBody } from './start-conditions.js';
+
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+});
+
+afterAll(() => scene.close());
+afterEach(() => scene.clear());
+
+const documentBytes = 1000;
+const documents = 400;
+/** The copy of all documents takes a few seconds. */
+const slow = { loadRateBytesPerSecond: 100_000 };
+const shards = ['shard0', 'shard1'];
+
+/** A sharded collection, spread over both shards by a hashed key, and an unsharded one. */
+async function load(): Promise<void> {
+  const { client } = scene.cluster0;
+  await client.db('admin').command({ enableSharding: 'shop' });
+  await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  const text = 'x'.repeat(documentBytes);
+  await client.db('shop').collection('orders').insertMany(Array.from({ length: documents }, (_, n) => ({ n, text })));
+  await client.db('shop').collection('plain').insertMany([{ n: 0 }, { n: 1 }]);
+}
+
+function expectWithinTotal({ collectionCopy }: Progress): void {
+  const { estimatedTotalBytes = 0, estimatedCopiedBytes = -1 } = collectionCopy ?? {};
+  expect(estimatedCopiedBytes).toBeGreaterThanOrEqual(0);
+  expect(estimatedCopiedBytes).toBeLessThanOrEqual(estimatedTotalBytes);
+}
+
+describe('progress in IDLE', () => {
+  it('is null in every field but state and canCommit', async () => {
+    await using instance = await scene.startInstance();
+    const { status, body } = await instance.progressReply();
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(['progress', 'success']);
+    const { state, canCommit, ...others } = body.progress as Record<string, unknown>;
+    expect({ state, canCommit }).toEqual({ state: 'IDLE', canCommit: false });
+    expect(Object.keys({ state, canCommit, ...others }).sort()).toEqual(Object.keys(progressSchema.shape).sort());
+    expect([...new Set(Object.values(others))]).toEqual([null]);
+  });
+});
+
+describe('progress before the clusters are reached', () => {
+  it('answers that it initialises, and takes no command', async () => {
+    await using instance = await scene.launchInstance({ cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
+    expect(await instance.progress()).toMatchObject({ state: 'INITIALIZING', info: 'initializing', canCommit: false });
+    const start = await instance.command('start', startBody());
+    expect([start.status, start.body.error]).toEqual([409, 'notInThisState']);
+  });
+});
+
+describe('progress before the copy', () => {
+  it('is 0 of 1 bytes with no lag and no permission to write', async () => {
+    await load();
+    await using instance = await scene.startInstance({ id: 'shard0' });
+    await instance.accepted('start', startBody());
+    const progress = await instance.until('it waits for its peer', ({ warnings }) => warnings?.some(({ name }) => name === 'waitingForInstances') === true);
+    expect(progressSchema.parse(progress)).toEqual(progress);
+    expect(progress).toMatchObject({
+      state: 'RUNNING',
+      info: 'initializing',
+      canCommit: false,
+      canWrite: false,
+      lagTimeSeconds: null,
+      collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 },
+      verification: null,
+    });
+  });
+});
+
+describe('progress of a copy, the change events and the commit', () => {
+  it('follows the contract from 0 of 1 to COMMITTED, over pauses and restarts', async () => {
+    await load();
+    const first = await scene.startInstance(slow);
+    const seen: Progress[] = [];
+    try {
+      await first.accepted('start', startBody());
+      seen.push(await first.progress());
+      const copying = await first.until('a part is copied', (progress) => {
+        seen.push(progress);
+        return progress.info === 'collection copy' && (progress.collectionCopy?.estimatedCopiedBytes ?? 0) > 0;
+      });
+      expect(progressSchema.parse(copying)).toEqual(copying);
+      expect(copying).toMatchObject({ state: 'RUNNING', canCommit: false, canWrite: false, coordinatorID: copying.syncID });
+      const { estimatedTotalBytes = 0 } = copying.collectionCopy ?? {};
+      expect(estimatedTotalBytes).toBeGreaterThan(documents * documentBytes);
+
+      await first.accepted('pause');
+      const paused = await first.progress();
+      expect(paused).toMatchObject({ state: 'PAUSED', info: 'paused', lagTimeSeconds: null, canCommit: false, syncID: copying.syncID });
+      expectWithinTotal(paused);
+      await first.close();
+
+      await using second = await scene.startInstance();
+      const restarted = await second.progress();
+      expect(restarted).toMatchObject({ state: 'PAUSED', info: 'paused', lagTimeSeconds: null, syncID: copying.syncID, coordinatorID: copying.syncID });
+      expect(restarted.collectionCopy).toEqual(paused.collectionCopy);
+      await followToTheEnd(second, seen);
+    } finally {
+      await first.close();
+    }
+    for (const progress of seen) expectWithinTotal(progress);
+    expect(new Set(seen.map(({ syncID }) => syncID)).size).toBe(1);
+  });
+});
+
+/** Resumes, writes on the source, commits; every progress that was seen is kept. */
+async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promise<void> {
+  await instance.accepted('resume');
+  await instance.until('it can be committed', (progress) => {
+    seen.push(progress);
+    return progress.canCommit;
+  });
+  const orders = scene.cluster0.client.db('shop').collection('orders');
+  await orders.insertMany(Array.from({ length: 20 }, (_, n) => ({ n: documents + n })));
+  await orders.updateMany({ n: { $lt: 10 } }, { $set: { changed: true } });
+  const applying = await instance.until('the events are applied and the total is set', ({ totalEventsApplied, collectionCopy }) => {
+    return (totalEventsApplied ?? 0) >= 30 && collectionCopy?.estimatedCopiedBytes === collectionCopy?.estimatedTotalBytes;
+  });
+  expect(progressSchema.parse(applying)).toEqual(applying);
+  expect(applying).toMatchObject({ state: 'RUNNING', info: 'change event application', canCommit: true, canWrite: false });
+  expect(applying.lagTimeSeconds).toBeLessThanOrEqual(30);
+  expect(applying.collectionCopy?.estimatedCopiedBytes).toBeGreaterThan(documents * documentBytes);
+
+  await instance.accepted('commit');
+  const committed = await instance.untilState('COMMITTED');
+  expect(committed).toMatchObject({ info: 'commit completed', lagTimeSeconds: 0, canWrite: true, canCommit: false, syncID: applying.syncID });
+  expect(committed.collectionCopy?.estimatedCopiedBytes).toBe(committed.collectionCopy?.estimatedTotalBytes);
+  expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(documents + 20);
+  await instance.close();
+  await using restarted = await scene.startInstance();
+  expect(await restarted.progress()).toMatchObject({ state: 'COMMITTED', info: 'commit completed', lagTimeSeconds: 0, canWrite: true, canCommit: false, syncID: applying.syncID, collectionCopy: committed.collectionCopy });
+}
+
+describe('directionMapping', () => {
+  it.each([
+    ['cluster0', 'cluster1'],
+    ['cluster1', 'cluster0'],
+  ] as const)('names cluster, host and port from %s to %s', async (source, destination) => {
+    await scene[source].client.db('shop').collection('orders').insertOne({ n: 1 });
+    await using instance = await scene.startInstance();
+    await instance.migrate(startBody({ source, destination }));
+    const { directionMapping } = await instance.progress();
+    const host = (name: typeof source): string => new URL(scene[name].connectionString).host;
+    expect(directionMapping).toEqual({ Source: `${source}: ${host(source)}`, Destination: `${destination}: ${host(destination)}` });
+    expect(await scene[destination].client.db('shop').collection('orders').countDocuments()).toBe(1);
+    const texts = JSON.stringify(await instance.progressReply());
+    expect(texts).not.toMatch(/mongodb:/);
+    expect(shards.every((id) => !directionMapping?.Source.includes(id))).toBe(true);
+  });
+});
+
+describe('a failed migration', () => {
+  it('answers progress with the failure shape from then on, on a restarted process too', async () => {
+    const shop = scene.cluster0.client.db('shop');
+    await shop.collection('orders').createIndexes([{ key: { name: 1 }, unique: true }]);
+    await shop.collection('orders').insertOne({ name: 'not to be shown' });
+    {
+      await using instance = await scene.startInstance();
+      await instance.accepted('start', startBody());
+      await instance.untilCanCommit();
+      await scene.cluster1.client.db('shop').collection('orders').insertOne({ name: 'not to be shown' });
+      await instance.accepted('commit');
+      await expect.poll(async () => (await instance.progressReply()).status, { timeout: 30_000 }).toBe(409);
+      await expectFailed(instance);
+    }
+    await using restarted = await scene.startInstance();
+    await expectFailed(restarted);
+    expect(await shop.collection('orders').countDocuments()).toBe(1);
+  });
+});
+
+async function expectFailed(instance: ServedInstance): Promise<void> {
+  const description = expect.stringMatching(/name_1.*shop\.orders|shop\.orders.*name_1/) as unknown;
+  const { status, body } = await instance.progressReply();
+  expect({ status, body }).toEqual({ status: 409, body: { success: false, error: 'uniqueIndexViolated', errorDescription: description } });
+  expect(body.errorDescription).not.toContain('not to be shown');
+  for (const name of ['start', 'pause', 'resume', 'commit', 'reverse'] as const) {
+    const reply = await instance.command(name, name === 'start' ? startBody() : {});
+    expect([name, reply.status, reply.body.error]).toEqual([name, 409, 'migrationFailed']);
+  }
+}
