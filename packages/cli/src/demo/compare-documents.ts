@@ -17,8 +17,9 @@ const differencesMax = 20;
 /**
  * Walks two streams of documents that come in the same order. Equal pairs are passed over by comparing bytes;
  * where they differ, documents are paired by `_id`, so that a missing one does not make all later ones different.
+ * @param orderCounts whether the same documents in another order are a difference
  */
-export async function compareDocuments(source: AsyncIterable<Uint8Array>, destination: AsyncIterable<Uint8Array>): Promise<DocumentsOutcome> {
+export async function compareDocuments(source: AsyncIterable<Uint8Array>, destination: AsyncIterable<Uint8Array>, orderCounts = false): Promise<DocumentsOutcome> {
   const outcome: DocumentsOutcome = { documents: 0, bytes: 0, differences: [] };
   const unmatched = new Unmatched();
   const left = source[Symbol.asyncIterator]();
@@ -37,6 +38,7 @@ export async function compareDocuments(source: AsyncIterable<Uint8Array>, destin
   }
   await Promise.all([left.return?.(), right.return?.()]);
   outcome.differences = unmatched.differences().slice(0, differencesMax);
+  if (orderCounts && unmatched.wasUsed && outcome.differences.length === 0) outcome.differences.push('the documents come in another order');
   return outcome;
 }
 
@@ -46,8 +48,11 @@ type Side = 'source' | 'destination';
 class Unmatched {
   private readonly waiting = { source: new Map<string, Uint8Array[]>(), destination: new Map<string, Uint8Array[]>() };
   size = 0;
+  /** True once a pair was not equal where it stood. */
+  wasUsed = false;
 
   add(side: Side, document: Uint8Array): void {
+    this.wasUsed = true;
     const id = idOf(document);
     const candidates = this.waiting[side === 'source' ? 'destination' : 'source'].get(id) ?? [];
     const equal = candidates.findIndex((candidate) => Buffer.compare(candidate, document) === 0);

@@ -25,7 +25,7 @@ export async function compareClusters(source: MongoClient, destination: MongoCli
   const comparison: Comparison = { equal: true, collections: catalogs.collections.length, documents: 0, bytes: 0, differences: catalogs.differences };
   for (const collection of catalogs.collections) {
     if (comparison.differences.length >= differencesMax) break;
-    const outcome = await compareDocuments(rawReader(source, collection), rawReader(destination, collection));
+    const outcome = await compareDocuments(rawReader(source, collection), rawReader(destination, collection), collection.capped);
     comparison.documents += outcome.documents;
     comparison.bytes += outcome.bytes;
     comparison.differences.push(...outcome.differences.map((difference) => `${collection.database}.${collection.name}: ${difference}`));

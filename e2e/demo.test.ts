@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
+import { needs } from './requirements.js';
+
+/** Little more than the places alone: the quickest demo that has every kind of collection. */
+const documents = '260000';
+
+test('the demo ends with equal clusters and a summary (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [convoyProgram, 'demo', '--documents', documents], { maxBuffer: 10_000_000 });
+  expect(stdout).toMatch(/^ {2}copy +[\d.]+ s, [\d.]+ MB, /m);
+  expect(stdout).toMatch(/^ {2}cut-over +[\d.]+ s/m);
+  expect(stdout).toMatch(/^ {2}compared .*: equal$/m);
+});
+
+test('a demo that is interrupted leaves no process behind (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+  const child = execFile(process.execPath, [convoyProgram, 'demo', '--documents', documents]);
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const pids = await new Promise<number[]>((resolve, reject) => {
+    child.stdout?.on('data', (text: string) => {
+      if (text.includes('Loading')) childrenOf(child.pid ?? 0).then(resolve, reject);
+    });
+  });
+  // Two clusters, Redis, a coordinator, two instances and who cleans up after them.
+  expect(pids.length).toBeGreaterThanOrEqual(7);
+  child.kill('SIGINT');
+  expect(await exited).toBe(130);
+  await expect.poll(() => pids.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+});
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]);
+  return stdout.trim().split(/\s+/).map(Number);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

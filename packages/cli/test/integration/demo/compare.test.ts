@@ -1,0 +1,81 @@
+import { MongoClient, type Db } from 'mongodb';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { compareClusters } from '@convoy/cli/demo/compare';
+import { Closers } from '@convoy/cli/environment/closers';
+import { startTestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+
+const closers = new Closers();
+const clients: Partial<Record<'source' | 'destination', MongoClient>> = {};
+
+const client = (side: 'source' | 'destination'): MongoClient => {
+  const found = clients[side];
+  if (!found) throw new Error(`There is no ${side}.`);
+  return found;
+};
+const compare = () => compareClusters(client('source'), client('destination'));
+
+beforeAll(async () => {
+  const folder = closers.use(ScratchFolder.create('test'));
+  for (const side of ['source', 'destination'] as const) {
+    const cluster = closers.use(await startTestCluster({ name: side, topology: { shards: 2 }, folder }));
+    const connected = new MongoClient(cluster.connectionString);
+    closers.defer(() => connected.close());
+    clients[side] = connected;
+  }
+});
+
+afterAll(() => closers[Symbol.asyncDispose]());
+
+/** Both sides begin each test with the same things. */
+beforeEach(async () => {
+  for (const side of ['source', 'destination'] as const) {
+    const shop = client(side).db('shop');
+    await shop.dropDatabase();
+    const admin = client(side).db('admin');
+    await admin.command({ enableSharding: 'shop' });
+    await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+    await shop.collection<{ _id: number; value: number }>('orders').insertMany(Array.from({ length: 300 }, (_, _id) => ({ _id, value: _id % 7 })));
+    await shop.collection('orders').createIndexes([{ key: { value: 1 } }]);
+    await shop.createCollection('log', { capped: true, size: 65_536 });
+    await shop.collection('log').insertMany([{ _id: 2 as never }, { _id: 1 as never }]);
+    await shop.createCollection('recent', { viewOn: 'orders', pipeline: [{ $match: { value: 1 } }] });
+  }
+});
+
+test('equal clusters are equal', async () => {
+  expect(await compare()).toMatchObject({ equal: true, collections: 2, documents: 302, differences: [] });
+});
+
+test.each<[string, (shop: Db) => Promise<unknown>, string]>([
+  ['a changed document', (shop) => shop.collection('orders').updateOne({ _id: 5 as never }, { $set: { value: 99 } }), 'shop.orders: document {"$numberInt":"5"} differs in value'],
+  ['a missing document', (shop) => shop.collection('orders').deleteOne({ _id: 5 as never }), 'shop.orders: document {"$numberInt":"5"} is missing on the destination'],
+  ['a document too many', (shop) => shop.collection('orders').insertOne({ _id: 'new' as never }), 'shop.orders: document "new" is only on the destination'],
+  ['a missing index', (shop) => shop.collection('orders').dropIndex('value_1'), 'shop.orders: indexes differ'],
+  ['an index with another option', (shop) => shop.collection('log').createIndexes([{ key: { at: 1 }, sparse: true }]), 'shop.log: indexes differ'],
+  ['other options', (shop) => shop.command({ collMod: 'orders', validator: { value: { $gte: 0 } } }), 'shop.orders: options differ'],
+  ['a missing view', (shop) => shop.dropCollection('recent'), 'shop.recent is missing on the destination'],
+  ['a collection too many', (shop) => shop.createCollection('extra'), 'shop.extra is only on the destination'],
+])('%s is found', async (_what, change, difference) => {
+  await change(client('destination').db('shop'));
+  const { equal, differences } = await compare();
+  expect(equal).toBe(false);
+  expect(differences).toHaveLength(1);
+  expect(differences[0]?.startsWith(difference)).toBe(true);
+});
+
+test('the order of a capped collection counts', async () => {
+  const log = client('destination').db('shop');
+  await log.dropCollection('log');
+  await log.createCollection('log', { capped: true, size: 65_536 });
+  await log.collection('log').insertMany([{ _id: 1 as never }, { _id: 2 as never }]);
+  expect((await compare()).differences).toEqual(['shop.log: the documents come in another order']);
+});
+
+test('another shard key is found', async () => {
+  const { destination } = clients;
+  await destination?.db('shop').dropCollection('orders');
+  await destination?.db('admin').command({ shardCollection: 'shop.orders', key: { value: 1 } });
+  const { differences } = await compare();
+  expect(differences.some((difference) => difference.startsWith('shop.orders: shardKey differ'))).toBe(true);
+});
