@@ -1,0 +1,137 @@
+import type { Document, IndexDescription } from 'mongodb';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Scene } from './scene.js';
+import { startBody } from './start-conditions.js';
+
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+});
+
+afterAll(() => scene.close());
+afterEach(() => scene.clear());
+
+const indexes: IndexDescription[] = [
+  { key: { name: 1 }, unique: true },
+  { key: { at: 1 }, expireAfterSeconds: 100_000 },
+  { key: { name: 1, region: -1 }, hidden: true },
+  { key: { region: 1 }, sparse: true },
+];
+
+const rows = Array.from({ length: 50 }, (_, n) => ({ n, name: `name ${n}`, region: n % 5 }));
+
+/** Specifications of the indexes of a collection, by name. */
+async function indexesOf(side: 'cluster0' | 'cluster1', name: string): Promise<Document[]> {
+  const found: Document[] = await scene[side].client.db('shop').collection(name).indexes();
+  return found.sort((a, b) => String(a.name).localeCompare(String(b.name)));
+}
+
+async function shard(name: string, key: Document): Promise<void> {
+  const admin = scene.cluster0.client.db('admin');
+  await admin.command({ enableSharding: 'shop' });
+  await admin.command({ shardCollection: `shop.${name}`, key });
+}
+
+describe('buildIndexes', () => {
+  it('beforeDataCopy builds the indexes of the source, in their final form after commit', async () => {
+    const shop = scene.cluster0.client.db('shop');
+    await shop.collection('orders').insertMany(rows.map((row) => ({ ...row })));
+    await shop.collection('orders').createIndexes(indexes);
+    await using instance = await scene.startInstance();
+    await instance.accepted('start', startBody({ buildIndexes: 'beforeDataCopy' }));
+    await instance.untilCanCommit();
+    const during = await indexesOf('cluster1', 'orders');
+    expect(during).toHaveLength(indexes.length + 1);
+    expect(during.every(({ expireAfterSeconds }) => expireAfterSeconds !== 100_000)).toBe(true);
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    expect(await indexesOf('cluster1', 'orders')).toEqual(await indexesOf('cluster0', 'orders'));
+  });
+
+  it('never builds only the index on _id and, for a shard key without one, a placeholder that is kept after commit', async () => {
+    const shop = scene.cluster0.client.db('shop');
+    await shop.collection('plain').insertMany(rows.map((row) => ({ ...row })));
+    await shop.collection('plain').createIndexes(indexes);
+    await shard('ranged', { region: 1 });
+    await shop.collection('ranged').insertMany(rows.map((row) => ({ ...row })));
+    await shop.collection('ranged').createIndexes([{ key: { region: 1, name: 1 }, name: 'support' }, { key: { at: 1 }, expireAfterSeconds: 100_000 }]);
+    await shop.collection('ranged').dropIndex('region_1');
+    await shard('hashed', { name: 'hashed' });
+    await shop.collection('hashed').insertMany(rows.map((row) => ({ ...row })));
+    await using instance = await scene.startInstance();
+    await instance.migrate(startBody({ buildIndexes: 'never' }));
+    const keys = async (name: string): Promise<Document[]> => (await indexesOf('cluster1', name)).map(({ key }) => key as Document);
+    expect(await keys('plain')).toEqual([{ _id: 1 }]);
+    expect(await keys('hashed')).toEqual([{ _id: 1 }, { name: 'hashed' }]);
+    expect(await keys('ranged')).toEqual([{ _id: 1 }, { region: 1, name: 1 }]);
+    expect(await scene.cluster1.client.db('shop').collection('ranged').countDocuments()).toBe(rows.length);
+  });
+
+  it('never takes over a TTL collection without its TTL while the verifier is off', async () => {
+    const shop = scene.cluster0.client.db('shop');
+    await shop.collection('sessions').insertOne({ at: new Date() });
+    await shop.collection('sessions').createIndexes([{ key: { at: 1 }, expireAfterSeconds: 100_000 }]);
+    await using instance = await scene.startInstance();
+    await instance.migrate(startBody({ buildIndexes: 'never' }));
+    expect((await indexesOf('cluster1', 'sessions')).map(({ name }) => name as string)).toEqual(['_id_']);
+    expect(await scene.cluster1.client.db('shop').collection('sessions').countDocuments()).toBe(1);
+  });
+});
+
+describe('filters', () => {
+  const namespaces = ['shop.orders', 'shop.orders_old', 'shop.items', 'shop.ITEMS2', 'crm.people', 'crm.notes', 'crm_archive.people', 'web.hits'];
+
+  async function loadNamespaces(): Promise<void> {
+    for (const namespace of namespaces) {
+      const [database = '', name = ''] = namespace.split('.');
+      await scene.cluster0.client.db(database).collection(name).insertOne({ namespace });
+    }
+  }
+
+  async function migrated(): Promise<string[]> {
+    const found: string[] = [];
+    for (const database of await scene.cluster1.databases()) {
+      if (database === 'convoy_metadata') continue;
+      const db = scene.cluster1.client.db(database);
+      for (const { name } of await db.listCollections().toArray()) {
+        expect(await db.collection(name).find().toArray()).toMatchObject([{ namespace: `${database}.${name}` }]);
+        found.push(`${database}.${name}`);
+      }
+    }
+    return found.sort();
+  }
+
+  it.each([
+    ['nothing', {}, namespaces],
+    ['a database: all its collections, and no other database', { includeNamespaces: [{ database: 'crm' }] }, ['crm.people', 'crm.notes']],
+    ['collections of a database: only those', { includeNamespaces: [{ database: 'shop', collections: ['orders', 'missing'] }] }, ['shop.orders']],
+    ['collections by pattern', { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^items', options: 'i' } }] }, ['shop.items', 'shop.ITEMS2']],
+    ['collections and a pattern: both', { includeNamespaces: [{ database: 'shop', collections: ['items'], collectionsRegex: { pattern: '_old$' } }] }, ['shop.items', 'shop.orders_old']],
+    ['several elements: all of them', { includeNamespaces: [{ database: 'shop', collections: ['items'] }, { database: 'web' }] }, ['shop.items', 'web.hits']],
+    ['databases by pattern', { includeNamespaces: [{ databaseRegex: { pattern: '^crm' }, collections: ['people'] }] }, ['crm.people', 'crm_archive.people']],
+    ['less a database', { excludeNamespaces: [{ database: 'shop' }, { databaseRegex: { pattern: '^crm' } }] }, ['web.hits']],
+    ['less collections by name and pattern', { excludeNamespaces: [{ database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^ITEMS' } }, { databaseRegex: { pattern: 'crm|web' } }] }, ['shop.items', 'shop.orders_old']],
+    ['first what is included, less what is excluded', { includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'orders' } }] }, ['shop.items', 'shop.ITEMS2']],
+  ])('migrate what is selected: %s', async (_, filter, expected) => {
+    await loadNamespaces();
+    await using instance = await scene.startInstance();
+    await instance.accepted('start', startBody(filter));
+    await instance.untilCanCommit();
+    expect(await migrated()).toEqual([...expected].sort());
+  });
+
+  it('leaves alone what appears outside of the filter during the migration', async () => {
+    await loadNamespaces();
+    await using instance = await scene.startInstance();
+    await instance.accepted('start', startBody({ includeNamespaces: [{ database: 'crm' }] }));
+    await instance.untilCanCommit();
+    await scene.cluster0.client.db('later').collection('c').insertOne({});
+    await scene.cluster0.client.db('shop').collection('orders').drop();
+    await scene.cluster0.client.db('crm').collection('people').insertOne({ namespace: 'crm.people' });
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    expect((await scene.cluster1.databases()).sort()).toEqual(['convoy_metadata', 'crm']);
+    expect(await scene.cluster1.client.db('crm').collection('people').countDocuments()).toBe(2);
+  });
+});

@@ -1,0 +1,93 @@
+import type { Document } from 'mongodb';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { Scene } from './scene.js';
+import { startBody } from './start-conditions.js';
+
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await Scene.open('replicaSet', { shards: 2 });
+});
+
+afterAll(() => scene.close());
+afterEach(() => scene.clear());
+
+const count = 300;
+
+async function load(name: string): Promise<void> {
+  const text = 'x'.repeat(100);
+  await scene.cluster0.client.db('shop').collection(name).insertMany(Array.from({ length: count }, (_, n) => ({ n, customer: n % 100, text })));
+}
+
+function entry(collection: string, key: Document[]): Document {
+  return { database: 'shop', collection, shardCollection: { key } };
+}
+
+/** All documents, as text of their bytes, in order of `_id`. */
+async function documentsOf(side: 'cluster0' | 'cluster1', name: string): Promise<string[]> {
+  const found = await scene[side].client.db('shop').collection(name).find({}, { raw: true, sort: { _id: 1 } }).toArray();
+  return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
+}
+
+async function shardingOf(name: string): Promise<Document | null> {
+  return scene.cluster1.client.db('config').collection<{ _id: string }>('collections').findOne({ _id: `shop.${name}`, dropped: { $ne: true } });
+}
+
+/** Documents on each shard, of the shards that have some. */
+async function countsByShard(name: string): Promise<number[]> {
+  const stats = await scene.cluster1.client.db('shop').command({ collStats: name });
+  return Object.values(stats.shards as Record<string, { count: number }>).map((shard) => shard.count).filter((documents) => documents > 0);
+}
+
+async function indexKeys(name: string): Promise<Document[]> {
+  return (await scene.cluster1.client.db('shop').collection(name).indexes()).map(({ key }) => key as Document);
+}
+
+it('shards what is listed by a hashed and a ranged key, creates missing supporting indexes, and leaves the rest unsharded', async () => {
+  for (const name of ['hashed', 'ranged', 'supported', 'plain']) await load(name);
+  await scene.cluster0.client.db('shop').collection('supported').createIndexes([{ key: { customer: 1, n: 1 }, name: 'own' }]);
+  const shardingEntries = [
+    entry('hashed', [{ customer: 'hashed' }]),
+    entry('ranged', [{ customer: 1 }, { n: 1 }]),
+    entry('supported', [{ customer: 1 }]),
+  ];
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody({ sharding: { createSupportingIndexes: true, shardingEntries } }));
+  await instance.untilCanCommit();
+  const ranged = scene.cluster0.client.db('shop').collection('ranged');
+  await ranged.updateOne({ n: 3 }, { $set: { customer: 77 } });
+  await ranged.deleteOne({ n: 4 });
+  await ranged.insertOne({ n: count, customer: 50 });
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+
+  for (const name of ['hashed', 'ranged', 'supported', 'plain']) {
+    expect(await documentsOf('cluster1', name)).toEqual(await documentsOf('cluster0', name));
+  }
+  expect((await shardingOf('hashed'))?.key).toEqual({ customer: 'hashed' });
+  expect(Object.entries((await shardingOf('ranged'))?.key as Document)).toEqual([['customer', 1], ['n', 1]]);
+  expect((await shardingOf('supported'))?.key).toEqual({ customer: 1 });
+  expect(await shardingOf('plain')).toBeNull();
+  for (const name of ['hashed', 'ranged', 'supported']) expect(await countsByShard(name)).toHaveLength(2);
+  expect(await indexKeys('hashed')).toEqual([{ _id: 1 }, { customer: 'hashed' }]);
+  expect(await indexKeys('ranged')).toEqual([{ _id: 1 }, { customer: 1, n: 1 }]);
+  expect(await indexKeys('supported')).toEqual([{ _id: 1 }, { customer: 1, n: 1 }]);
+});
+
+it('keeps a unique index on the shard key that is unique on the source', async () => {
+  await load('orders');
+  await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+  await using instance = await scene.startInstance();
+  await instance.migrate(startBody({ sharding: { shardingEntries: [entry('orders', [{ n: 1 }])] } }));
+  const indexes = await scene.cluster1.client.db('shop').collection('orders').indexes();
+  expect(indexes).toContainEqual(expect.objectContaining({ key: { n: 1 }, unique: true }));
+  await expect(scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 })).rejects.toMatchObject({ code: 11000 });
+});
+
+it('shards nothing for an empty array of entries', async () => {
+  await load('orders');
+  await using instance = await scene.startInstance();
+  await instance.migrate(startBody({ sharding: { shardingEntries: [] } }));
+  expect(await shardingOf('orders')).toBeNull();
+  expect(await documentsOf('cluster1', 'orders')).toEqual(await documentsOf('cluster0', 'orders'));
+});
