@@ -142,7 +142,8 @@ export class Router {
 
   #advance(): void {
     const read = this.#readBelow - 1n;
-    const limit = this.#above.length > 0 && this.#ceiling !== null ? this.#ceiling : read;
+    // Never beyond the ceiling: a transaction that was prepared before may be seen earlier than its event's time.
+    const limit = this.#ceiling ?? read;
     const position = limit < read ? limit : read;
     if (position > this.#position) this.#position = position;
     this.moved.changed();
