@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Command, CommanderError } from 'commander';
 import { addDemoCommand } from './commands/demo-command.js';
