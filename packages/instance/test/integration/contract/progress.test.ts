@@ -99,7 +99,9 @@ describe('progress of a copy, the change events and the commit', () => {
       expectWithinTotal(paused);
       await first.close();
 
-      await using second = await scene.startInstance();
+      await using second = await scene.launchInstance();
+      expect(['INITIALIZING', 'PAUSED']).toContain((await second.progress()).state);
+      await second.untilReady();
       const restarted = await second.progress();
       expect(restarted).toMatchObject({ state: 'PAUSED', info: 'paused', lagTimeSeconds: null, syncID: copying.syncID, coordinatorID: copying.syncID });
       expect(restarted.collectionCopy).toEqual(paused.collectionCopy);
@@ -139,6 +141,30 @@ async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promi
   await using restarted = await scene.startInstance();
   expect(await restarted.progress()).toMatchObject({ state: 'COMMITTED', info: 'commit completed', lagTimeSeconds: 0, canWrite: true, canCommit: false, syncID: applying.syncID, collectionCopy: committed.collectionCopy });
 }
+
+describe('lagTimeSeconds', () => {
+  it('grows while events cannot be applied, and progress goes on to answer', async () => {
+    const orders = scene.cluster0.client.db('shop').collection('orders');
+    await orders.insertOne({ n: 0 });
+    const failPoint = (mode: 'alwaysOn' | 'off') => scene.cluster1.client.db('admin').command({
+      configureFailPoint: 'failCommand', mode, data: { failCommands: ['insert', 'update', 'delete'], errorCode: 91 },
+    });
+    await using instance = await scene.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await failPoint('alwaysOn');
+    try {
+      await orders.insertOne({ n: 1 });
+      const behind = await instance.until('it is behind', ({ lagTimeSeconds }) => (lagTimeSeconds ?? 0) >= 2);
+      expect(behind).toMatchObject({ state: 'RUNNING', info: 'change event application' });
+      expect(behind.warnings).toContainEqual(expect.objectContaining({ name: 'retrying' }));
+    } finally {
+      await failPoint('off');
+    }
+    await instance.until('it has caught up', ({ lagTimeSeconds, totalEventsApplied }) => (lagTimeSeconds ?? 9) < 2 && totalEventsApplied === 1);
+    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+  });
+});
 
 describe('directionMapping', () => {
   it.each([

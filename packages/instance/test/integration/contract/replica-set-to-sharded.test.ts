@@ -29,8 +29,11 @@ async function documentsOf(side: 'cluster0' | 'cluster1', name: string): Promise
   return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
 }
 
-async function shardingOf(name: string): Promise<Document | null> {
-  return scene.cluster1.client.db('config').collection<{ _id: string }>('collections').findOne({ _id: `shop.${name}`, dropped: { $ne: true } });
+/** The shard key of a collection, its fields in order; null when it is not sharded. */
+async function shardKeyOf(name: string): Promise<[string, unknown][] | null> {
+  const collections = scene.cluster1.client.db('config').collection<{ _id: string; key: Record<string, unknown> }>('collections');
+  const found = await collections.findOne({ _id: `shop.${name}` });
+  return found === null ? null : Object.entries(found.key);
 }
 
 /** Documents on each shard, of the shards that have some. */
@@ -40,7 +43,7 @@ async function countsByShard(name: string): Promise<number[]> {
 }
 
 async function indexKeys(name: string): Promise<Document[]> {
-  return (await scene.cluster1.client.db('shop').collection(name).indexes()).map(({ key }) => key as Document);
+  return (await scene.cluster1.client.db('shop').collection(name).indexes()).map(({ key }) => key);
 }
 
 it('shards what is listed by a hashed and a ranged key, creates missing supporting indexes, and leaves the rest unsharded', async () => {
@@ -64,10 +67,10 @@ it('shards what is listed by a hashed and a ranged key, creates missing supporti
   for (const name of ['hashed', 'ranged', 'supported', 'plain']) {
     expect(await documentsOf('cluster1', name)).toEqual(await documentsOf('cluster0', name));
   }
-  expect((await shardingOf('hashed'))?.key).toEqual({ customer: 'hashed' });
-  expect(Object.entries((await shardingOf('ranged'))?.key as Document)).toEqual([['customer', 1], ['n', 1]]);
-  expect((await shardingOf('supported'))?.key).toEqual({ customer: 1 });
-  expect(await shardingOf('plain')).toBeNull();
+  expect(await shardKeyOf('hashed')).toEqual([['customer', 'hashed']]);
+  expect(await shardKeyOf('ranged')).toEqual([['customer', 1], ['n', 1]]);
+  expect(await shardKeyOf('supported')).toEqual([['customer', 1]]);
+  expect(await shardKeyOf('plain')).toBeNull();
   for (const name of ['hashed', 'ranged', 'supported']) expect(await countsByShard(name)).toHaveLength(2);
   expect(await indexKeys('hashed')).toEqual([{ _id: 1 }, { customer: 'hashed' }]);
   expect(await indexKeys('ranged')).toEqual([{ _id: 1 }, { customer: 1, n: 1 }]);
@@ -88,6 +91,16 @@ it('shards nothing for an empty array of entries', async () => {
   await load('orders');
   await using instance = await scene.startInstance();
   await instance.migrate(startBody({ sharding: { shardingEntries: [] } }));
-  expect(await shardingOf('orders')).toBeNull();
+  expect(await shardKeyOf('orders')).toBeNull();
   expect(await documentsOf('cluster1', 'orders')).toEqual(await documentsOf('cluster0', 'orders'));
+});
+
+it('fails when a collection is renamed into another database', async () => {
+  await load('orders');
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody({ sharding: { shardingEntries: [] } }));
+  await instance.untilCanCommit();
+  await scene.cluster0.client.db('admin').command({ renameCollection: 'shop.orders', to: 'archive.orders' });
+  await expect.poll(async () => (await instance.progressReply()).status, { timeout: 30_000 }).toBe(409);
+  expect((await instance.progressReply()).body.error).toMatch(/^(renameAcrossDatabases|ddlNotSupported)$/);
 });

@@ -120,6 +120,14 @@ describe('what HTTP allows and the contract does not', () => {
   });
 });
 
+describe('the address of an instance without a setting for it', () => {
+  it('is on the local host only', async () => {
+    const { hostname, port } = new URL(instance.url);
+    expect(hostname).toBe('127.0.0.1');
+    await expect(rawRequest('127.0.0.2', Number(port), {})).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
 describe('the other commands', () => {
   it.each(commandNames.filter((name) => name !== 'start'))('%s takes no fields and no bad JSON', async (name) => {
     await expectRefused(await post('{"force": true}', `/api/v1/${name}`), 400, 'invalidRequest', /force/);

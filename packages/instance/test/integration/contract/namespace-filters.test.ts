@@ -1,0 +1,66 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Scene } from './scene.js';
+import { startBody } from './start-conditions.js';
+
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await Scene.open('replicaSet', 'replicaSet');
+});
+
+afterAll(() => scene.close());
+afterEach(() => scene.clear());
+
+describe('filters', () => {
+  const namespaces = ['shop.orders', 'shop.orders_old', 'shop.items', 'shop.ITEMS2', 'crm.people', 'crm.notes', 'crm_archive.people', 'web.hits'];
+
+  async function loadNamespaces(): Promise<void> {
+    for (const namespace of namespaces) {
+      const [database = '', name = ''] = namespace.split('.');
+      await scene.cluster0.client.db(database).collection(name).insertOne({ namespace });
+    }
+  }
+
+  async function migrated(): Promise<string[]> {
+    const found: string[] = [];
+    for (const database of await scene.cluster1.databases()) {
+      if (database === 'convoy_metadata') continue;
+      const db = scene.cluster1.client.db(database);
+      for (const { name } of await db.listCollections().toArray()) {
+        expect(await db.collection(name).find().toArray()).toMatchObject([{ namespace: `${database}.${name}` }]);
+        found.push(`${database}.${name}`);
+      }
+    }
+    return found.sort();
+  }
+
+  it.each([
+    ['a database: all its collections, and no other database', { includeNamespaces: [{ database: 'crm' }] }, ['crm.people', 'crm.notes']],
+    ['collections of a database: only those', { includeNamespaces: [{ database: 'shop', collections: ['orders', 'missing'] }] }, ['shop.orders']],
+    ['collections by pattern', { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^items', options: 'i' } }] }, ['shop.items', 'shop.ITEMS2']],
+    ['collections and a pattern: both', { includeNamespaces: [{ database: 'shop', collections: ['items'], collectionsRegex: { pattern: '_old$' } }] }, ['shop.items', 'shop.orders_old']],
+    ['databases by pattern', { includeNamespaces: [{ databaseRegex: { pattern: '^crm' }, collections: ['people'] }] }, ['crm.people', 'crm_archive.people']],
+    ['less collections by name and pattern', { excludeNamespaces: [{ database: 'shop', collections: ['orders'], collectionsRegex: { pattern: '^ITEMS' } }, { databaseRegex: { pattern: 'crm|web' } }] }, ['shop.items', 'shop.orders_old']],
+    ['first what is included, less what is excluded', { includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'orders' } }] }, ['shop.items', 'shop.ITEMS2']],
+  ])('migrate what is selected: %s', async (_, filter, expected) => {
+    await loadNamespaces();
+    await using instance = await scene.startInstance();
+    await instance.accepted('start', startBody(filter));
+    await instance.untilCanCommit();
+    expect(await migrated()).toEqual([...expected].sort());
+  });
+
+  it('leaves alone what appears outside of the filter during the migration', async () => {
+    await loadNamespaces();
+    await using instance = await scene.startInstance();
+    await instance.accepted('start', startBody({ includeNamespaces: [{ database: 'crm' }] }));
+    await instance.untilCanCommit();
+    await scene.cluster0.client.db('later').collection('c').insertOne({});
+    await scene.cluster0.client.db('shop').collection('orders').drop();
+    await scene.cluster0.client.db('crm').collection('people').insertOne({ namespace: 'crm.people' });
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    expect((await scene.cluster1.databases()).sort()).toEqual(['convoy_metadata', 'crm']);
+    expect(await scene.cluster1.client.db('crm').collection('people').countDocuments()).toBe(2);
+  });
+});
