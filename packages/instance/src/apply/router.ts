@@ -33,6 +33,8 @@ export interface RouterContext {
 export class Router {
   /** The largest time up to which every event has been routed. */
   #position: bigint;
+  #commitTime: bigint | null = null;
+  /** Nothing later is routed: the commit time, or what was routed before it was known. */
   #ceiling: bigint | null = null;
   /** Events above the ceiling, in order. */
   #above: Uint8Array[] = [];
@@ -77,9 +79,14 @@ export class Router {
     return this.#lastWrite;
   }
 
-  /** Changes of migrated data that were seen above the ceiling. */
+  /** Changes of migrated data that were seen above the commit time. */
   get writesAboveCeiling(): number {
     return this.#writesAbove;
+  }
+
+  /** Everything that may have been applied before a restart has been read again, so that writes above a ceiling are counted. */
+  get readAgain(): boolean {
+    return this.#readBelow > this.context.begunBefore;
   }
 
   /** Everything that may have been applied before a restart has been routed again, as far as it will be. */
@@ -87,10 +94,11 @@ export class Router {
     return this.#position >= this.context.begunBefore || (this.#ceiling !== null && this.#position >= this.#ceiling);
   }
 
-  /** Sets the commit time: nothing later is routed until a later ceiling is set. What was routed already counts as written above it. */
+  /** Sets the commit time: nothing later is routed until a later one is set. What was routed already counts as written above it. */
   setCeiling(time: bigint): void {
-    if (this.#ceiling !== null && time <= this.#ceiling) return;
-    this.#ceiling = time;
+    if (this.#commitTime !== null && time <= this.#commitTime) return;
+    this.#commitTime = time;
+    this.#ceiling = time > this.#latest ? time : this.#latest;
     this.#writesAbove = this.#lastWrite > time ? 1 : 0;
     const waiting = this.#above;
     this.#above = [];
@@ -157,6 +165,7 @@ export class Router {
     }
     if (!isOwned(event, collection)) return;
     if (event.time > this.#lastWrite) this.#lastWrite = event.time;
+    if (this.#commitTime !== null && event.time > this.#commitTime) this.#writesAbove += 1;
     this.#place(event, collection, false);
   }
 

@@ -11,7 +11,6 @@ import { startingPoints } from '../copy/starting-points.js';
 import { Repairer } from '../repair/repairer.js';
 import { Begun } from '../store/begun.js';
 import { ByteBudget } from '../store/byte-budget.js';
-import { FencedWriter } from '../store/fenced-writer.js';
 import type { Metadata } from '../store/metadata.js';
 import { type PartitionState, PartitionTable } from '../store/partition-table.js';
 import { type RepairEntry, RepairSet } from '../store/repair-set.js';
@@ -21,6 +20,7 @@ import { ShareStorage } from '../store/share-storage.js';
 import { Signalled } from '../store/signalled.js';
 import type { Runtime } from './runtime.js';
 import type { ShareCollection } from './share-collections.js';
+import { type ShareWriters, shareWriters } from './share-writers.js';
 
 /** What a share's sync needs to begin or to go on. */
 export interface ShareSyncInput {
@@ -44,8 +44,8 @@ export interface ShareSyncInput {
 const streamBehind_seconds = 60;
 /** Even when nothing has changed, the owner confirms its epoch this often. */
 const confirm_ms = 10_000;
-/** Sessions are forgotten by the servers after 30 minutes without use, and with them the fence. */
-const sessionRefresh_ms = 5 * 60_000;
+/** Nothing is sent when the ownership was not confirmed for this long: servers forget sessions, and with them the fence, after 30 minutes. */
+const ownerUnconfirmedMax_ms = 10 * 60_000;
 
 /** How often it is looked whether a share is drained: what it waits for is a few round trips away. */
 const drainPoll_ms = 20;
@@ -73,7 +73,7 @@ export class ShareSync {
   readonly #progressed = new Signalled();
   readonly #tables = new Map<string, PartitionTable>();
   readonly #begun: Begun;
-  readonly #writer: FencedWriter;
+  readonly #writers: ShareWriters;
   readonly #lanes: Lanes;
   readonly #router: Router;
   readonly #startAt: bigint;
@@ -81,6 +81,8 @@ export class ShareSync {
   readonly #copyBudget: ByteBudget;
   #eventsApplied: number;
   #savedCheckpoint: bigint;
+  /** When the share's epoch was last found to be the own one. */
+  #confirmed_ms: number;
 
   /** @param hard ends everything at once, writes in flight included */
   constructor(
@@ -96,13 +98,13 @@ export class ShareSync {
     this.#rate = new ReadRate(runtime.clock, runtime.config.loadRateBytesPerSecond ?? null);
     this.#storage = new ShareStorage(metadata, record._id, record.epoch, hard);
     this.#repairs = new RepairSet(this.#storage, this.#budget);
-    const sessions = record.sessions.map((session) => session.value());
-    this.#writer = new FencedWriter(destination.router, runtime.retrying, sessions, record.epoch);
+    this.#confirmed_ms = runtime.clock.monotonic_ms();
+    this.#writers = shareWriters(destination.router, runtime.retrying, record, runtime.config.lanes, () => this.#confirmOwner());
     const begunBefore = record.begun?.toBigInt() ?? input.startTime - 1n;
     const saveBegun = (time: bigint): Promise<void> => this.#update({ begun: timestampOf(time) });
     this.#begun = new Begun(begunBefore, saveBegun, () => this.#router.readBelow);
     this.#lanes = new Lanes(runtime.config.lanes, {
-      writer: this.#writer,
+      writer: this.#writers.apply,
       repairs: this.#repairs,
       budget: this.#budget,
       begun: this.#begun,
@@ -163,7 +165,6 @@ export class ShareSync {
         (signal) => this.#repairer().run(signal, this.hard),
         (signal) => this.#copier().run(signal, this.hard),
         (signal) => this.#keepCheckpoint(signal),
-        (signal) => this.#keepSessions(signal),
       ]);
     } catch (error) {
       if (!stop.aborted) throw error;
@@ -188,7 +189,7 @@ export class ShareSync {
 
   #isQuietUpTo(time: bigint): boolean {
     const oldest = this.#lanes.oldest();
-    const routed = this.#router.position >= time && (oldest === null || oldest > time);
+    const routed = this.#router.position >= time && this.#router.readAgain && (oldest === null || oldest > time);
     return routed && this.#repairs.size === 0 && this.#copyDone();
   }
 
@@ -255,7 +256,7 @@ export class ShareSync {
       shard: source.shard(this.shareId),
       source: source.router,
       destination: destination.router,
-      writer: this.#writer,
+      writer: this.#writers.repair,
       repairs: this.#repairs,
       begun: this.#begun,
       retrying: runtime.retrying,
@@ -274,7 +275,7 @@ export class ShareSync {
     const { runtime, source } = this.input;
     const context: CopyContext = {
       shard: source.shard(this.shareId),
-      writer: this.#writer,
+      writer: this.#writers.copy,
       repairs: this.#repairs,
       retrying: runtime.retrying,
       clock: runtime.clock,
@@ -332,13 +333,11 @@ export class ShareSync {
 
   async #keepCheckpoint(stop: AbortSignal): Promise<void> {
     const { clock, config } = this.input.runtime;
-    let confirmed_ms = clock.monotonic_ms();
     for (;;) {
       await clock.sleep(config.checkpoint_ms, stop);
       const moved = this.#checkpoint() > this.#savedCheckpoint;
-      if (!moved && clock.monotonic_ms() - confirmed_ms < confirm_ms) continue;
+      if (!moved && clock.monotonic_ms() - this.#confirmed_ms < confirm_ms) continue;
       await this.#saveCheckpoint();
-      confirmed_ms = clock.monotonic_ms();
     }
   }
 
@@ -354,16 +353,15 @@ export class ShareSync {
     this.#progressed.changed();
   }
 
-  async #keepSessions(stop: AbortSignal): Promise<void> {
-    const { runtime, record, destination } = this.input;
-    for (;;) {
-      await runtime.clock.sleep(sessionRefresh_ms, stop);
-      const refreshSessions = record.sessions.map((id) => ({ id }));
-      await runtime.retrying('refresh sessions', () => destination.router.command('admin', { refreshSessions }, { signal: stop }), stop);
-    }
+  /** A process that was frozen for long finds out here that it has been replaced, before it sends anything. */
+  async #confirmOwner(): Promise<void> {
+    if (this.input.runtime.clock.monotonic_ms() - this.#confirmed_ms < ownerUnconfirmedMax_ms) return;
+    await this.#saveCheckpoint();
   }
 
-  #update(set: Partial<ShareRecord>): Promise<void> {
-    return this.input.records.update(this.shareId, this.input.record.epoch, set, this.hard);
+  async #update(set: Partial<ShareRecord>): Promise<void> {
+    const asked_ms = this.input.runtime.clock.monotonic_ms();
+    await this.input.records.update(this.shareId, this.input.record.epoch, set, this.hard);
+    this.#confirmed_ms = asked_ms;
   }
 }
