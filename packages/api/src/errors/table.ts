@@ -40,7 +40,7 @@ const stateErrors = {
   commandFailedOnInstances: { httpStatus: 409, retry: 'afterChange', sentence: 'At least one instance refused the command; the description names each with its reason.' },
   identityTaken: { httpStatus: 409, retry: 'afterChange', sentence: 'A live process already has this instance identifier; stop it or configure another id.' },
   staleEpoch: { httpStatus: 409, retry: 'never', sentence: 'Another process has taken over this identity, so this one has stopped writing; end it.' },
-  migrationExists: { httpStatus: 409, retry: 'afterChange', sentence: 'The destination holds the state of another migration; remove it with convoy cleanup once it is no longer needed.' },
+  migrationExists: { httpStatus: 409, retry: 'afterChange', sentence: 'The destination holds the state of another migration; drop the database convoy_metadata there once it is no longer needed.' },
   migrationFailed: { httpStatus: 409, retry: 'never', sentence: 'The migration has failed; its data and state are kept for inspection, and a new one needs an empty destination.' },
 } as const satisfies Record<string, ErrorEntry>;
 

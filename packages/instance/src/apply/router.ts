@@ -25,6 +25,14 @@ export interface RouterContext {
   includes: (database: string, name: string) => boolean;
 }
 
+/** An event that waits for a later ceiling. */
+interface EventAbove {
+  bytes: Uint8Array;
+  time: bigint;
+  /** 1 when it is a change of migrated data. */
+  writes: number;
+}
+
 /**
  * Sends every event of one shard's stream where it belongs: to its lane, into the partition that is being copied,
  * or nowhere, because a copy still to come or already made includes it.
@@ -37,7 +45,7 @@ export class Router {
   /** Nothing later is routed: the commit time, or what was routed before it was known. */
   #ceiling: bigint | null = null;
   /** Events above the ceiling, in order. */
-  #above: Uint8Array[] = [];
+  #above: EventAbove[] = [];
   #readBelow: bigint;
   #writesAbove = 0;
   /** Time of the latest change of migrated data that was routed. */
@@ -102,15 +110,14 @@ export class Router {
     this.#writesAbove = this.#lastWrite > time ? 1 : 0;
     const waiting = this.#above;
     this.#above = [];
-    for (const bytes of waiting) this.context.budget.give(bytes.length);
-    this.#routeAll(waiting);
+    for (const { bytes } of waiting) this.context.budget.give(bytes.length);
+    this.#routeAll(waiting.map(({ bytes }) => bytes));
     this.#advance();
   }
 
   /** Routes one step of the stream. */
   route(step: StreamStep): void {
-    // Streams are resumed by time, so that the events of the last one routed may come again.
-    if (step.reopened && this.#latest > this.#replayedUpTo) this.#replayedUpTo = this.#latest;
+    if (step.reopened) this.#expectAgain(this.#readBelow);
     this.#readBelow = step.readBelow;
     if (step.sourceTime > this.#sourceTime) this.#sourceTime = step.sourceTime;
     this.#routeAll(step.events);
@@ -142,10 +149,21 @@ export class Router {
   }
 
   #keepAbove(bytes: Uint8Array, parsed: ReturnType<typeof parseEvent>): void {
-    this.#above.push(bytes);
-    this.context.budget.take(bytes.length);
     const namespace = parsed.kind === 'data' ? parsed : parsed.event;
-    if (this.context.includes(namespace.database, namespace.name)) this.#writesAbove += 1;
+    const writes = this.context.includes(namespace.database, namespace.name) ? 1 : 0;
+    this.#above.push({ bytes, time: parsed.event.time, writes });
+    this.context.budget.take(bytes.length);
+    this.#writesAbove += writes;
+  }
+
+  /** Streams are resumed by time: the events of the last one that was read come a second time. */
+  #expectAgain(resumedAt: bigint): void {
+    if (this.#latest > this.#replayedUpTo) this.#replayedUpTo = this.#latest;
+    for (let last = this.#above.at(-1); last !== undefined && last.time >= resumedAt; last = this.#above.at(-1)) {
+      this.#above.pop();
+      this.context.budget.give(last.bytes.length);
+      this.#writesAbove -= last.writes;
+    }
   }
 
   #advance(): void {

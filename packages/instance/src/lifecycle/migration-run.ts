@@ -15,6 +15,9 @@ import { type MigrationView, MigrationWatch } from './migration-watch.js';
 import { type Runtime, writeSessionsMax } from './runtime.js';
 import type { ShareFigures, ShareSync } from './share-sync.js';
 
+/** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
+const sessionRefresh_ms = 5 * 60_000;
+
 /** Writes in flight when everything is to end are given this long; then their connections are cut. */
 const hardStop_ms = 4000;
 
@@ -96,6 +99,7 @@ export class MigrationRun {
     this.#work = Promise.all([
       this.#guarded(this.#end.signal, (signal) => this.#watch.run(signal)),
       this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#context(), signal)),
+      this.#guarded(this.#end.signal, (signal) => this.#keepSessions(signal)),
     ]).then(() => undefined);
     this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
     void this.#watchFailure();
@@ -165,6 +169,17 @@ export class MigrationRun {
     for (const id of ownIds) owned.push(await this.#shares.take(id, owner, writeSessionsMax(runtime.config), stop));
     await this.#watch.refresh(stop);
     return owned;
+  }
+
+  /** Keeps the servers from forgetting the write sessions, paused ones too, until the migration is committed. */
+  async #keepSessions(signal: AbortSignal): Promise<void> {
+    const { runtime, destination, ownIds } = this.input;
+    while (this.view.record.phase !== 'committed') {
+      await runtime.clock.sleep(sessionRefresh_ms, signal);
+      const sessions = ownIds.flatMap((id) => this.view.shares.get(id)?.sessions ?? []);
+      const refreshSessions = sessions.map((id) => ({ id }));
+      await runtime.retrying('refresh sessions', () => destination.router.command('admin', { refreshSessions }, { signal }), signal);
+    }
   }
 
   #context(): MigrationContext {

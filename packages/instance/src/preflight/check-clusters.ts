@@ -6,6 +6,9 @@ type Version = readonly [number, number, number];
 /** Oldest source, and so oldest destination: change streams over a cluster by time as Convoy reads them. */
 const OLDEST_VERSION: Version = [4, 4, 0];
 
+/** First release with `atClusterTime` outside transactions, on which the copy relies. */
+const READS_AT_A_TIME: Version = [5, 0, 0];
+
 /**
  * Whether two clusters can be source and destination of a migration at all.
  * @throws ConvoyError `sourceEqualsDestination`, `unsupportedServerVersion` or `unsupportedTopology`
@@ -16,6 +19,9 @@ export function checkClusters(source: Cluster, destination: Cluster): void {
   }
   if (isOlderRelease(source.version, OLDEST_VERSION)) {
     throw new ConvoyError('unsupportedServerVersion', `The source ${source.name} runs ${text(source.version)}; Convoy needs ${text(OLDEST_VERSION)} or later.`);
+  }
+  if (isOlderRelease(source.version, READS_AT_A_TIME)) {
+    throw new ConvoyError('featureNotAvailable', `The source ${source.name} runs ${text(source.version)}, which cannot be read at one time outside transactions; this release needs ${text(READS_AT_A_TIME)} or later.`);
   }
   if (isOlderRelease(destination.version, source.version)) {
     throw new ConvoyError('unsupportedServerVersion', `The destination ${destination.name} runs ${text(destination.version)}, an older release than the source's ${text(source.version)}; upgrade it.`);

@@ -15,6 +15,9 @@ export class RetryableStatement extends Error {
   }
 }
 
+/** Makes sure that the share is still owned, when that was not confirmed lately; rejects with `staleEpoch` when it is not. */
+export type ConfirmOwner = () => Promise<void>;
+
 interface Slot {
   readonly lsid: Uint8Array;
   next: bigint;
@@ -32,12 +35,14 @@ export class FencedWriter {
   /**
    * @param sessions 16-byte ids of the sessions
    * @param epoch the share's epoch, below 2^31
+   * @param confirm asked before every write
    */
   constructor(
     private readonly door: Door,
     private readonly retrying: Retrying,
     sessions: readonly Uint8Array[],
     epoch: number,
+    private readonly confirm: ConfirmOwner,
   ) {
     const first = BigInt(epoch) * numbersPerEpoch + 1n;
     this.#idle = sessions.map((lsid) => ({ lsid, next: first }));
@@ -63,6 +68,7 @@ export class FencedWriter {
   }
 
   async #send(write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
+    await this.confirm();
     const outcome = await this.door.write(write, ticket, { signal }).catch((error: unknown) => {
       // A replica set refuses the whole command, a router the single statements.
       throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;

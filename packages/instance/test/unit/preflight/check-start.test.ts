@@ -67,12 +67,13 @@ describe('checkStart on clusters', () => {
   it.each([
     ['the same cluster', { destination: { clusterId: '0a' } }, 'sourceEqualsDestination'],
     ['a source before 4.4', { source: { version: [4, 2, 9] } }, 'unsupportedServerVersion'],
+    ['a source of 4.4, which cannot be read at one time', { source: { version: [4, 4, 29] } }, 'featureNotAvailable'],
     ['a destination older than the source', { source: { version: [6, 0, 1] }, destination: { version: [5, 0, 9] } }, 'unsupportedServerVersion'],
     ['a destination of an older patch level', { source: { version: [5, 0, 9] }, destination: { version: [5, 0, 7] } }, 'accepted'],
     ['a newer destination', { destination: { version: [7, 0, 0] } }, 'accepted'],
     ['sharded to replica set', { destination: replicaSet }, 'unsupportedTopology'],
     ['replica set to replica set', { source: replicaSet, destination: replicaSet }, 'accepted'],
-  ] as const)('%s', async (_, parts, expected) => {
+  ] as const)('clusters: %s', async (_, parts, expected) => {
     expect(await refusal(sceneWith(parts))).toBe(expected);
   });
 });
@@ -95,7 +96,7 @@ describe('checkStart on options', () => {
     ['the verifier', {}, { verification: { enabled: true } }, 'verificationNotAvailable'],
     ['buildIndexes never', {}, { buildIndexes: 'never' }, 'accepted'],
     ['a pattern with a back-reference', {}, { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] }, 'filterPatternInvalid'],
-  ] as const)('%s', async (_, parts, body, expected) => {
+  ] as const)('options: %s', async (_, parts, body, expected) => {
     expect(await refusal(sceneWith(parts), requestOf(body as Partial<StartRequestBody>))).toBe(expected);
   });
 
