@@ -1,3 +1,4 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Binary, type Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
 import { ownedValue, RawValue } from '../bson/scan.js';
@@ -41,6 +42,9 @@ export interface DoubtfulKey {
   /** Time of the latest event whose effect the reading has to include. */
   time: bigint;
 }
+
+/** About 100 MB in memory. So many doubtful keys mean that something is wrong with one of the clusters. */
+const keysMax = 500_000;
 
 /** The durable form of the set, written at majority. */
 export interface RepairStorage {
@@ -108,6 +112,7 @@ export class RepairSet {
       this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
       fresh.push(entry);
     }
+    if (this.#entries.size > keysMax) throw tooManyKeys();
     if (fresh.length === 0) return;
     await this.storage.put(fresh.map(storedEntry));
     for (const entry of fresh) entry.durable = true;
@@ -179,6 +184,10 @@ export class RepairSet {
     }
     return oldest;
   }
+}
+
+function tooManyKeys(): ConvoyError {
+  return new ConvoyError('memoryBoundExceeded', `More than ${keysMax} documents would have to be read anew. Look at convoy_repairs_total for the reasons, then start anew.`);
 }
 
 function newEntry(key: DoubtfulKey): RepairEntry {
