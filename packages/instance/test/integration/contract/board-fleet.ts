@@ -6,6 +6,8 @@ export class Board {
   readonly reports = new Map<string, SeenReport>();
   readonly watchers = new Watchers();
   members: InstanceIdentity[] = [];
+  /** False while nobody is elected. */
+  hasLeader = true;
 
   /** The way of one more instance to its peers. */
   seat(): Fleet {
@@ -37,11 +39,11 @@ class BoardFleet implements Fleet {
 
   leader(): Leader | null {
     const [first] = this.board.members;
-    return first === undefined ? null : { id: first.id, syncID: first.syncID };
+    return first === undefined || !this.board.hasLeader ? null : { id: first.id, syncID: first.syncID };
   }
 
   isLeader(): boolean {
-    return this.#identity !== null && this.board.members[0] === this.#identity;
+    return this.board.hasLeader && this.#identity !== null && this.board.members[0] === this.#identity;
   }
 
   watch(listener: () => void): () => void {

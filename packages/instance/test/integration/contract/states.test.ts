@@ -62,6 +62,16 @@ it('refuses commit while canCommit is false', async () => {
   expect(await instance.progress()).toMatchObject({ state: 'RUNNING', canCommit: false });
 });
 
+it('has a coordinatorID once somebody is elected, and null before', async () => {
+  const board = new Board();
+  board.hasLeader = false;
+  await using instance = await scene.startInstance({ id: 'shard0' }, board.seat());
+  await instance.accepted('start', startBody());
+  expect(await instance.progress()).toMatchObject({ state: 'RUNNING', syncID: 'shard0', coordinatorID: null });
+  board.hasLeader = true;
+  expect(await instance.progress()).toMatchObject({ syncID: 'shard0', coordinatorID: 'shard0' });
+});
+
 it('is COMMITTING after commit until the rest of the fleet was told, and COMMITTED then on every instance', async () => {
   const board = new Board();
   await using first = await scene.startInstance({ id: 'shard0' }, board.seat());
