@@ -54,6 +54,16 @@ it('takes pause and commit in RUNNING, resume alone in PAUSED, and reverse of a 
   expect((await instance.progress()).state).toBe('COMMITTED');
 });
 
+it('takes commands that follow each other without a pause between them', async () => {
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  for (const name of ['pause', 'resume', 'pause', 'resume'] as const) await instance.accepted(name);
+  await instance.untilCanCommit();
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+  expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+});
+
 it('refuses commit while canCommit is false', async () => {
   await using instance = await scene.startInstance({ id: 'shard0' });
   await instance.accepted('start', startBody());
