@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { World, type WorldInput } from '../model/world.js';
+import { steps } from '../model/workload.js';
+
+const quiet = { network: 0, snapshotTooOld: 0, cursorLost: 0 };
+const rough = { network: 0.01, snapshotTooOld: 0.03, cursorLost: 0.02 };
+const noEnds = { stop: 0, crash: 0, freeze: 0 };
+
+/** For longer searches than every run of the tests needs. */
+const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
+
+type Settings = Pick<WorldInput, 'shards' | 'faults' | 'ends'>;
+
+/** Random histories under the settings; the failing seed and history are part of the message. */
+async function destinationEqualsSource(settings: Settings, numRuns: number): Promise<void> {
+  const history = fc.record({
+    seed: fc.nat(),
+    before: fc.array(steps, { maxLength: 12 }),
+    during: fc.array(steps, { maxLength: 40 }),
+    after: fc.array(steps, { maxLength: 6 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(history, async (changes) => {
+      const { expected, found, violations } = await new World({ ...settings, ...changes }).run();
+      expect(violations).toEqual([]);
+      expect(found).toEqual(expected);
+    }),
+    { numRuns: numRuns * runsFactor, endOnFailure: true },
+  );
+}
+
+describe('the destination equals the source byte for byte', () => {
+  it('in one share without faults', async () => {
+    await destinationEqualsSource({ shards: 1, faults: quiet, ends: noEnds }, 60);
+  });
+
+  it('in one share with lost calls, lost cursors and reading times that become too old', async () => {
+    await destinationEqualsSource({ shards: 1, faults: rough, ends: noEnds }, 60);
+  });
+
+  it('in one share whose process stops, crashes and freezes', async () => {
+    await destinationEqualsSource({ shards: 1, faults: rough, ends: { stop: 0.002, crash: 0.003, freeze: 0.002 } }, 60);
+  });
+
+  it('in two shares between which documents move', async () => {
+    await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60);
+  });
+
+  it('in two shares between which documents move, whose processes crash and freeze', async () => {
+    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.002, crash: 0.003, freeze: 0.002 } }, 60);
+  });
+});

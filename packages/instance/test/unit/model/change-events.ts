@@ -1,0 +1,50 @@
+import { DocumentBuilder } from '../../../src/bson/build.js';
+import { elementType } from '../../../src/bson/element-type.js';
+import { encodeValue, RawValue } from '../../../src/bson/scan.js';
+import { documentOf, fieldOf, type Fields } from './raw-document.js';
+
+/** UUID of the model's only collection. */
+export const modelUuid = '00112233445566778899aabbccddeeff';
+export const modelNamespace = { database: 'shop', name: 'orders' };
+
+/** What of a change the oplog keeps. */
+export interface SeenChange {
+  operation: 'insert' | 'update' | 'replace' | 'delete';
+  /** Full document key before the change. */
+  key: Fields;
+  document?: Buffer;
+  updated?: Fields;
+  removed?: string[];
+  truncated?: boolean;
+  inTransaction: boolean;
+}
+
+/** A token as a shard of 5.0 makes it, as far as Convoy reads it. */
+export function tokenOf(time: bigint): string {
+  return `82${time.toString(16).padStart(16, '0')}2B022C0100296E5A1004${modelUuid.toUpperCase()}`;
+}
+
+/** The bytes of a change event as a stream on a shard shows it: an insert's key is `_id` alone. */
+export function eventOf(change: SeenChange, time: bigint): Buffer {
+  const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time)).end();
+  builder.string('operationType', change.operation).timestamp('clusterTime', time);
+  if (change.inTransaction) builder.long('txnNumber', 1n);
+  builder.begin('ns').string('db', modelNamespace.database).string('coll', modelNamespace.name).end();
+  builder.document('documentKey', documentOf(change.operation === 'insert' ? change.key.filter(([name]) => name === '_id') : change.key));
+  if (change.document !== undefined) builder.document('fullDocument', change.document);
+  if (change.operation === 'update') builder.document('updateDescription', description(change));
+  return Buffer.from(builder.finish());
+}
+
+function description(change: SeenChange): Buffer {
+  const builder = new DocumentBuilder().document('updatedFields', documentOf(change.updated ?? []));
+  builder.array('removedFields', (change.removed ?? []).map((name) => encodeValue(name)));
+  const truncation = new RawValue(elementType.document, documentOf([['field', encodeValue('list')], ['newSize', encodeValue(1)]]));
+  builder.array('truncatedArrays', change.truncated === true ? [truncation] : []);
+  return builder.finish();
+}
+
+/** Shard key and `_id`, in the order in which the server shows them. */
+export function documentKey(fields: Fields): Fields {
+  return ['sk', '_id'].map((name) => [name, fieldOf(fields, name) ?? encodeValue(null)]);
+}

@@ -1,0 +1,132 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Cluster, Door } from '../../../src/cluster/door.js';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { createRuntime, type Runtime } from '../../../src/lifecycle/runtime.js';
+import { ShareSync } from '../../../src/lifecycle/share-sync.js';
+import { createLogger } from '../../../src/logging/logger.js';
+import { Metrics } from '../../../src/metrics/metrics.js';
+import { fenceSessions } from '../../../src/store/fence.js';
+import { Metadata } from '../../../src/store/metadata.js';
+import { ShareRecords } from '../../../src/store/share-record.js';
+import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { type Faults, Network } from './calls.js';
+import { modelNamespace, modelUuid } from './change-events.js';
+import { DestinationDoor } from './destination-door.js';
+import type { DestinationModel } from './destination-model.js';
+import type { Scheduler } from './scheduler.js';
+import { ShardDoor, SourceRouterDoor } from './source-doors.js';
+import { keyOf, modelStart, type SourceHistory, type SourceShard } from './source-history.js';
+
+const config = parseInstanceConfig({
+  flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination', lanes: 2, writers: 1, readers: 3, partition_seconds: 1, checkpoint_ms: 100 },
+});
+const logger = createLogger({ verbosity: 'FATAL' });
+
+/** One process that owns a source shard's share, from taking it over until it is stopped, has crashed or was fenced. */
+export class ShareOwner {
+  readonly #stop = new AbortController();
+  readonly #hard = new AbortController();
+  readonly #runtime: Runtime;
+  #sync: ShareSync | null = null;
+  #failure: unknown = null;
+  #ended = false;
+
+  constructor(
+    private readonly shard: SourceShard,
+    private readonly source: SourceHistory,
+    private readonly destination: DestinationModel,
+    private readonly scheduler: Scheduler,
+    private readonly faults: Faults,
+    private readonly onViolation: (what: string) => void,
+  ) {
+    this.#runtime = createRuntime(config, scheduler, logger, new Metrics({ processMetrics: false }));
+  }
+
+  /** The running sync; null before everything is claimed and after the end. */
+  get sync(): ShareSync | null {
+    return this.#ended ? null : this.#sync;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** What ended it by itself; being fenced by a successor is no failure. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  begin(): void {
+    void this.#run()
+      .catch((error: unknown) => {
+        const fenced = error instanceof ConvoyError && error.error === 'staleEpoch';
+        if (!fenced && !this.#stop.signal.aborted) this.#failure = error;
+      })
+      .finally(() => {
+        this.#ended = true;
+      });
+  }
+
+  stop(): void {
+    this.#stop.abort(new ConvoyError('shuttingDown'));
+  }
+
+  /** Ends at once: calls that have not arrived yet may still do so. */
+  crash(): void {
+    this.#stop.abort(new ConvoyError('shuttingDown'));
+    this.#hard.abort(new ConvoyError('shuttingDown'));
+  }
+
+  async #run(): Promise<void> {
+    const network = new Network(this.scheduler, this.faults);
+    const door = new DestinationDoor(this.destination, network, this.onViolation);
+    const metadata = new Metadata(door, this.#runtime.retrying);
+    const records = new ShareRecords(metadata);
+    const { signal } = this.#stop;
+    const record = await records.take(this.shard.id, { syncID: this.shard.id, incarnation: 'x' }, 4, signal);
+    const sessions = record.sessions.map((session) => session.value());
+    if (record.epoch > 1) await fenceSessions(door, this.#runtime.retrying, sessions, record.epoch, [0, 1], signal);
+    const shardDoor = new ShardDoor(this.source, this.shard, network, door);
+    const sync = new ShareSync(
+      {
+        runtime: this.#runtime,
+        source: cluster('cluster0', new SourceRouterDoor(this.source, network, this.shard), this.source.shards.map(({ id }) => id), shardDoor),
+        destination: cluster('cluster1', door, ['a', 'b'], door),
+        metadata,
+        records,
+        record,
+        collections: [{ collection: collectionOf(this.shard, this.source), entry: { sizeBytes: 2 ** 30 } as never }],
+        startTime: modelStart + 1n,
+        bytesMax: 2 ** 16,
+        onDefinition: () => undefined,
+        onUnknownCollection: () => undefined,
+        includes: () => true,
+        recreate: () => Promise.reject(new Error('there are no capped collections')),
+      },
+      this.#hard.signal,
+    );
+    await sync.prepare(signal);
+    this.#sync = sync;
+    await sync.run(signal);
+  }
+}
+
+function collectionOf(shard: SourceShard, source: SourceHistory): SyncedCollection {
+  const key = [{ field: 'sk', hashed: false }];
+  const owns = (document: Uint8Array): boolean => source.shardOf(keyOf(document)) === shard;
+  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, sourceKey: key, destinationKey: key, owns };
+}
+
+function cluster(name: string, router: Door, shardIds: string[], shard: Door): Cluster {
+  return {
+    name,
+    kind: 'sharded',
+    version: [5, 0, 7],
+    clusterId: '00',
+    displayHost: name,
+    router,
+    shardIds,
+    shard: () => shard,
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,154 @@
+import { BSON, type Document, Timestamp } from 'mongodb';
+import { compareRaw } from '../../../src/bson/compare.js';
+import { idClass } from '../../../src/bson/id-class.js';
+import { encodeValue } from '../../../src/bson/scan.js';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { CallOptions, Door, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/door.js';
+import { batchOf, type Network, serverError } from './calls.js';
+import { tokenOf } from './change-events.js';
+import { idOf, type SourceHistory, type SourceShard } from './source-history.js';
+
+/** What a process is doing with keys on the destination while it reads the source. */
+export interface ReadWitness {
+  /** Called with the id classes that are read at one time for a repair. */
+  onRepairRead(idClasses: readonly string[]): void;
+}
+
+/** A door to one source shard: its stream, snapshot reads, samples and notes. */
+export class ShardDoor implements Door {
+  readonly label = 'cluster0 shard';
+
+  constructor(
+    private readonly source: SourceHistory,
+    private readonly shard: SourceShard,
+    private readonly network: Network,
+    private readonly witness: ReadWitness,
+  ) {}
+
+  command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
+    if (!('appendOplogNote' in command)) throw new Error(`the model's shard has no ${Object.keys(command)[0] ?? ''}`);
+    return this.network.call(signal, () => ({ ok: 1, operationTime: timestampOf(this.source.note(this.shard)) }));
+  }
+
+  openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
+    const first = (command.pipeline as Document[] | undefined)?.[0] ?? {};
+    if ('$changeStream' in first) return this.#stream(first.$changeStream as Document, signal);
+    if ('$sample' in first) return this.network.cursor(signal, () => ({ documents: this.#sample(Number((first.$sample as Document).size)), about: () => ({}) }));
+    return this.network.cursor(signal, () => this.#find(command));
+  }
+
+  write(): Promise<WriteOutcome> {
+    return Promise.reject(new Error('nothing is written to the source'));
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #stream(stage: Document, signal: AbortSignal): Promise<RawCursor> {
+    const from = (stage.startAtOperationTime as Timestamp).toBigInt();
+    return this.network.call(signal, () => new StreamCursor(this.source, this.shard, this.network, from));
+  }
+
+  #sample(size: number): Uint8Array[] {
+    const ids = this.shard.readAt(this.source.now).map((document) => ({ _id: idOf(document) }));
+    if (ids.length === 0) return [];
+    return Array.from({ length: size }, () => {
+      const { _id } = ids[this.network.scheduler.between(0, ids.length - 1)] ?? { _id: encodeValue(0) };
+      return BSON.serialize(new Map([['_id', decoded(_id)]]));
+    });
+  }
+
+  #find(command: Document): { documents: Uint8Array[]; about: () => Partial<RawBatch> } {
+    const at = ((command.readConcern as Document).atClusterTime as Timestamp).toBigInt();
+    if (at > this.source.now) throw new Error('a read in the future');
+    if (this.network.scheduler.chance(this.network.faults.snapshotTooOld)) throw serverError(246);
+    const about = (): Partial<RawBatch> => ({ atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) });
+    return { documents: this.#selected(command, this.shard.readAt(at)), about };
+  }
+
+  #selected(command: Document, documents: Uint8Array[]): Uint8Array[] {
+    const among = (command.filter as { _id: { $in: unknown[] } } | undefined)?._id.$in;
+    if (among !== undefined) {
+      const classes = among.map((id) => idClass(encodeValue(id), false));
+      this.witness.onRepairRead(classes);
+      return documents.filter((document) => classes.includes(idClass(idOf(document), false)));
+    }
+    const bound = (name: 'min' | 'max') => (name in command ? encodeValue((command[name] as Document)._id) : null);
+    const [min, max] = [bound('min'), bound('max')];
+    return documents.filter((document) => {
+      const id = idOf(document);
+      return (min === null || compareRaw(id, min) >= 0) && (max === null || compareRaw(id, max) < 0);
+    });
+  }
+}
+
+function decoded(value: ReturnType<typeof encodeValue>): unknown {
+  const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, value.type]), Buffer.from('v\0'), value.bytes, Buffer.from([0])]);
+  bytes.writeInt32LE(bytes.length, 0);
+  return BSON.deserialize(bytes, { promoteValues: false }).v;
+}
+
+/**
+ * A stream over a shard's oplog in batches of any size. A batch that ends in the middle has a token between its last
+ * event's time and that of the next one; the time of a token is exclusive.
+ */
+class StreamCursor implements RawCursor {
+  readonly open = true;
+  readonly first: RawBatch;
+  #next: number;
+
+  constructor(
+    private readonly source: SourceHistory,
+    private readonly shard: SourceShard,
+    private readonly network: Network,
+    private readonly from: bigint,
+  ) {
+    const index = shard.oplog.findIndex(({ time }) => time >= from);
+    this.#next = index < 0 ? shard.oplog.length : index;
+    this.first = batchOf([], { resumeToken: tokenOf(from) });
+  }
+
+  next({ signal }: CallOptions): Promise<RawBatch> {
+    return this.network.call(signal, () => {
+      if (this.network.scheduler.chance(this.network.faults.cursorLost)) throw serverError(43);
+      return this.#batch();
+    });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #batch(): RawBatch {
+    const { scheduler } = this.network;
+    const left = this.shard.oplog.length - this.#next;
+    const entries = this.shard.oplog.slice(this.#next, this.#next + scheduler.between(0, Math.min(left, 6)));
+    this.#next += entries.length;
+    const last = this.shard.oplog[this.#next - 1]?.time ?? this.from;
+    const following = this.shard.oplog[this.#next]?.time ?? last;
+    const read = last > this.from ? last : this.from;
+    const token = following > read && scheduler.chance(0.3) ? following : read;
+    const events = entries.flatMap(({ event }) => event ?? []);
+    return batchOf(events, { resumeToken: tokenOf(token), operationTime: timestampOf(this.source.now) });
+  }
+}
+
+/** The way through the source's router: asked only whether two documents of one `_id` live on it at one time. */
+export class SourceRouterDoor extends ShardDoor {
+  constructor(
+    private readonly all: SourceHistory,
+    private readonly way: Network,
+    shard: SourceShard,
+  ) {
+    super(all, shard, way, { onRepairRead: () => undefined });
+  }
+
+  override command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
+    const wanted = idClass(encodeValue((command.filter as Document)._id), false);
+    return this.way.call(signal, () => {
+      const found = this.all.readAt(this.all.now).filter((document) => idClass(idOf(document), false) === wanted);
+      return { ok: 1, cursor: { firstBatch: found.map(() => ({})) } };
+    });
+  }
+}

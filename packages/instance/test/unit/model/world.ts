@@ -1,0 +1,156 @@
+import type { Faults } from './calls.js';
+import { DestinationModel } from './destination-model.js';
+import { randomOf, Scheduler } from './scheduler.js';
+import { ShareOwner } from './share-owner.js';
+import { SourceHistory } from './source-history.js';
+import { carryOut, type Step } from './workload.js';
+
+/** Everything that a run of the model depends on. */
+export interface WorldInput {
+  seed: number;
+  shards: number;
+  /** Documents before the migration begins, and while it runs. */
+  before: readonly Step[];
+  during: readonly Step[];
+  /** Changes after the commit time, which must not arrive. */
+  after: readonly Step[];
+  faults: Faults;
+  /** Chance per moment that a process ends, and in which way. */
+  ends: { stop: number; crash: number; freeze: number };
+}
+
+/** A run that has not settled after so many moments never will. */
+const momentsMax = 60_000;
+/** Moments after the commit in which nothing may change any more. */
+const lateMoments = 200;
+/** Chance per moment that the source changes. */
+const sourceChance = 0.05;
+
+/** A source, a destination and the processes between them, with every moment chosen by the seed. */
+export class World {
+  readonly source: SourceHistory;
+  readonly destination = new DestinationModel(2);
+  readonly #scheduler: Scheduler;
+  readonly #owners: ShareOwner[] = [];
+  readonly #former: ShareOwner[] = [];
+  readonly #violations: string[] = [];
+  readonly #after: Step[];
+  #moments = 0;
+
+  constructor(private readonly input: WorldInput) {
+    this.#scheduler = new Scheduler(randomOf(input.seed));
+    this.source = new SourceHistory(input.shards);
+    this.#after = [...input.after];
+  }
+
+  /**
+   * Runs the migration to its commit time, anew while the source shows later changes that were applied.
+   * @returns documents of source and destination at that time
+   * @throws what ends a process, or when nothing settles
+   */
+  async run(): Promise<{ expected: string[]; found: string[]; violations: string[] }> {
+    for (const step of this.input.before) carryOut(this.source, step);
+    for (const shard of this.source.shards) this.source.note(shard);
+    this.source.shards.forEach((_, index) => this.#own(index));
+    await this.#during();
+    await this.#until(() => {
+      this.#replaceEnded();
+      return this.#owners.every(({ sync }) => sync?.figures().copyDone === true);
+    });
+    const commit = await this.#commit();
+    const expected = sorted(this.source.readAt(commit));
+    for (const step of this.#after.splice(0)) carryOut(this.source, step);
+    for (let moment = 0; moment < lateMoments; moment += 1) await this.#moment();
+    for (const owner of [...this.#owners, ...this.#former]) owner.stop();
+    await this.#until(() => this.#owners.every(({ ended }) => ended));
+    return { expected, found: sorted(this.destination.documents()), violations: this.#violations };
+  }
+
+  /** Rounds as a leader makes them. */
+  async #commit(): Promise<bigint> {
+    for (;;) {
+      const times = this.source.shards.map((shard) => this.source.note(shard));
+      const commit = times.reduce((a, b) => (a > b ? a : b));
+      for (const shard of this.source.shards) this.source.note(shard);
+      await this.#drain(commit);
+      if (this.#owners.every(({ sync }) => sync?.figures().writesAboveCeiling === 0)) return commit;
+    }
+  }
+
+  #own(index: number): void {
+    const shard = this.source.shards[index];
+    if (shard === undefined) throw new Error('no such shard');
+    const violation = (what: string): void => void this.#violations.push(what);
+    const owner = new ShareOwner(shard, this.source, this.destination, this.#scheduler, this.input.faults, violation);
+    this.#owners[index] = owner;
+    owner.begin();
+  }
+
+  async #during(): Promise<void> {
+    const left = [...this.input.during];
+    while (left.length > 0) {
+      if (this.#scheduler.chance(sourceChance)) {
+        const step = left.shift();
+        if (step !== undefined) carryOut(this.source, step);
+      }
+      this.#maybeEnd();
+      await this.#moment();
+    }
+  }
+
+  /** Ends a process now and then; another one takes its share over at once, or while a frozen one goes on. */
+  #maybeEnd(): void {
+    const { stop, crash, freeze } = this.input.ends;
+    for (const [index, owner] of this.#owners.entries()) {
+      const [stops, crashes, freezes] = [this.#scheduler.chance(stop), this.#scheduler.chance(crash), this.#scheduler.chance(freeze)];
+      if (stops) owner.stop();
+      else if (crashes) owner.crash();
+      if (freezes) this.#former.push(owner);
+      if (freezes || owner.ended || crashes) this.#replace(index, owner);
+    }
+  }
+
+  #replaceEnded(): void {
+    for (const [index, owner] of this.#owners.entries()) if (owner.ended) this.#replace(index, owner);
+  }
+
+  #replace(index: number, owner: ShareOwner): void {
+    if (owner.failure !== null) throw owner.failure as Error;
+    this.#own(index);
+  }
+
+  async #drain(commit: bigint): Promise<void> {
+    const drained = new Set<ShareOwner>();
+    const asked = new Set<ShareOwner>();
+    await this.#until(() => {
+      const step = this.#scheduler.chance(sourceChance) ? this.#after.shift() : undefined;
+      if (step !== undefined) carryOut(this.source, step);
+      this.#replaceEnded();
+      for (const owner of this.#owners) {
+        if (owner.sync === null || asked.has(owner)) continue;
+        asked.add(owner);
+        owner.sync.drain(commit, new AbortController().signal).then(
+          () => drained.add(owner),
+          () => undefined,
+        );
+      }
+      return this.#owners.every((owner) => drained.has(owner));
+    });
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition()) await this.#moment();
+  }
+
+  async #moment(): Promise<void> {
+    this.#moments += 1;
+    if (this.#moments > momentsMax) throw new Error('nothing settles');
+    for (const owner of [...this.#owners, ...this.#former]) if (owner.failure !== null) throw owner.failure as Error;
+    if (this.#scheduler.chance(0.01)) for (const shard of this.source.shards) this.source.note(shard);
+    await this.#scheduler.step();
+  }
+}
+
+function sorted(documents: readonly Uint8Array[]): string[] {
+  return documents.map((document) => Buffer.from(document).toString('hex')).sort();
+}
