@@ -23,6 +23,8 @@ export interface Batch {
 /** A result that is fetched batch by batch. */
 export interface RouterCursor {
   readonly namespace: string;
+  /** A getMore waits for more; only then may it say for how long. */
+  readonly awaitsData?: true;
   /** @param batchSize undefined for as many as fit */
   next(batchSize: number | undefined, request: CommandRequest): Promise<Batch>;
   close(request: CommandRequest): Promise<void>;
@@ -52,6 +54,9 @@ export class RouterCursors {
       throw new CommandError(43, 'CursorNotFound', `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`);
     }
     if (entry.busy) throw new CommandError(12051, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
+    if (request.body.has('maxTimeMS') && entry.cursor.awaitsData !== true) {
+      throw new CommandError(2, 'BadValue', 'maxTimeMS can only be used with getMore for tailable, awaitData cursors');
+    }
     entry.busy = true;
     try {
       const batch = await entry.cursor.next(batchSize, request);

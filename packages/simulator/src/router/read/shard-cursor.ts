@@ -64,8 +64,6 @@ export class ShardCursor {
     if (this.hasBuffered || this.#id.isZero()) return;
     const body = doc(['getMore', this.#id], ['collection', collectionOf(this.namespace)]);
     if (batchSize !== undefined) body.set('batchSize', new Int32(batchSize));
-    const maxTime = request.name === 'getMore' ? request.body.get('maxTimeMS') : undefined;
-    if (maxTime !== undefined) body.set('maxTimeMS', maxTime);
     const reply = await this.sender.run(this.shard, request, body, this.options);
     const cursor = docOrEmpty(reply.get('cursor'));
     const batch = cursor.get('nextBatch');

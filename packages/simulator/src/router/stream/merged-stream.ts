@@ -23,6 +23,7 @@ interface Source {
 
 /** The change streams of all shards as one, in the order of the resume tokens. */
 export class MergedStream implements RouterCursor {
+  readonly awaitsData = true;
   readonly #sources: readonly Source[];
   #token: Doc;
   #ended = false;

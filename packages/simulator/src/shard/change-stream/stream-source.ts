@@ -8,6 +8,7 @@ const AWAIT_MS = 1000;
 
 /** A change stream as a cursor: an empty batch waits for events, and every batch says how far it reached. */
 export class StreamSource implements BatchSource {
+  readonly awaitsData = true;
   #opened = false;
 
   constructor(private readonly stream: ShardChangeStream) {}

@@ -10,6 +10,9 @@ import { optionalNumber, sessionText, type CommandContext } from './command-cont
 export async function getMore(context: CommandContext): Promise<Doc> {
   const { request, state } = context;
   const cursor = openCursor(context);
+  if (request.body.has('maxTimeMS') && cursor.source.awaitsData !== true) {
+    throw failure.badValue('cannot set maxTimeMS on getMore command for a non-awaitData cursor');
+  }
   cursor.inUse = true;
   try {
     const size = optionalNumber(context, 'batchSize');

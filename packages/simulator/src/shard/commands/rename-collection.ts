@@ -73,7 +73,7 @@ function copyOf(state: ShardState, source: Collection, namespace: string, option
     const bytes = visibleBytes(record, { time: LATEST, transaction: null });
     if (bytes === null) continue;
     copy.insert(bytes, unit);
-    copy.enforceCap(unit);
+    for (let oldest = copy.oldestBeyondCap(); oldest !== null; oldest = copy.oldestBeyondCap()) copy.delete(oldest.record, unit);
   }
   return copy;
 }

@@ -16,6 +16,8 @@ export interface Batch {
 
 /** What an open cursor gives when asked for more. */
 export interface BatchSource {
+  /** A getMore waits for more; only then may it say for how long. */
+  readonly awaitsData?: true;
   /** @param size documents at most; undefined for as many as fit */
   next(size: number | undefined, maxTimeMs: number | undefined, signal: AbortSignal): Promise<Batch>;
   close(): void;

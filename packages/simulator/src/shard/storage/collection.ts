@@ -155,14 +155,16 @@ export class Collection {
     this.minimumVisibleTime = time;
   }
 
-  /** Removes the oldest documents of a capped collection until its limits hold. */
-  enforceCap(unit: WriteUnit): void {
+  /** The oldest document of a capped collection beyond its limits; null within them, and when there is but one. */
+  oldestBeyondCap(): { record: DocumentRecord; bytes: Uint8Array } | null {
     const { cap } = this;
-    if (cap === undefined) return;
+    if (cap === undefined || this.documentCount <= 1) return null;
+    if (this.documentCount <= cap.documentsMax && this.documentBytes <= cap.bytesMax) return null;
     for (const record of this.records.ascend()) {
-      if (this.documentCount <= cap.documentsMax && this.documentBytes <= cap.bytesMax) return;
-      if (visibleBytes(record, NOW) !== null) this.delete(record, unit);
+      const bytes = visibleBytes(record, NOW);
+      if (bytes !== null) return { record, bytes };
     }
+    return null;
   }
 
   #newKeys(index: CollectionIndex, bytes: Uint8Array, unit: WriteUnit, except: DocumentRecord | null): string[] {

@@ -34,13 +34,18 @@ export class DocumentWriter {
     return stampTimestamps(document, () => this.oplog.nextTime());
   }
 
-  /** Stores a prepared document. */
+  /**
+   * Stores a prepared document. What has to make room for it in a capped collection is deleted by operations of its own,
+   * which streams show (since 5.0: SERVER-16049).
+   */
   insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
     this.#write(transaction, (unit) => {
       collection.insert(document, unit);
-      if (collection.cap !== undefined) collection.enforceCap(unit);
       return { kind: 'insert', target: collection.target, document };
     });
+    for (let oldest = collection.oldestBeyondCap(); oldest !== null; oldest = collection.oldestBeyondCap()) {
+      this.delete(collection, oldest.record, oldest.bytes, transaction);
+    }
   }
 
   update(

@@ -45,6 +45,21 @@ describe('change streams', () => {
     expect(events(openAt(fixture, start, true))[0]?.documentKey).toEqual({ sk: -1, _id: 1 });
   });
 
+  it('show what a capped collection drops, after the insert that it makes room for', async () => {
+    using fixture = new ShardFixture();
+    const start = fixture.now();
+    await fixture.run('db', { create: 'c', capped: true, size: 100_000, max: 2 });
+    await fixture.run('db', { insert: 'c', documents: [1, 2, 3, 4].map((_id) => ({ _id })) });
+    expect(events(openAt(fixture, start)).map((event) => [event.operationType, event.documentKey])).toEqual([
+      ['insert', { _id: 1 }],
+      ['insert', { _id: 2 }],
+      ['insert', { _id: 3 }],
+      ['delete', { _id: 1 }],
+      ['insert', { _id: 4 }],
+      ['delete', { _id: 2 }],
+    ]);
+  });
+
   it('resume behind any event, also inside a transaction, and at any time', async () => {
     using fixture = new ShardFixture();
     const start = fixture.now();

@@ -97,6 +97,15 @@ describe('find', () => {
     expect((await failureOf(fixture.run('db', { create: 'x', viewOn: 'x', pipeline: [] }))).code).toBe(5);
   });
 
+  it('refuse a time limit on the getMore of a cursor that does not wait for data', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: [1, 2, 3].map((_id) => ({ _id })) });
+    const opened = await fixture.run('db', { find: 'c', batchSize: 1 });
+    const more = { getMore: (opened.get('cursor') as Doc).get('id'), collection: 'c' };
+    expect(await failureOf(fixture.run('db', { ...more, maxTimeMS: 100 }))).toMatchObject({ code: 2 });
+    expect((await fixture.json('db', more))['cursor']).toMatchObject({ nextBatch: [{ _id: 2 }, { _id: 3 }] });
+  });
+
   it('keeps a capped collection within its limits, in natural order', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { create: 'c', capped: true, size: 100_000, max: 2 });
