@@ -27,6 +27,9 @@ export class CollectionAbsentError extends Error {
   override readonly name = 'CollectionAbsentError';
 }
 
+/** What `$sample` answers when its random cursor found no new document in 100 tries. */
+export const sampleFoundDuplicatesCode = 28_799;
+
 /** Error codes of the server (its `error_codes.yml`) by what they mean here. */
 const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>> = {
   retryable: {
@@ -37,6 +40,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     MaxTimeMSExpired: 50,
     StaleShardVersion: 63,
     WriteConcernTimeout: 64,
+    // A router gives statements up whose routing was stale five times, as while a collection has just been sharded.
+    NoProgressMade: 82,
     NetworkTimeout: 89,
     ShutdownInProgress: 91,
     UnsatisfiableWriteConcern: 100,
@@ -73,6 +78,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     AdmissionQueueOverflow: 433,
     RateLimitExceeded: 449,
     SocketException: 9001,
+    // The server calls it sporadic: its random cursor came upon the same documents again and again.
+    SampleFoundDuplicates: sampleFoundDuplicatesCode,
     NotWritablePrimary: 10107,
     InterruptedAtShutdown: 11600,
     Interrupted: 11601,

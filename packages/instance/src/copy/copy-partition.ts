@@ -10,6 +10,9 @@ import { idOf, PartitionWriter } from './partition-writer.js';
 
 /** A partition that cannot be read at one time after so many attempts never will be. */
 const attemptsMax = 10;
+/** Pause before the next attempt, doubled each time: an idle shard's readable time moves with its ticks, every 10 s by default. */
+const pauseMin_ms = 250;
+const pauseMax_ms = 10_000;
 
 /**
  * Copies one partition at one source time, closing it early when it takes long: the rest then becomes a waiting
@@ -36,6 +39,7 @@ export async function copyPartition(
       const kind = classify(error);
       if (kind !== 'snapshotTooOld' && kind !== 'catalogChanged') throw error;
       if (attempt >= attemptsMax) throw tooManyAttempts(table);
+      await context.clock.sleep(Math.min(pauseMax_ms, pauseMin_ms * 2 ** (attempt - 1)), stop);
     }
   }
 }

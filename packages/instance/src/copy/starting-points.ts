@@ -1,6 +1,8 @@
+import type { Document } from 'mongodb';
 import { compareRaw } from '../bson/compare.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import type { Door } from '../cluster/door.js';
+import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { idOf } from './partition-writer.js';
 
@@ -30,9 +32,7 @@ export async function startingPoints(
     pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }],
     cursor: { batchSize: size },
   };
-  const cursor = await shard.openCursor(collection.database, command, { signal });
-  await cursor.close();
-  const ids = cursor.first.documents.map((document) => ownedValue(idOf(document))).sort(compareRaw);
+  const ids = (await sampled(shard, collection, command, signal)).map((document) => ownedValue(idOf(document))).sort(compareRaw);
   const chosen: RawValue[] = [];
   for (let index = samplesPerStart; index < ids.length; index += samplesPerStart) {
     const id = ids[index];
@@ -40,4 +40,16 @@ export async function startingPoints(
     if (id !== undefined && (before === undefined || compareRaw(before, id) < 0)) chosen.push(id);
   }
   return chosen;
+}
+
+/** None when the server's random cursor finds the same documents again and again: one reader then begins at the start. */
+async function sampled(shard: Door, collection: SyncedCollection, command: Document, signal: AbortSignal): Promise<Uint8Array[]> {
+  try {
+    const cursor = await shard.openCursor(collection.database, command, { signal });
+    await cursor.close();
+    return cursor.first.documents;
+  } catch (error) {
+    if (codeOf(error) === sampleFoundDuplicatesCode) return [];
+    throw error;
+  }
 }
