@@ -9,12 +9,16 @@ import { deltaPipeline } from './delta.js';
 import type { Wave, WaveItem } from './wave.js';
 
 const duplicateKeyCode = 11000;
+/** "cannot remove from a capped collection": from all servers but those of 5.0. */
+const cannotRemoveCode = 10089;
 
 /** Statements of one kind for one collection. */
 interface Bulk {
   collection: SyncedCollection;
   kind: WaveItem['action']['kind'];
   items: WaveItem[];
+  /** Deletes of a capped collection that stand among its inserts. */
+  removals: WaveItem[];
 }
 
 /**
@@ -22,19 +26,47 @@ interface Bulk {
  * @returns the keys whose statement could not take its exact effect; they are to be read anew
  */
 export async function sendWave(wave: Wave, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
-  const doubts = await Promise.all(bulksOf(wave).map((bulk) => sendBulk(bulk, writer, signal)));
+  const doubts = await Promise.all(
+    bulksOf(wave).map((bulk) => (bulk.collection.capped ? sendCapped(bulk, writer, signal) : sendBulk(bulk, writer, signal))),
+  );
   return doubts.flat();
 }
 
 function bulksOf(wave: Wave): Bulk[] {
   const bulks = new Map<string, Bulk>();
   for (const item of wave.items) {
-    const name = `${item.collection.uuid}/${item.action.kind}`;
-    const bulk = bulks.get(name);
-    if (bulk === undefined) bulks.set(name, { collection: item.collection, kind: item.action.kind, items: [item] });
-    else bulk.items.push(item);
+    const { collection, action } = item;
+    const isRemoval = collection.capped && action.kind === 'delete';
+    const kind = isRemoval ? 'insert' : action.kind;
+    const name = `${collection.uuid}/${kind}`;
+    const bulk = bulks.get(name) ?? { collection, kind, items: [], removals: [] };
+    bulks.set(name, bulk);
+    (isRemoval ? bulk.removals : bulk.items).push(item);
   }
   return [...bulks.values()];
+}
+
+/**
+ * Deletes go before the inserts that they stood among: the collection is then never fuller than the source's, so that the
+ * destination drops nothing that the source has kept. A destination that deletes nothing from capped collections drops
+ * the oldest documents itself when it inserts: what it refuses again afterwards was deleted by a user.
+ */
+async function sendCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
+  const refused = await removeCapped(bulk, bulk.removals, writer, signal);
+  const doubts = bulk.items.length === 0 ? [] : await sendBulk(bulk, writer, signal);
+  const left = await removeCapped(bulk, refused, writer, signal);
+  if (left.length > 0) throw writeRefused(bulk.collection, cannotRemoveCode);
+  return doubts;
+}
+
+/** @returns those of the items that the destination would not remove because the collection is capped */
+async function removeCapped(bulk: Bulk, items: WaveItem[], writer: FencedWriter, signal: AbortSignal): Promise<WaveItem[]> {
+  if (items.length === 0) return [];
+  const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'delete', items }), ordered: false }, signal);
+  return outcome.failures.map((failure) => {
+    if (failure.code !== cannotRemoveCode) throw writeRefused(bulk.collection, failure.code);
+    return itemOf(items, failure);
+  });
 }
 
 async function sendBulk(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
@@ -91,8 +123,7 @@ function statementOf({ action }: WaveItem, simpleCollation: boolean): Uint8Array
 }
 
 function doubtOf(bulk: Bulk, failure: WriteFailure): DoubtfulKey {
-  const item = bulk.items[failure.index];
-  if (item === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
+  const item = itemOf(bulk.items, failure);
   if (failure.code === duplicateKeyCode) return doubtfulKey(item, 'duplicateKey');
   if (bulk.kind === 'delta') return doubtfulKey(item, 'inexactDelta');
   throw writeRefused(bulk.collection, failure.code);
@@ -100,4 +131,10 @@ function doubtOf(bulk: Bulk, failure: WriteFailure): DoubtfulKey {
 
 function doubtfulKey(item: WaveItem, reason: RepairReason): DoubtfulKey {
   return { collection: item.collection, id: item.id, reason, time: item.time };
+}
+
+function itemOf(items: readonly WaveItem[], failure: WriteFailure): WaveItem {
+  const item = items[failure.index];
+  if (item === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
+  return item;
 }

@@ -113,7 +113,10 @@ function boundsOf({ event, collection, bounds }: RoutedEvent, context: WaveConte
   return { ...bounds, readEnd: repaired };
 }
 
-/** A capped collection's wave is one ordered command: statements of one kind, one per document. */
+/**
+ * A capped collection's wave is one ordered command: statements of one kind, one per document. Deletes may stand among
+ * inserts, because from 5.0 on every insert into a full collection comes with the delete of the oldest document.
+ */
 function breaksCappedOrder(
   collection: SyncedCollection,
   action: Action,
@@ -123,9 +126,14 @@ function breaksCappedOrder(
   if (!collection.capped) return false;
   if (before !== undefined) return true;
   for (const item of byClass.values()) {
-    if (item.collection === collection) return item.action.kind !== action.kind;
+    if (item.collection !== collection) continue;
+    return item.action.kind !== action.kind && !(isInsertOrDelete(item.action) && isInsertOrDelete(action));
   }
   return false;
+}
+
+function isInsertOrDelete({ kind }: Action): boolean {
+  return kind === 'insert' || kind === 'delete';
 }
 
 function extreme(events: readonly RoutedEvent[], better: (a: bigint, b: bigint) => boolean): bigint {

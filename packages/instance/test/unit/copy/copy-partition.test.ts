@@ -31,7 +31,7 @@ function contextOf(shard: FakeDoor, clock: Clock): CopyContext {
     clock,
     budget,
     repairs,
-    writer: new FencedWriter(shard, (_label, run) => run(), [], 1),
+    writer: new FencedWriter(shard, (_label, run) => run(), [], 1, () => Promise.resolve()),
     retrying: (_label, run) => run(),
     rate: new ReadRate(clock, null),
     position: () => 5n,

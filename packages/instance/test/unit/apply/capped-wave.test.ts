@@ -1,0 +1,132 @@
+import { BSON, type Document } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { sendWave } from '../../../src/apply/send-wave.js';
+import { composeWave, type RoutedEvent } from '../../../src/apply/wave.js';
+import { findValue, type RawValue } from '../../../src/bson/scan.js';
+import type { Door, RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/door.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { FencedWriter } from '../../../src/store/fenced-writer.js';
+import { RepairSet } from '../../../src/store/repair-set.js';
+import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+
+const { signal } = new AbortController();
+const collection: SyncedCollection = {
+  uuid: '00'.repeat(16),
+  database: 'db',
+  name: 'log',
+  capped: true,
+  collated: false,
+  sourceKey: [],
+  destinationKey: [],
+  owns: () => true,
+};
+
+/** A capped collection of a few documents, as a server of 5.0 (which deletes from it) or of another release keeps it. */
+class CappedDoor implements Door {
+  readonly label = 'destination';
+  readonly writes: RawWrite['kind'][] = [];
+
+  constructor(
+    readonly ids: number[],
+    private readonly documentsMax: number,
+    private readonly deletes: boolean,
+  ) {}
+
+  write(write: RawWrite): Promise<WriteOutcome> {
+    this.writes.push(write.kind);
+    const failures = write.statements.flatMap((bytes, index) => this.carryOut(write.kind, BSON.deserialize(bytes), index));
+    return Promise.resolve({ n: write.statements.length - failures.length, nModified: 0, upserted: 0, failures });
+  }
+
+  command = (): Promise<never> => Promise.reject(new Error('no command is expected'));
+  openCursor = (): Promise<never> => Promise.reject(new Error('no cursor is expected'));
+  close = (): Promise<void> => Promise.resolve();
+
+  private carryOut(kind: RawWrite['kind'], statement: Document, index: number): WriteFailure[] {
+    if (kind === 'insert') {
+      this.ids.push(statement['_id'] as number);
+      if (this.ids.length > this.documentsMax) this.ids.shift();
+      return [];
+    }
+    const at = this.ids.indexOf((statement['q'] as { _id: number })._id);
+    if (at < 0) return [];
+    if (!this.deletes) return [{ index, code: 10_089, message: 'cannot remove from a capped collection' }];
+    this.ids.splice(at, 1);
+    return [];
+  }
+}
+
+function routed(operation: 'insert' | 'delete', id: number, time: number): RoutedEvent {
+  const document = BSON.serialize({ _id: id });
+  return {
+    collection,
+    laneClass: String(id),
+    bounds: { begunBefore: 0n, readEnd: null },
+    removes: false,
+    event: {
+      operation,
+      time: BigInt(time),
+      uuid: collection.uuid,
+      id: idOf(document),
+      documentKey: document,
+      fullDocument: operation === 'insert' ? document : null,
+      updateDescription: null,
+      inTransaction: false,
+      bytes: document.length,
+    },
+  };
+}
+
+function idOf(document: Uint8Array): RawValue {
+  const id = findValue(document, '_id');
+  if (id === null) throw new Error('a document has an _id');
+  return id;
+}
+
+/** Applies events wave by wave as a lane does; returns how many waves it took. */
+async function apply(door: Door, queue: RoutedEvent[]): Promise<number> {
+  const budget = new ByteBudget(1024 * 1024);
+  const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
+  const writer = new FencedWriter(door, (_label, run) => run(), [new Uint8Array(16)], 1, () => Promise.resolve());
+  let waves = 0;
+  for (; queue.length > 0; waves += 1) {
+    expect(await sendWave(composeWave(queue, { repairs, budget }), writer, signal)).toEqual([]);
+  }
+  return waves;
+}
+
+/** What the stream of a full collection of 5.0 shows: every insert with the delete of the oldest document. */
+function overflow(first: number, count: number, documentsMax: number): RoutedEvent[] {
+  return Array.from({ length: count }, (_, step) => [
+    routed('insert', first + step, 10 + 2 * step),
+    routed('delete', first + step - documentsMax, 11 + 2 * step),
+  ]).flat();
+}
+
+describe.each([
+  ['a destination of 5.0', true],
+  ['a destination that deletes nothing from capped collections', false],
+])('%s', (_name, deletes) => {
+  test('takes the inserts of an overflowing collection and their deletes in one wave', async () => {
+    const door = new CappedDoor([1, 2, 3, 4], 4, deletes);
+    expect(await apply(door, overflow(5, 3, 4))).toBe(1);
+    expect(door.ids).toEqual([4, 5, 6, 7]);
+  });
+
+  test('stays exact when a wave is longer than the collection', async () => {
+    const door = new CappedDoor([1, 2, 3, 4], 4, deletes);
+    await apply(door, overflow(5, 30, 4));
+    expect(door.ids).toEqual([31, 32, 33, 34]);
+  });
+});
+
+test('a delete by a user makes room, so that nothing else is dropped', async () => {
+  const door = new CappedDoor([1, 2, 3, 4], 4, true);
+  await apply(door, [routed('delete', 3, 10), routed('insert', 5, 11)]);
+  expect(door.ids).toEqual([1, 2, 4, 5]);
+});
+
+test('a delete by a user that the destination cannot follow fails by name', async () => {
+  const door = new CappedDoor([1, 2, 3], 4, false);
+  await expect(apply(door, [routed('delete', 2, 10)])).rejects.toMatchObject({ error: 'writeRefused' });
+});
