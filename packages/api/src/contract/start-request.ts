@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { namespaceFilterSchema } from './filter.js';
-import { parseBody } from './invalid-request.js';
-import { normaliseStartRequest } from './normalise-start-request.js';
 import { shardingSchema } from './sharding.js';
 import { verificationSchema } from './verification.js';
-
-export type { NamePattern, NamespaceSelector } from './filter.js';
-export type { Sharding, ShardingEntry, ShardKeyValue } from './sharding.js';
-export { normaliseStartRequest } from './normalise-start-request.js';
-export { optionsDifference, optionsDigest } from './options-digest.js';
 
 /** The body of `POST /api/v1/start`, field by field; rules between fields are in `normaliseStartRequest`. */
 export const startRequestSchema = z
@@ -22,8 +15,7 @@ export const startRequestSchema = z
     reversible: z.boolean().default(false),
     sharding: shardingSchema.optional().meta({ description: 'Required from a replica set to a sharded cluster, else refused.' }),
     verification: verificationSchema.default({ enabled: true }),
-  })
-  ;
+  });
 
 /**
  * A start request with every default filled in, in normal form: what means the same is the same.
@@ -33,12 +25,3 @@ export type StartRequest = z.output<typeof startRequestSchema>;
 
 /** A start body as a client writes it: defaults may be left out. */
 export type StartRequestBody = z.input<typeof startRequestSchema>;
-
-/**
- * Reads a parsed JSON body.
- * @throws ConvoyError `invalidRequest` with the path of every wrong value, `sourceEqualsDestination`,
- * `buildIndexesNeverWithReversible` or `reversibleNeedsWriteBlocking`
- */
-export function parseStartRequest(body: unknown): StartRequest {
-  return normaliseStartRequest(parseBody(startRequestSchema, body));
-}

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { commandNames, parseCommandBody } from '../contract/commands.js';
 import type { CommandName } from '../contract/commands.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
-import { parseStartRequest } from '../contract/start-request.js';
+import { parseStartRequest } from '../contract/parse-start-request.js';
 import { BODY_BYTES_MAX_DEFAULT, useJsonBodies } from './body-parser.js';
 import type { ContractService } from './contract-service.js';
 import { useFailureReplies } from './failure-replies.js';

@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { NamePattern, NamespaceSelector, StartRequest } from '@convoy/api/contract/start-request';
+import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
+import type { StartRequest } from '@convoy/api/contract/start-request';
 import { RE2JS } from 're2js';
 
 /** Decides which collections a migration is about. Fixed after start. */

@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { ShardingEntry, Sharding as ShardingRequest } from '@convoy/api/contract/start-request';
+import type { ShardingEntry, Sharding as ShardingRequest } from '@convoy/api/contract/sharding';
 import type { Document } from 'mongodb';
 import { isIdIndex, isKeyPrefix, portableIndex } from './index-spec.js';
 import { isSimpleCollation, supportingIndex } from './index-plan.js';

@@ -1,5 +1,5 @@
 import { idleProgress, type Progress, progressInfo } from '@convoy/api/contract/progress';
-import { type StartRequest } from '@convoy/api/contract/start-request';
+import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { CommandName, Failure, Fleet, InstanceIdentity, SyncState } from '@convoy/api/fleet/fleet';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
-import { parseStartRequest } from '@convoy/api/contract/start-request';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { systemClock } from '../cluster/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';

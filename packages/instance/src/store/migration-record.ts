@@ -1,5 +1,5 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { optionsDifference, optionsDigest } from '@convoy/api/contract/start-request';
+import { optionsDifference, optionsDigest } from '@convoy/api/contract/options-digest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ErrorName } from '@convoy/api/errors/table';
 import type { Document, Timestamp } from 'mongodb';

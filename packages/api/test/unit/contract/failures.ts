@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { parseStartRequest } from '@convoy/api/contract/start-request';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 
 /** The smallest valid start body. */
 export const clusters = { source: 'cluster0', destination: 'cluster1' };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { optionsDifference, optionsDigest, parseStartRequest } from '@convoy/api/contract/start-request';
+import { optionsDifference, optionsDigest } from '@convoy/api/contract/options-digest';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { clusters } from './failures.js';
 

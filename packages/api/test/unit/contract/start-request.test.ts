@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseStartRequest } from '@convoy/api/contract/start-request';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { clusters, expectInvalid, failureOf } from './failures.js';
 
 describe('required fields', () => {

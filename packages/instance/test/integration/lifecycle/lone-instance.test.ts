@@ -1,5 +1,5 @@
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
-import { parseStartRequest } from '@convoy/api/contract/start-request';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { type Cluster, startCluster } from '@convoy/simulator/cluster/cluster';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';

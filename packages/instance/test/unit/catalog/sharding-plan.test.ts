@@ -1,4 +1,4 @@
-import type { ShardingEntry } from '@convoy/api/contract/start-request';
+import type { ShardingEntry } from '@convoy/api/contract/sharding';
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { planIndexes } from '../../../src/catalog/index-plan.js';

@@ -1,4 +1,5 @@
-import { normaliseStartRequest, startRequestSchema } from '@convoy/api/contract/start-request';
+import { normaliseStartRequest } from '@convoy/api/contract/normalise-start-request';
+import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
