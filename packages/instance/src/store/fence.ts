@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, Door, RawWrite, WriteTicket } from '../cluster/door.js';
 import { classify } from '../cluster/failure.js';
 import { refuseFailures } from './fenced-writer.js';
-import { metadataDatabase, type Retrying } from './metadata.js';
+import { metadataDatabase, throwWriteError, type Retrying } from './metadata.js';
 
 const fenceCollection = 'fence';
 
@@ -44,6 +44,7 @@ async function sendFence(door: Door, write: RawWrite, ticket: WriteTicket, signa
 /**
  * Makes the fence collection with one document on each shard: sharded by `_id` in as many ranges as there are shards.
  * May be repeated.
+ * @throws MetadataWriteError when a document could not be written, as while routers learn of the new ranges
  * @param shardIds the destination's shards; on a replica set one document is enough and nothing is sharded
  */
 export async function createFence(
@@ -58,7 +59,7 @@ export async function createFence(
   }
   const updates = shardIds.map((_, index) => ({ q: { _id: index }, u: { $setOnInsert: { fenced: 0 } }, upsert: true }));
   const command = { update: fenceCollection, updates, writeConcern: { w: 'majority' } };
-  await door.command(metadataDatabase, command, options);
+  throwWriteError(await door.command(metadataDatabase, command, options));
 }
 
 async function isUnsharded(door: Door, namespace: string, options: CallOptions): Promise<boolean> {

@@ -133,7 +133,8 @@ export class MetadataWriteError extends Error {
   }
 }
 
-function throwWriteError(reply: Document): void {
+/** @throws MetadataWriteError for the first failed statement of a write, or its write concern: the driver throws for neither */
+export function throwWriteError(reply: Document): void {
   const failures = reply.writeErrors as { code: number; errmsg?: string }[] | undefined;
   const concern = reply.writeConcernError as { code: number; errmsg?: string } | undefined;
   const failure = failures?.[0] ?? concern;

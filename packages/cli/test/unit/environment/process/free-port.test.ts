@@ -1,0 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { freePort } from '../../../../src/environment/process/free-port.js';
+
+test('a free port can be listened on, and outgoing connections do not take it', async () => {
+  const port = await freePort();
+  expect(port).toBeLessThan(32_768);
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  server.close();
+});
