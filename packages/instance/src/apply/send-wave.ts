@@ -9,8 +9,11 @@ import { deltaPipeline } from './delta.js';
 import type { Wave, WaveItem } from './wave.js';
 
 const duplicateKeyCode = 11000;
-/** "cannot remove from a capped collection": from all servers but those of 5.0. */
-const cannotRemoveCode = 10089;
+/** "cannot remove from a capped collection", which servers said until they learned it with 5.0.7 and 5.3 (SERVER-63201). */
+const illegalOperationCode = 20;
+const cannotRemoveCodes = new Set([illegalOperationCode, 10_089]);
+/** Removing a field that no document has tells whether a document is there, and changes nothing. */
+const presenceProbe = deltaPipeline({ set: new Map(), unset: new Set(['convoy_presence_probe']) });
 
 /** Statements of one kind for one collection. */
 interface Bulk {
@@ -49,24 +52,30 @@ function bulksOf(wave: Wave): Bulk[] {
 /**
  * Deletes go before the inserts that they stood among: the collection is then never fuller than the source's, so that the
  * destination drops nothing that the source has kept. A destination that deletes nothing from capped collections drops
- * the oldest documents itself when it inserts: what it refuses again afterwards was deleted by a user.
+ * the oldest documents itself when it inserts: what is still there afterwards was deleted by a user of the source.
  */
 async function sendCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
-  const refused = await removeCapped(bulk, bulk.removals, writer, signal);
+  const refused = bulk.removals.length === 0 ? [] : await removeCapped(bulk, writer, signal);
   const doubts = bulk.items.length === 0 ? [] : await sendBulk(bulk, writer, signal);
-  const left = await removeCapped(bulk, refused, writer, signal);
-  if (left.length > 0) throw writeRefused(bulk.collection, cannotRemoveCode);
+  if (refused.length > 0) await refusePresent(bulk, refused, writer, signal);
   return doubts;
 }
 
-/** @returns those of the items that the destination would not remove because the collection is capped */
-async function removeCapped(bulk: Bulk, items: WaveItem[], writer: FencedWriter, signal: AbortSignal): Promise<WaveItem[]> {
-  if (items.length === 0) return [];
+/** @returns those of the removals that the destination would not carry out because the collection is capped */
+async function removeCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<WaveItem[]> {
+  const items = bulk.removals;
   const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'delete', items }), ordered: false }, signal);
   return outcome.failures.map((failure) => {
-    if (failure.code !== cannotRemoveCode) throw writeRefused(bulk.collection, failure.code);
+    if (!cannotRemoveCodes.has(failure.code)) throw writeRefused(bulk.collection, failure.code);
     return itemOf(items, failure);
   });
+}
+
+/** @throws ConvoyError `writeRefused` when the destination still has one of the documents */
+async function refusePresent(bulk: Bulk, items: readonly WaveItem[], writer: FencedWriter, signal: AbortSignal): Promise<void> {
+  const statements = items.map(({ action }) => updateStatement(action.filter, { pipeline: presenceProbe }, { simpleCollation: false }));
+  const outcome = await writer.write({ ...writeOf({ ...bulk, items: [] }), kind: 'update', statements, ordered: false }, signal);
+  if (outcome.n > 0) throw writeRefused(bulk.collection, illegalOperationCode);
 }
 
 async function sendBulk(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
