@@ -23,7 +23,7 @@ export function progressBlock(progress: ShownProgress): string[] {
   const head = [progress.state, progress.info ?? undefined, ...ratesAndLag(progress)].filter((part) => part !== undefined).join(' · ');
   const lines = [head];
   if (copy) {
-    const remaining = progress.secondsRemaining == null ? '' : `, ${formatSeconds(progress.secondsRemaining)} left`;
+    const remaining = !progress.secondsRemaining ? '' : `, ${formatSeconds(progress.secondsRemaining)} left`;
     const bytes = `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`;
     lines.push(`${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`);
   }
