@@ -150,7 +150,8 @@ export class Router {
 
   #keepAbove(bytes: Uint8Array, parsed: ReturnType<typeof parseEvent>): void {
     const namespace = parsed.kind === 'data' ? parsed : parsed.event;
-    const writes = this.context.includes(namespace.database, namespace.name) ? 1 : 0;
+    // A shard's own notices (kNewShardDetected) name no namespace and are no writes.
+    const writes = namespace.database !== '' && this.context.includes(namespace.database, namespace.name) ? 1 : 0;
     this.#above.push({ bytes, time: parsed.event.time, writes });
     this.context.budget.take(bytes.length);
     this.#writesAbove += writes;

@@ -56,6 +56,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     ReplicaSetMonitorRemoved: 199,
     NetworkInterfaceExceededTimeLimit: 202,
     DatabaseDropPending: 215,
+    KeyNotFound: 211,
     ElectionInProgress: 216,
     RetryChangeStream: 234,
     StaleDbVersion: 249,
