@@ -16,9 +16,10 @@ type Settings = Pick<WorldInput, 'shards' | 'faults' | 'ends'>;
 async function destinationEqualsSource(settings: Settings, numRuns: number): Promise<void> {
   const history = fc.record({
     seed: fc.nat(),
-    before: fc.array(steps, { maxLength: 12 }),
-    during: fc.array(steps, { maxLength: 40 }),
-    after: fc.array(steps, { maxLength: 6 }),
+    pace: fc.constantFrom(0.03, 0.1, 0.3),
+    before: fc.array(steps, { minLength: 4, maxLength: 16, size: 'max' }),
+    during: fc.array(steps, { minLength: 10, maxLength: 60, size: 'max' }),
+    after: fc.array(steps, { maxLength: 6, size: 'max' }),
   });
   await fc.assert(
     fc.asyncProperty(history, async (changes) => {
@@ -40,7 +41,7 @@ describe('the destination equals the source byte for byte', () => {
   });
 
   it('in one share whose process stops, crashes and freezes', async () => {
-    await destinationEqualsSource({ shards: 1, faults: rough, ends: { stop: 0.002, crash: 0.003, freeze: 0.002 } }, 60);
+    await destinationEqualsSource({ shards: 1, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60);
   });
 
   it('in two shares between which documents move', async () => {
@@ -48,6 +49,6 @@ describe('the destination equals the source byte for byte', () => {
   });
 
   it('in two shares between which documents move, whose processes crash and freeze', async () => {
-    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.002, crash: 0.003, freeze: 0.002 } }, 60);
+    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60);
   });
 });

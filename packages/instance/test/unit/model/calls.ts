@@ -36,7 +36,7 @@ export class Network {
           const result = effect();
           scheduler.enqueue(() => (lost === null ? resolve(result) : reject(lost)));
         } catch (error) {
-          scheduler.enqueue(() => reject(error));
+          scheduler.enqueue(() => reject(error as Error));
         }
       });
     });

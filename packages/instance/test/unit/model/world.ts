@@ -9,6 +9,8 @@ import { carryOut, type Step } from './workload.js';
 export interface WorldInput {
   seed: number;
   shards: number;
+  /** Chance per moment that the source changes. */
+  pace: number;
   /** Documents before the migration begins, and while it runs. */
   before: readonly Step[];
   during: readonly Step[];
@@ -23,8 +25,6 @@ export interface WorldInput {
 const momentsMax = 60_000;
 /** Moments after the commit in which nothing may change any more. */
 const lateMoments = 200;
-/** Chance per moment that the source changes. */
-const sourceChance = 0.05;
 
 /** A source, a destination and the processes between them, with every moment chosen by the seed. */
 export class World {
@@ -89,7 +89,7 @@ export class World {
   async #during(): Promise<void> {
     const left = [...this.input.during];
     while (left.length > 0) {
-      if (this.#scheduler.chance(sourceChance)) {
+      if (this.#scheduler.chance(this.input.pace)) {
         const step = left.shift();
         if (step !== undefined) carryOut(this.source, step);
       }
@@ -123,7 +123,7 @@ export class World {
     const drained = new Set<ShareOwner>();
     const asked = new Set<ShareOwner>();
     await this.#until(() => {
-      const step = this.#scheduler.chance(sourceChance) ? this.#after.shift() : undefined;
+      const step = this.#scheduler.chance(this.input.pace) ? this.#after.shift() : undefined;
       if (step !== undefined) carryOut(this.source, step);
       this.#replaceEnded();
       for (const owner of this.#owners) {
