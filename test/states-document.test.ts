@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { commandNames, syncStates } from '@convoy/api/fleet/fleet';
+import { commandNames } from '@convoy/api/contract/commands';
+import { migrationStates } from '@convoy/api/contract/progress';
 import { requireState } from '@convoy/instance/lifecycle/state-table';
 import { migrationPhases } from '@convoy/instance/store/migration-record';
 import { documentTable, plainText } from './document-table.js';
@@ -16,11 +17,11 @@ function isTaken(...check: Parameters<typeof requireState>): boolean {
 test('docs/states.md says of every state which commands are taken', () => {
   const { header, rows } = documentTable('docs/states.md', 'Commands by state');
   expect(header.map(plainText)).toEqual(['State', ...commandNames]);
-  const expected = syncStates.map((state) => [state, ...commandNames.map((command) => (isTaken(command, state) ? 'taken' : 'refused'))]);
+  const expected = migrationStates.map((state) => [state, ...commandNames.map((command) => (isTaken(command, state) ? 'taken' : 'refused'))]);
   expect(rows).toEqual(expected);
 });
 
 test('docs/states.md explains every state and every phase, in order', () => {
-  expect(documentTable('docs/states.md', 'What each state means').rows.map(([state]) => state)).toEqual([...syncStates]);
+  expect(documentTable('docs/states.md', 'What each state means').rows.map(([state]) => state)).toEqual([...migrationStates]);
   expect(documentTable('docs/states.md', 'From start to COMMITTED').rows.map(([phase]) => plainText(phase))).toEqual([...migrationPhases]);
 });

@@ -1,12 +1,6 @@
-import type { Progress } from '../contract/progress.js';
+import type { CommandName } from '../contract/commands.js';
+import type { MigrationState, Progress } from '../contract/progress.js';
 import type { ErrorName } from '../errors/table.js';
-
-/** The states of an instance, from least to most advanced. REVERSING counts like RUNNING, PAUSED stands apart. */
-export const syncStates = ['INITIALIZING', 'IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'REVERSING'] as const;
-export type SyncState = (typeof syncStates)[number];
-
-export const commandNames = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
-export type CommandName = (typeof commandNames)[number];
 
 /** Who an instance is. `id` comes from its configuration (a source shard's name), or is `single` for a lone instance. */
 export interface InstanceIdentity {
@@ -30,7 +24,7 @@ export interface Failure {
 /** What an instance tells the others; each report replaces the one before. */
 export interface InstanceReport {
   identity: InstanceIdentity;
-  state: SyncState;
+  state: MigrationState;
   failure: Failure | null;
   /** Its own part of the fleet-wide `canCommit` and `canWrite`. */
   ready: { canCommit: boolean; canWrite: boolean };

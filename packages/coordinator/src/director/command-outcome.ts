@@ -1,6 +1,6 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { ErrorName } from '@convoy/api/errors/convoy-error';
-import type { CommandName, CommandResult } from '@convoy/api/fleet/fleet';
+import { ConvoyError, type ErrorName } from '@convoy/api/errors/convoy-error';
+import type { CommandName } from '@convoy/api/contract/commands';
+import type { CommandResult } from '@convoy/api/fleet/fleet';
 
 /** What became of a command that was sent to a fleet. */
 export interface CommandOutcome {

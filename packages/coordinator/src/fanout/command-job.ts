@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { commandNames } from '@convoy/api/fleet/fleet';
+import { commandNames } from '@convoy/api/contract/commands';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import { isErrorName } from '@convoy/api/errors/table';
 

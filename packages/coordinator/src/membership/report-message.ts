@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { progressSchema } from '@convoy/api/contract/progress';
+import { progressSchema, migrationStates } from '@convoy/api/contract/progress';
 import { isErrorName } from '@convoy/api/errors/table';
-import { syncStates } from '@convoy/api/fleet/fleet';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 
 /** Characters of a message that are read at most: far above any report, whose largest part are its warnings. */
@@ -17,7 +16,7 @@ const identitySchema = z.object({
 
 const reportSchema = z.object({
   identity: identitySchema,
-  state: z.enum(syncStates),
+  state: z.enum(migrationStates),
   failure: z
     .object({ error: z.string().refine(isErrorName), errorDescription: z.string() })
     .nullable(),

@@ -1,16 +1,12 @@
-import { idleFleetProgress } from '@convoy/api/contract/fleet-progress';
-import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
-import { ceaStages } from '@convoy/api/contract/progress';
-import type { Progress } from '@convoy/api/contract/progress';
-import type { Failure, InstanceReport, Leader, SyncState } from '@convoy/api/fleet/fleet';
+import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { ceaStages, type Progress, type MigrationState } from '@convoy/api/contract/progress';
+import type { Failure, InstanceReport, Leader } from '@convoy/api/fleet/fleet';
 import { fleetInfo, fleetState } from './fleet-state.js';
 import { instanceRows } from './instance-rows.js';
-import { membersOf } from './members.js';
-import type { FleetSnapshot, Members } from './members.js';
+import { membersOf, type FleetSnapshot, type Members } from './members.js';
 import { earliestOf, firstOf, maxOf, sumOf } from './nullable-figures.js';
 import { shortestOplogTime } from './oplog-time.js';
-import { nextEstimate } from './time-remaining.js';
-import type { RemainingEstimate } from './time-remaining.js';
+import { nextEstimate, type RemainingEstimate } from './time-remaining.js';
 import { fleetVerification } from './verification.js';
 import { fleetWarnings } from './warnings.js';
 
@@ -64,13 +60,13 @@ function slowestLink(progresses: readonly Progress[], side: 'source' | 'destinat
   return links.length === 0 ? null : { pingLatencyMs: maxOf(links.map((link) => link.pingLatencyMs)) };
 }
 
-function lagOf(state: SyncState, progresses: readonly Progress[]): number | null {
+function lagOf(state: MigrationState, progresses: readonly Progress[]): number | null {
   if (state === 'PAUSED') return null;
   return state === 'COMMITTED' ? 0 : maxOf(progresses.map((progress) => progress.lagTimeSeconds));
 }
 
 /** The contract's fields for a fleet that is not idle. */
-function contractFields(members: Members, state: SyncState, leader: Leader | null): Progress {
+function contractFields(members: Members, state: MigrationState, leader: Leader | null): Progress {
   const progresses = members.reports.map(({ progress }) => progress);
   const complete = members.missingIds.length === 0;
   return {

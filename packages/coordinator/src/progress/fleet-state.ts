@@ -1,9 +1,9 @@
-import { progressInfo } from '@convoy/api/contract/progress';
-import type { InstanceReport, SyncState } from '@convoy/api/fleet/fleet';
+import { progressInfo, type MigrationState } from '@convoy/api/contract/progress';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import { earliestOf } from './nullable-figures.js';
 
 /** How far each state is. PAUSED and REVERSING are as far as RUNNING. */
-const stateRanks: Readonly<Record<SyncState, number>> = {
+const stateRanks: Readonly<Record<MigrationState, number>> = {
   INITIALIZING: 0,
   IDLE: 1,
   RUNNING: 2,
@@ -27,7 +27,7 @@ const infoOrder: readonly string[] = [
  * The state of a fleet: PAUSED when all are, else the least advanced one. Among equally advanced instances one that
  * still reverses makes the fleet REVERSING, and one that is paused alone does not make it PAUSED.
  */
-export function fleetState(states: readonly SyncState[]): SyncState {
+export function fleetState(states: readonly MigrationState[]): MigrationState {
   if (states.length > 0 && states.every((state) => state === 'PAUSED')) return 'PAUSED';
   const least = Math.min(...states.map((state) => stateRanks[state]));
   const group = states.filter((state) => stateRanks[state] === least);

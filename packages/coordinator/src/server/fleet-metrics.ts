@@ -1,5 +1,5 @@
 import { Gauge, Registry } from 'prom-client';
-import { syncStates } from '@convoy/api/fleet/fleet';
+import { migrationStates } from '@convoy/api/contract/progress';
 import type { GlobalProgress } from '../progress/aggregate.js';
 
 /** One value of a metric; null when it is unknown and left out. */
@@ -35,7 +35,7 @@ const metrics: readonly Metric[] = [
     name: 'convoy_fleet_state',
     help: '1 for the present state of the fleet.',
     labelNames: ['state'],
-    read: ({ progress }) => syncStates.map((state) => ({ labels: { state }, value: state === progress.state ? 1 : 0 })),
+    read: ({ progress }) => migrationStates.map((state) => ({ labels: { state }, value: state === progress.state ? 1 : 0 })),
   },
   {
     name: 'convoy_instance_reachable',

@@ -7,7 +7,7 @@ import type { ChangeEvent } from '../store/change-event.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import { writeRefused } from '../store/write-refused.js';
 import { batchDocumentsMax, type CopyContext } from './copy-context.js';
-import { abandon, beginReading } from './copy-partition.js';
+import { abandon, beginReading, closePartition } from './copy-partition.js';
 import { idOf } from './partition-writer.js';
 
 /** A collection that overtakes its reader so often is written faster than it can be copied. */
@@ -54,7 +54,8 @@ async function attemptCapped(
     const { last, end } = await copyInOrder(table, partition, context, begin, stop, hard);
     partition.readEnd = end;
     await context.untilRouted(end, stop);
-    await closeCapped(table, partition, context, last);
+    dropCopied(partition, last, context);
+    await closePartition(table, partition, context);
   } catch (error) {
     if (!partition.closing) abandon(table, partition, context);
     throw error;
@@ -113,28 +114,11 @@ async function insertInOrder(
   if (failure !== undefined) throw writeRefused(table.collection, failure.code);
 }
 
-async function closeCapped(
-  table: PartitionTable,
-  partition: Partition,
-  context: CopyContext,
-  last: Buffer | null,
-): Promise<void> {
-  partition.closing = true;
-  await table.persist();
-  partition.state = 'done';
-  partition.dirty = false;
-  partition.closing = false;
-  const held = partition.held;
-  partition.held = [];
-  context.release(table, notYetCopied(held, last));
-}
-
-/** The held events without the inserts that the copy includes. */
-function notYetCopied(held: readonly ChangeEvent[], last: Buffer | null): ChangeEvent[] {
-  if (last === null) return [...held];
-  let included = -1;
-  held.forEach((event, index) => {
-    if (event.operation === 'insert' && last.equals(event.id.bytes)) included = index;
-  });
-  return held.filter((event, index) => index > included || event.operation !== 'insert');
+/** Takes the inserts that the copy includes out of the held events; all of them have been routed by now. */
+function dropCopied(partition: Partition, last: Buffer | null, context: CopyContext): void {
+  if (last === null) return;
+  const included = partition.held.findLastIndex((event) => event.operation === 'insert' && last.equals(event.id.bytes));
+  const isCopied = (event: ChangeEvent, index: number): boolean => index <= included && event.operation === 'insert';
+  context.discard(partition.held.filter(isCopied));
+  partition.held = partition.held.filter((event, index) => !isCopied(event, index));
 }

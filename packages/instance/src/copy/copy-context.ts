@@ -29,6 +29,8 @@ export interface CopyContext {
   untilFlushed(time: bigint, signal: AbortSignal): Promise<void>;
   /** Lets the events go on that a partition has held. */
   release(table: PartitionTable, events: readonly ChangeEvent[]): void;
+  /** Forgets held events that the copy includes. */
+  discard(events: readonly ChangeEvent[]): void;
   /** Makes an empty capped collection on the destination in place of one that was partly copied. */
   recreate: (uuid: string, signal: AbortSignal) => Promise<void>;
   /** After this long a partition is closed and its rest becomes a new one. */

@@ -67,7 +67,7 @@ async function attemptCopy(
     await reader.close();
     await writer.finish().catch(() => undefined);
   }
-  await close(table, partition, context);
+  await closePartition(table, partition, context);
 }
 
 /**
@@ -139,7 +139,7 @@ function differ(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Everything is acknowledged: one durable write makes the partition done (and its rest waiting), then its events go on. */
-async function close(table: PartitionTable, partition: Partition, context: CopyContext): Promise<void> {
+export async function closePartition(table: PartitionTable, partition: Partition, context: CopyContext): Promise<void> {
   partition.closing = true;
   await table.persist();
   partition.state = 'done';

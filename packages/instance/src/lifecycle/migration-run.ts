@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import type { Warning } from '@convoy/api/contract/progress';
+import type { Warning, MigrationState } from '@convoy/api/contract/progress';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Failure, Fleet, SyncState } from '@convoy/api/fleet/fleet';
+import type { Failure, Fleet } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../catalog/create-collections.js';
 import type { Cluster } from '../cluster/door.js';
 import { listenersMax } from '../store/run-together.js';
@@ -84,7 +84,7 @@ export class MigrationRun {
     return this.#syncs.map((sync) => sync.figures());
   }
 
-  get state(): SyncState {
+  get state(): MigrationState {
     const { record, shares } = this.view;
     const own = this.input.ownIds.flatMap((id) => shares.get(id) ?? []);
     if (record.phase === 'committed') return 'COMMITTED';

@@ -1,12 +1,12 @@
-import { type Progress, progressInfo, ceaStages, idleProgress, type Warning } from '@convoy/api/contract/progress';
-import type { Leader, SyncState } from '@convoy/api/fleet/fleet';
+import { type Progress, progressInfo, ceaStages, idleProgress, type Warning, type MigrationState } from '@convoy/api/contract/progress';
+import type { Leader } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../catalog/create-collections.js';
 import type { MigrationView } from './migration-watch.js';
 import type { ShareFigures } from './share-sync.js';
 
 /** What an instance's progress is made of. */
 export interface ProgressSource {
-  state: SyncState;
+  state: MigrationState;
   view: MigrationView;
   ownIds: readonly string[];
   /** Of each own share; empty while none runs. */

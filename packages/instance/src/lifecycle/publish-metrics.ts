@@ -1,4 +1,4 @@
-import { type SyncState, syncStates } from '@convoy/api/fleet/fleet';
+import { type MigrationState, migrationStates } from '@convoy/api/contract/progress';
 import type { Metrics } from '../metrics/metrics.js';
 import type { ShareFigures } from './share-sync.js';
 
@@ -9,7 +9,7 @@ export interface PublishedTotals {
 }
 
 /** Brings the metrics to the present figures. Returns the totals to be given back next time. */
-export function publishMetrics(metrics: Metrics, state: SyncState, figures: readonly ShareFigures[], before: PublishedTotals): PublishedTotals {
+export function publishMetrics(metrics: Metrics, state: MigrationState, figures: readonly ShareFigures[], before: PublishedTotals): PublishedTotals {
   const sum = (of: (one: ShareFigures) => number): number => figures.reduce((total, one) => total + of(one), 0);
   const now = { copiedBytes: sum((one) => one.copiedBytes), copiedDocuments: sum((one) => one.copiedDocuments) };
   metrics.copiedBytes.inc(Math.max(0, now.copiedBytes - before.copiedBytes));
@@ -17,7 +17,7 @@ export function publishMetrics(metrics: Metrics, state: SyncState, figures: read
   metrics.lag.set(Math.max(0, ...figures.map((one) => one.lag_seconds)));
   metrics.repairSet.set(sum((one) => one.doubtfulKeys));
   metrics.bufferedBytes.set(sum((one) => one.bufferedBytes));
-  for (const each of syncStates) metrics.state.set({ state: each }, each === state ? 1 : 0);
+  for (const each of migrationStates) metrics.state.set({ state: each }, each === state ? 1 : 0);
   for (const each of ['waiting', 'starting', 'copying', 'done'] as const) {
     metrics.partitions.set({ state: each }, sum((one) => one.partitions[each]));
   }

@@ -1,5 +1,5 @@
-import type { Progress } from '@convoy/api/contract/progress';
-import type { Failure, InstanceIdentity, InstanceReport, SyncState } from '@convoy/api/fleet/fleet';
+import type { Progress, MigrationState } from '@convoy/api/contract/progress';
+import type { Failure, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../cluster/clock.js';
 
 /** Rates are averages over about this long. */
@@ -35,7 +35,7 @@ export class Rates {
 /** What a report is made of. */
 export interface ReportSource {
   identity: InstanceIdentity;
-  state: SyncState;
+  state: MigrationState;
   failure: Failure | null;
   canCommit: boolean;
   canWrite: boolean;

@@ -286,6 +286,9 @@ export class ShareSync {
       untilRouted: (time, signal) => this.#untilRouted(time, signal),
       untilFlushed: (time, signal) => this.#lanes.flushed(time, signal),
       release: (table, events) => this.#router.release(table, events),
+      discard: (events) => {
+        for (const event of events) this.#budget.give(event.bytes);
+      },
       recreate: this.input.recreate,
       partition_seconds: runtime.config.partition_seconds,
       readers: runtime.config.readers,

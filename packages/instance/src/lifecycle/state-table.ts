@@ -1,8 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { CommandName, SyncState } from '@convoy/api/fleet/fleet';
+import type { CommandName } from '@convoy/api/contract/commands';
+import type { MigrationState } from '@convoy/api/contract/progress';
 
 /** The one state in which each command is taken. */
-export const commandState: Readonly<Record<CommandName, SyncState>> = {
+export const commandState: Readonly<Record<CommandName, MigrationState>> = {
   start: 'IDLE',
   pause: 'RUNNING',
   resume: 'PAUSED',
@@ -11,7 +12,7 @@ export const commandState: Readonly<Record<CommandName, SyncState>> = {
 };
 
 /** @throws ConvoyError `notInThisState` */
-export function requireState(command: CommandName, state: SyncState): void {
+export function requireState(command: CommandName, state: MigrationState): void {
   const needed = commandState[command];
   if (state === needed) return;
   throw new ConvoyError('notInThisState', `${command} is taken in state ${needed} only; the present state is ${state}.`);

@@ -1,8 +1,9 @@
-import { idleProgress, type Progress, progressInfo } from '@convoy/api/contract/progress';
+import { idleProgress, type Progress, progressInfo, type MigrationState } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
-import type { CommandName, Failure, Fleet, InstanceIdentity, SyncState } from '@convoy/api/fleet/fleet';
+import type { CommandName } from '@convoy/api/contract/commands';
+import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
 import type { Cluster } from '../cluster/door.js';
 import { isNetworkFailure } from '../cluster/failure.js';
 import { checkStart } from '../preflight/check-start.js';
@@ -47,7 +48,7 @@ export class SyncInstance implements ContractService {
     return this.#isInitialized;
   }
 
-  get state(): SyncState {
+  get state(): MigrationState {
     if (!this.#isInitialized) return 'INITIALIZING';
     return this.#run?.state ?? 'IDLE';
   }

@@ -1,17 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fleetProgressSchema } from '@convoy/api/contract/fleet-progress';
-import { progressInfo } from '@convoy/api/contract/progress';
-import { syncStates } from '@convoy/api/fleet/fleet';
+import { progressInfo, migrationStates } from '@convoy/api/contract/progress';
 import { aggregateProgress } from '../../../src/progress/aggregate.js';
-import { snapshot } from './snapshots.js';
-import type { ReportChanges } from './snapshots.js';
+import { snapshot, type ReportChanges } from './snapshots.js';
 
 const bytes = fc.nat({ max: 1_000_000_000 });
 const maybe = fc.option(fc.nat({ max: 1_000_000 }));
 
 const instance: fc.Arbitrary<ReportChanges> = fc.record({
-  state: fc.constantFrom(...syncStates),
+  state: fc.constantFrom(...migrationStates),
   fresh: fc.boolean(),
   silent_ms: fc.nat({ max: 1_000_000 }),
   ready: fc.record({ canCommit: fc.boolean(), canWrite: fc.boolean() }),

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { syncStates } from '@convoy/api/fleet/fleet';
-import type { SyncState } from '@convoy/api/fleet/fleet';
+import { migrationStates, type MigrationState } from '@convoy/api/contract/progress';
 import { fleetState } from '../../../src/progress/fleet-state.js';
 
-const order: readonly SyncState[] = ['INITIALIZING', 'IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'];
+const order: readonly MigrationState[] = ['INITIALIZING', 'IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'];
 
 describe('fleetState', () => {
-  it.each<[SyncState[], SyncState]>([
+  it.each<[MigrationState[], MigrationState]>([
     [['RUNNING', 'IDLE'], 'IDLE'],
     [['IDLE', 'INITIALIZING'], 'INITIALIZING'],
     [['COMMITTED', 'COMMITTING'], 'COMMITTING'],
@@ -23,9 +22,9 @@ describe('fleetState', () => {
   });
 
   it('does not depend on the order of the instances, and is never more advanced than any of them', () => {
-    const rank = (state: SyncState): number => order.indexOf(state === 'PAUSED' || state === 'REVERSING' ? 'RUNNING' : state);
+    const rank = (state: MigrationState): number => order.indexOf(state === 'PAUSED' || state === 'REVERSING' ? 'RUNNING' : state);
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...syncStates), { minLength: 1, maxLength: 8 }), (states) => {
+      fc.property(fc.array(fc.constantFrom(...migrationStates), { minLength: 1, maxLength: 8 }), (states) => {
         const state = fleetState(states);
         expect(fleetState([...states].reverse())).toBe(state);
         expect(rank(state)).toBe(Math.min(...states.map(rank)));

@@ -1,6 +1,5 @@
-import { idleProgress } from '@convoy/api/contract/progress';
-import type { Progress } from '@convoy/api/contract/progress';
-import type { InstanceReport, SeenReport, SyncState } from '@convoy/api/fleet/fleet';
+import { idleProgress, type Progress, type MigrationState } from '@convoy/api/contract/progress';
+import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
 
 export const NOW_MS = 1_700_000_000_000;
@@ -13,7 +12,7 @@ export interface ReportChanges extends Partial<Omit<InstanceReport, 'progress' |
 }
 
 export function seenReport(id: string, { progress, fresh = true, silent_ms: _silent, ...changes }: ReportChanges = {}): SeenReport {
-  const state: SyncState = changes.state ?? 'RUNNING';
+  const state: MigrationState = changes.state ?? 'RUNNING';
   const identity = { id, syncID: `sync-${id}`, incarnation: `${id}-1`, release: '1.9.0', clustersDigest: 'digest' };
   const report: InstanceReport = {
     identity,

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { idleProgress } from '@convoy/api/contract/progress';
-import { commandNames } from '@convoy/api/fleet/fleet';
+import { commandNames } from '@convoy/api/contract/commands';
 import type { ErrorName } from '@convoy/api/errors/table';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Scene } from './scene.js';

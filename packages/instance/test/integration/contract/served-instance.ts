@@ -1,5 +1,5 @@
 import type { Progress } from '@convoy/api/contract/progress';
-import type { CommandName } from '@convoy/api/fleet/fleet';
+import type { CommandName } from '@convoy/api/contract/commands';
 import type { Document } from 'mongodb';
 import { expect } from 'vitest';
 

@@ -1,5 +1,5 @@
 import type { Progress } from '@convoy/api/contract/progress';
-import { type CommandName, commandNames } from '@convoy/api/fleet/fleet';
+import { type CommandName, commandNames } from '@convoy/api/contract/commands';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Board } from './board-fleet.js';
 import { Scene } from './scene.js';

@@ -39,6 +39,7 @@ function contextOf(shard: FakeDoor, clock: Clock): CopyContext {
     untilRouted: () => Promise.resolve(),
     untilFlushed: () => Promise.resolve(),
     release: () => undefined,
+    discard: () => undefined,
     recreate: () => Promise.resolve(),
     partition_seconds: 20,
     readers: 1,
