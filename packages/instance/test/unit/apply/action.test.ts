@@ -1,0 +1,103 @@
+import { BSON, Timestamp } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { type Action, actionOf, type Doubt, foldActions, removalOf, type ReplayBounds } from '../../../src/apply/action.js';
+import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { bytesOf, changeOf, collectionOf, insertOf, updateOf, zeroTimestamp } from '../model/parts.js';
+
+const sharded = collectionOf();
+const unsharded = collectionOf({ sourceKey: [], destinationKey: [] });
+const newlySharded = collectionOf({ sourceKey: [] });
+const fresh: ReplayBounds = { begunBefore: 0n, readEnd: null };
+
+function filterOf(action: Action | Doubt): string[] {
+  if (action.kind === 'doubt') throw new Error(action.reason);
+  return Object.keys(BSON.deserialize(action.filter));
+}
+
+function exact(action: Action | Doubt): Action {
+  if (action.kind === 'doubt') throw new Error(action.reason);
+  return action;
+}
+
+describe('the action of an event', () => {
+  it.each([
+    ['insert', insertOf(1, 5n), sharded, ['sk', '_id']],
+    ['update', updateOf(1, 5n, { a: 1 }), sharded, ['sk', '_id']],
+    ['delete', changeOf(1, 5n, { operation: 'delete' }), sharded, ['sk', '_id']],
+    ['delete', changeOf(1, 5n, { operation: 'delete' }), unsharded, ['_id']],
+    ['delete of a collection that is sharded on the way', changeOf(1, 5n, { operation: 'delete', documentKey: bytesOf({ _id: 1 }) }), newlySharded, ['_id']],
+    ['insert into a collection that is sharded on the way', insertOf(1, 5n), newlySharded, ['sk', '_id']],
+  ])('%s carries the full key', (_what, event, collection, fields) => {
+    expect(filterOf(actionOf(event, collection, fresh))).toEqual(fields);
+  });
+
+  it('inserts what is new, and puts what may have been applied before a restart', () => {
+    expect(actionOf(insertOf(1, 6n), sharded, { begunBefore: 5n, readEnd: null }).kind).toBe('insert');
+    expect(actionOf(insertOf(1, 5n), sharded, { begunBefore: 5n, readEnd: null }).kind).toBe('put');
+  });
+
+  it('puts a document with Timestamp(0,0), which an insert would change', () => {
+    expect(actionOf(insertOf(1, 6n, { at: zeroTimestamp }), sharded, fresh).kind).toBe('put');
+    expect(actionOf(insertOf(1, 6n, { at: new Timestamp({ t: 1, i: 0 }) }), sharded, fresh).kind).toBe('insert');
+  });
+
+  it.each([
+    ['replayedDelta', updateOf(1, 5n, { a: 1 }), { begunBefore: 5n, readEnd: null }],
+    ['preparedTransaction', updateOf(1, 5n, { a: 1 }, { inTransaction: true }), { begunBefore: 0n, readEnd: 5n }],
+    ['inexactDelta', updateOf(1, 5n, { 'a.b': 1 }), fresh],
+    ['inexactDelta', changeOf(1, 5n, { operation: 'update' }), fresh],
+    ['shardKeyChange', updateOf(1, 5n, { sk: 2 }), fresh],
+    ['shardKeyChange', changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 2 }) }), fresh],
+    ['inexactDelta', changeOf(1, 5n, { operation: 'replace' }), fresh],
+  ])('is a doubt: %s', (reason, event, bounds) => {
+    expect(actionOf(event, sharded, bounds)).toEqual({ kind: 'doubt', reason });
+  });
+
+  it('is exact for deltas after the doubtful times', () => {
+    expect(actionOf(updateOf(1, 6n, { a: 1 }, { inTransaction: true }), sharded, { begunBefore: 5n, readEnd: 5n }).kind).toBe('delta');
+    expect(actionOf(updateOf(1, 5n, { a: 1 }), sharded, { begunBefore: 0n, readEnd: 5n }).kind).toBe('delta');
+  });
+
+  it('is a doubt for deltas during the reading of a capped collection, which is not read at one time', () => {
+    expect(actionOf(updateOf(1, 5n, { a: 1 }), collectionOf({ capped: true }), { begunBefore: 0n, readEnd: 5n }).kind).toBe('doubt');
+  });
+
+  it('doubts a replacement whose shard key the source does not know', () => {
+    const event = changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }), documentKey: bytesOf({ _id: 1 }) });
+    expect(actionOf(event, newlySharded, fresh)).toEqual({ kind: 'doubt', reason: 'shardKeyChange' });
+  });
+});
+
+describe('a later action folded into an earlier one', () => {
+  const insert = exact(actionOf(insertOf(1, 1n), sharded, fresh));
+  const put = exact(actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, a: 2 }) }), sharded, fresh));
+  const zero = exact(actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, at: zeroTimestamp }) }), sharded, fresh));
+  const remove = removalOf(changeOf(1, 3n), sharded);
+  const delta = exact(actionOf(updateOf(1, 4n, { a: 1 }), sharded, fresh));
+
+  it.each([
+    ['insert', 'put', insert, put, 'insert'],
+    ['insert', 'a document with Timestamp(0,0)', insert, zero, 'put'],
+    ['delete', 'insert', remove, insert, 'put'],
+    ['put', 'insert', put, insert, 'put'],
+    ['insert', 'delete', insert, remove, 'delete'],
+    ['delta', 'delete', delta, remove, 'delete'],
+    ['delta', 'put', delta, put, 'put'],
+    ['delta', 'delta', delta, delta, 'delta'],
+  ])('%s, then %s', (_first, _second, earlier, later, kind) => {
+    expect(foldActions(earlier, later)?.kind).toBe(kind);
+  });
+
+  it.each([
+    ['insert', insert],
+    ['put', put],
+    ['delete', remove],
+  ])('%s, then a delta wait for the next wave', (_first, earlier) => {
+    expect(foldActions(earlier, delta)).toBeNull();
+  });
+
+  it('of another document of the id class waits for the next wave', () => {
+    const other = exact(actionOf(insertOf(1, 5n, { sk: 2 }), sharded, fresh));
+    expect(foldActions(remove, other)).toBeNull();
+  });
+});

@@ -1,0 +1,207 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { BSON } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Lane, type LaneContext } from '../../../src/apply/lane.js';
+import { Lanes } from '../../../src/apply/lanes.js';
+import { composeWave, type RoutedEvent } from '../../../src/apply/wave.js';
+import { idClass } from '../../../src/bson/id-class.js';
+import type { RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
+import { Begun } from '../../../src/store/begun.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import type { ChangeEvent } from '../../../src/store/change-event.js';
+import { RepairSet } from '../../../src/store/repair-set.js';
+import { Signalled } from '../../../src/store/signalled.js';
+import { changeOf, collectionOf, insertOf, never, rawOf, settled, updateOf } from '../model/parts.js';
+
+const collection = collectionOf();
+let writes: RawWrite[];
+let answers: ((outcome: Partial<WriteOutcome>) => void)[];
+let stored: string[];
+let begunTimes: bigint[];
+let budget: ByteBudget;
+let repairs: RepairSet;
+let context: LaneContext;
+let applied: number;
+
+beforeEach(() => {
+  writes = [];
+  answers = [];
+  stored = [];
+  begunTimes = [];
+  applied = 0;
+  budget = new ByteBudget(1_000_000);
+  const storage = {
+    put: (documents: { reason?: unknown }[]) => Promise.resolve(void stored.push(...documents.map(({ reason }) => String(reason)))),
+    remove: () => Promise.resolve(),
+  };
+  repairs = new RepairSet(storage, budget);
+  context = {
+    writer: { write } as never,
+    repairs,
+    budget,
+    begun: new Begun(0n, (time) => Promise.resolve(void begunTimes.push(time)), () => 0n),
+    progressed: new Signalled(),
+    onApplied: (events) => (applied += events),
+  };
+});
+
+function write(one: RawWrite): Promise<WriteOutcome> {
+  writes.push(one);
+  return new Promise((resolve) => answers.push((outcome) => resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [], ...outcome })));
+}
+
+async function answer(outcome: Partial<WriteOutcome> = {}): Promise<void> {
+  answers.shift()?.(outcome);
+  await settled();
+}
+
+function routedOf(event: ChangeEvent): RoutedEvent {
+  budget.take(event.bytes);
+  return { event, collection, laneClass: idClass(event.id, false), bounds: { begunBefore: 0n, readEnd: null }, removes: false };
+}
+
+async function running(...events: ChangeEvent[]): Promise<Lane> {
+  const lane = new Lane(context);
+  for (const event of events) lane.push(routedOf(event));
+  void lane.run(never, never).catch(() => undefined);
+  await settled();
+  return lane;
+}
+
+describe('a wave', () => {
+  it('holds at most one statement per id class; the next one waits for all answers', async () => {
+    await running(insertOf(1, 1n), insertOf(2, 2n), updateOf(1, 3n, { a: 1 }));
+    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2]]);
+    await answer();
+    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2], ['update', 1]]);
+  });
+
+  it('is sent as unordered bulks, one per kind', async () => {
+    await running(insertOf(1, 1n), changeOf(2, 2n, { operation: 'delete' }), updateOf(3, 3n, { a: 1 }));
+    expect(writes.map(({ kind, ordered }) => [kind, ordered])).toEqual([['insert', false], ['delete', false], ['update', false]]);
+  });
+
+  it('is covered by begun before it is sent', async () => {
+    let save: () => void = () => undefined;
+    context.begun = new Begun(0n, () => new Promise((resolve) => (save = resolve)), () => 0n);
+    await running(insertOf(1, 7n));
+    expect(writes).toEqual([]);
+    save();
+    await settled();
+    expect(writes).toHaveLength(1);
+  });
+
+  it('keeps its bytes and its earliest time until everything in it is durable', async () => {
+    const lane = await running(insertOf(1, 1n), insertOf(2, 2n));
+    expect([lane.oldest(), budget.used]).toEqual([1n, 200]);
+    await answer();
+    expect([lane.oldest(), budget.used, applied]).toEqual([null, 0, 2]);
+  });
+
+  it('is one statement for what can be folded', async () => {
+    await running(updateOf(1, 1n, { a: 1 }), updateOf(1, 2n, { a: 2, b: 1 }));
+    const [statement] = writes[0]?.statements ?? [];
+    expect(statement === undefined ? null : BSON.deserialize(statement)).toMatchObject({
+      q: { sk: 1, _id: 1 },
+      u: [{ $set: { a: { $literal: 2 }, b: { $literal: 1 } } }],
+    });
+  });
+});
+
+describe('a doubt', () => {
+  it('from a duplicate key is durable before the wave counts as done', async () => {
+    const lane = await running(insertOf(1, 1n), insertOf(2, 2n));
+    await answer({ n: 1, failures: [{ index: 1, code: 11000, message: '' }] });
+    expect(stored).toEqual(['duplicateKey']);
+    expect(lane.oldest()).toBeNull();
+    expect([...repairs.entries()].map(({ dropped }) => dropped)).toEqual([2n]);
+  });
+
+  it('from a delta that matches nothing puts all deltas of the bulk in the set, because totals name none', async () => {
+    await running(updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }));
+    await answer({ n: 1 });
+    expect(stored).toEqual(['unmatchedDelta', 'unmatchedDelta']);
+  });
+
+  it('from an inexact delta takes later events of its key with it', async () => {
+    await running(updateOf(1, 1n, { 'a.b': 1 }), updateOf(1, 2n, { a: 1 }), insertOf(2, 3n));
+    expect(stored).toEqual(['inexactDelta']);
+    expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
+    expect([...repairs.entries()].map(({ dropped }) => dropped)).toEqual([2n]);
+  });
+
+  it('waits for the statements of its key that come before it', async () => {
+    await running(updateOf(1, 1n, { a: 1 }), updateOf(1, 2n, { 'a.b': 1 }));
+    expect(stored).toEqual([]);
+    await answer();
+    expect(stored).toEqual(['inexactDelta']);
+  });
+
+  it('concerns transactions up to the end of a repair\'s reading, also when the key left the set meanwhile', async () => {
+    await repairs.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
+    await repairs.remove([...repairs.entries()], 9n, () => undefined);
+    await running(updateOf(1, 9n, { a: 1 }, { inTransaction: true }), updateOf(2, 9n, { a: 1 }, { inTransaction: true }));
+    expect(stored).toEqual(['duplicateKey', 'preparedTransaction']);
+    expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
+  });
+
+  it('no longer concerns them once everything up to that time is done', async () => {
+    await repairs.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
+    await repairs.remove([...repairs.entries()], 9n, () => undefined);
+    repairs.forgetReadings(10n);
+    await running(updateOf(1, 11n, { a: 1 }, { inTransaction: true }));
+    expect(writes).toHaveLength(1);
+  });
+});
+
+it('a failure that repeating cannot mend ends the lane, with namespace and code and without values', async () => {
+  const lane = new Lane(context);
+  lane.push(routedOf(insertOf(1, 1n)));
+  const run = lane.run(never, never);
+  await settled();
+  answers.shift()?.({ n: 0, failures: [{ index: 0, code: 121, message: 'secret value' }] });
+  const error = await run.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConvoyError);
+  expect(error).toMatchObject({ error: 'writeRefused', errorDescription: 'The destination refused a write to shop.orders with code 121.' });
+  expect(lane.oldest()).toBe(1n);
+});
+
+it('events that a repair has held go before everything that came later, however many they are', () => {
+  const lane = new Lane(context);
+  lane.push(routedOf(updateOf(1, 1_000_000n, { a: 2 })));
+  const held = routedOf(updateOf(1, 1n, { a: 1 }));
+  lane.pushFirst(Array.from({ length: 200_000 }, () => held));
+  expect(lane.oldest()).toBe(1n);
+});
+
+it('a wave is bounded in statements', () => {
+  const queue = Array.from({ length: 1500 }, (_, id) => routedOf(insertOf(id, BigInt(id + 1))));
+  const wave = composeWave(queue, context);
+  expect([wave.items.length, queue.length, wave.first, wave.last]).toEqual([1000, 500, 1n, 1000n]);
+});
+
+describe('lanes', () => {
+  it('are flushed up to a time once nothing earlier is left in any of them', async () => {
+    const lanes = new Lanes(2, context);
+    for (let id = 1; id <= 4; id += 1) lanes.push(routedOf(insertOf(id, BigInt(id))));
+    let flushed = false;
+    void lanes.flushed(4n, never).then(() => (flushed = true));
+    void lanes.run(never, never).catch(() => undefined);
+    await settled();
+    expect([flushed, lanes.oldest()]).toEqual([false, 1n]);
+    while (answers.length > 0) await answer();
+    expect([flushed, lanes.oldest()]).toEqual([true, null]);
+  });
+
+  it('end after the wave in flight when they are stopped', async () => {
+    const stop = new AbortController();
+    const lanes = new Lanes(1, context);
+    lanes.push(routedOf(insertOf(1, 1n)));
+    lanes.push(routedOf(updateOf(1, 2n, { a: 1 })));
+    const run = lanes.run(stop.signal, never).catch(() => 'ended');
+    await settled();
+    stop.abort(new ConvoyError('shuttingDown'));
+    await answer();
+    expect([await run, lanes.oldest(), applied]).toEqual(['ended', 2n, 1]);
+  });
+});

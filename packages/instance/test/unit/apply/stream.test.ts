@@ -1,0 +1,59 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document, Timestamp } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { ShardStream } from '../../../src/apply/stream.js';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { Door, RawBatch } from '../../../src/cluster/door.js';
+import { batchOf, serverError } from '../model/calls.js';
+import { tokenOf } from '../model/change-events.js';
+import { bytesOf, never, once, times } from '../model/parts.js';
+
+const opened: Document[] = [];
+
+/** A door whose cursors answer from the list: a batch, or an error. */
+function doorOf(answers: (Partial<RawBatch> | Error)[]): Door {
+  opened.length = 0;
+  const next = (): Promise<RawBatch> => {
+    const answer = answers.shift() ?? {};
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(batchOf(answer.documents ?? [], answer));
+  };
+  const openCursor = (_database: string, command: Document): Promise<{ first: RawBatch; open: boolean; next: typeof next; close: () => Promise<void> }> => {
+    opened.push(command);
+    return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
+  };
+  return { label: 'shard', openCursor } as unknown as Door;
+}
+
+function startOf(command: Document | undefined): bigint {
+  const [stage] = command?.pipeline as { $changeStream: { startAtOperationTime: Timestamp } }[];
+  return stage?.$changeStream.startAtOperationTime.toBigInt() ?? 0n;
+}
+
+describe('a shard\'s stream', () => {
+  it('hands out batches with the time of their token and the source\'s own time', async () => {
+    const document = bytesOf({ a: 1 });
+    const stream = new ShardStream(doorOf([{ documents: [document], resumeToken: tokenOf(20n), operationTime: timestampOf(25n) }]), [5, 0, 7], once, 10n);
+    expect(await stream.next(never)).toEqual({ events: [], readBelow: 10n, sourceTime: 0n, reopened: false });
+    expect(await stream.next(never)).toEqual({ events: [document], readBelow: 20n, sourceTime: 25n, reopened: false });
+    expect(startOf(opened[0])).toBe(10n);
+  });
+
+  it('never goes back, and goes on by time after a lost cursor, saying that events come again', async () => {
+    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(15n) }, serverError(43)]), [5, 0, 7], times(2), 10n);
+    await stream.next(never);
+    await stream.next(never);
+    expect((await stream.next(never)).readBelow).toBe(20n);
+    expect(await stream.next(never)).toMatchObject({ readBelow: 20n, reopened: true });
+    expect(await stream.next(never)).toMatchObject({ reopened: false });
+    expect(opened.map(startOf)).toEqual([10n, 20n]);
+  });
+
+  it('ends by name when the oplog no longer reaches back', async () => {
+    const stream = new ShardStream(doorOf([serverError(286)]), [5, 0, 7], once, 1_700_000_000n << 32n);
+    await stream.next(never);
+    const error = await stream.next(never).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConvoyError);
+    expect(error).toMatchObject({ error: 'oplogHistoryLost' });
+    expect((error as ConvoyError).errorDescription).toContain('2023-11-14T22:13:20.000Z');
+  });
+});
