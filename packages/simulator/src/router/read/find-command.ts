@@ -10,7 +10,7 @@ import { compileSort } from '../../query/sort.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 import { firstBatchDefault } from './batch-size.js';
-import { MergedCursor } from './merged-cursor.js';
+import { MergedCursor, type MergeOrder } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
 import { asShardQuery } from './query-failure.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
@@ -82,9 +82,15 @@ function mergePlan(collection: ShardedCollection, body: Doc) {
     body: shardBody,
     skip,
     limit,
-    order: sorted ? compileSort(sort, collation === undefined ? undefined : parseCollation(collation)) : undefined,
+    order: sorted ? mergeOrder(sort, collation) : undefined,
     project: late ? compileProjection(projection) : undefined,
   };
+}
+
+function mergeOrder(sort: Doc, collation: Doc | undefined): MergeOrder {
+  const compare = compileSort(sort, collation === undefined ? undefined : parseCollation(collation));
+  const fields = new Set([...sort.keys()].map((path) => path.split('.', 1)[0] ?? path));
+  return { compare, fields: [...fields] };
 }
 
 function emptyCursor(namespace: string) {

@@ -1,13 +1,20 @@
-import { decodeDocument } from '../../bson/decode.js';
+import { decodeDocument, decodeValue } from '../../bson/decode.js';
+import { scanTopLevel } from '../../bson/scan.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { BatchBuilder } from './batch-size.js';
 import type { Batch, RouterCursor } from './router-cursors.js';
 import type { ShardCursor } from './shard-cursor.js';
 
+/** An order and the top-level fields that it looks at: nothing else of a document is decoded for it. */
+export interface MergeOrder {
+  readonly compare: (a: Doc, b: Doc) => number;
+  readonly fields: readonly string[];
+}
+
 export interface MergeOptions {
   /** Order of the result; undefined takes shard after shard. */
-  readonly order?: ((a: Doc, b: Doc) => number) | undefined;
+  readonly order?: MergeOrder | undefined;
   readonly skip: number;
   /** Infinity for no limit. */
   readonly limit: number;
@@ -19,7 +26,7 @@ export interface MergeOptions {
 export class MergedCursor implements RouterCursor {
   #skipLeft: number;
   #limitLeft: number;
-  readonly #decoded = new WeakMap<RawDocument, Doc>();
+  readonly #sortKeys = new WeakMap<RawDocument, Doc>();
 
   constructor(
     readonly namespace: string,
@@ -61,29 +68,43 @@ export class MergedCursor implements RouterCursor {
   }
 
   async #smallest(batchSize: number | undefined, request: CommandRequest): Promise<ShardCursor | undefined> {
-    let smallest: { cursor: ShardCursor; document: Doc } | undefined;
+    const { order } = this.options;
+    let smallest: { cursor: ShardCursor; key: Doc } | undefined;
     for (const cursor of this.cursors) {
       while (!cursor.hasBuffered && !cursor.drained) await cursor.fill(batchSize, request);
       const head = cursor.peek();
       if (head === undefined) continue;
-      const document = this.#decode(head);
-      if (smallest === undefined || (this.options.order?.(document, smallest.document) ?? 0) < 0) smallest = { cursor, document };
+      const key = this.#sortKey(head, order?.fields ?? []);
+      if (smallest === undefined || (order?.compare(key, smallest.key) ?? 0) < 0) smallest = { cursor, key };
     }
     return smallest?.cursor;
   }
 
   #projected(document: Value): Value {
-    return this.options.project === undefined ? document : this.options.project(this.#decode(document));
+    return this.options.project === undefined ? document : this.options.project(wholeDocument(document));
   }
 
-  #decode(document: Value): Doc {
-    if (document instanceof Map) return document;
-    if (!(document instanceof RawDocument)) return new Map();
-    let decoded = this.#decoded.get(document);
-    if (decoded === undefined) {
-      decoded = decodeDocument(document.bytes);
-      this.#decoded.set(document, decoded);
+  #sortKey(document: Value, fields: readonly string[]): Doc {
+    if (!(document instanceof RawDocument)) return wholeDocument(document);
+    let key = this.#sortKeys.get(document);
+    if (key === undefined) {
+      key = fieldsOf(document.bytes, fields);
+      this.#sortKeys.set(document, key);
     }
-    return decoded;
+    return key;
   }
+}
+
+function fieldsOf(bytes: Uint8Array, names: readonly string[]): Doc {
+  const fields: Doc = new Map();
+  for (const name of names) {
+    const element = scanTopLevel(bytes, name);
+    if (element !== undefined) fields.set(name, decodeValue(bytes, element.type, element.valueStart));
+  }
+  return fields;
+}
+
+function wholeDocument(document: Value): Doc {
+  if (document instanceof Map) return document;
+  return document instanceof RawDocument ? decodeDocument(document.bytes) : new Map<string, Value>();
 }
