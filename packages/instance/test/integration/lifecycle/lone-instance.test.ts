@@ -42,7 +42,7 @@ it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () 
   const orders = source.db('shop').collection<{ _id: number }>('orders');
   await orders.insertMany(Array.from({ length: 5000 }, (_, _id) => ({ _id, text: 'x'.repeat(200), n: 0 })));
   await source.db('shop').collection('plain').insertMany(Array.from({ length: 500 }, (_, i) => ({ name: `p${i}` })));
-  await source.db('shop').collection('plain').createIndex({ name: 1 }, { unique: true });
+  await source.db('shop').collection('plain').createIndexes([{ key: { name: 1 }, name: 'name_1', unique: true }]);
 
   const config = parseInstanceConfig({
     flags: {
