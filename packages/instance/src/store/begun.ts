@@ -6,7 +6,7 @@ export type SaveBegun = (time: bigint) => Promise<void>;
  * After a crash everything between the checkpoint and this time is in doubt.
  */
 export class Begun {
-  #writing: Promise<void> = Promise.resolve();
+  #writing: Promise<void> | null = null;
   #durable: bigint;
 
   /**
@@ -21,13 +21,13 @@ export class Begun {
     this.#durable = durable;
   }
 
-  /** Resolves once `time` is covered durably; at once in the common case. */
+  /** Resolves once `time` is covered durably; at once in the common case. One write at a time, so that none undoes a later one. */
   async cover(time: bigint): Promise<void> {
     while (time > this.#durable) {
-      await this.#writing;
-      if (time <= this.#durable) return;
       const ahead = this.reachable();
-      this.#writing = this.#write(ahead > time ? ahead : time);
+      this.#writing ??= this.#write(ahead > time ? ahead : time).finally(() => {
+        this.#writing = null;
+      });
       await this.#writing;
     }
   }

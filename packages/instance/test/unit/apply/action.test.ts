@@ -1,7 +1,6 @@
 import { BSON, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { type Action, actionOf, type Doubt, foldActions, removalOf, type ReplayBounds } from '../../../src/apply/action.js';
-import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { bytesOf, changeOf, collectionOf, insertOf, updateOf, zeroTimestamp } from '../model/parts.js';
 
 const sharded = collectionOf();

@@ -1,0 +1,150 @@
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
+import { createFence, fenceSessions } from '../../../src/store/fence.js';
+import { FencedWriter } from '../../../src/store/fenced-writer.js';
+import { serverError } from '../model/calls.js';
+import { FakeDoor } from '../fake-door.js';
+import { bytesOf, never, once, settled, times } from '../model/parts.js';
+
+const write: RawWrite = { database: 'shop', collection: 'orders', kind: 'insert', statements: [bytesOf({ _id: 1 })], ordered: false };
+const fine: WriteOutcome = { n: 1, nModified: 0, upserted: 0, failures: [] };
+const epoch = 3;
+const base = BigInt(epoch) * 2n ** 32n;
+const sessions = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)];
+
+function outcomeOf(code: number): WriteOutcome {
+  return { ...fine, n: 0, failures: [{ index: 0, code, message: '' }] };
+}
+
+/** A door that answers from the list and remembers tickets. */
+function doorOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): { door: Door; tickets: WriteTicket[]; writes: RawWrite[] } {
+  const tickets: WriteTicket[] = [];
+  const writes: RawWrite[] = [];
+  const send = (one: RawWrite, ticket: WriteTicket): Promise<WriteOutcome> => {
+    tickets.push(ticket);
+    writes.push(one);
+    const answer = answers.shift() ?? fine;
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+  };
+  return { door: { label: 'router', write: send } as unknown as Door, tickets, writes };
+}
+
+function writerOf(door: Door, retrying = once, confirm = (): Promise<void> => Promise.resolve()): FencedWriter {
+  return new FencedWriter(door, retrying, sessions, epoch, confirm);
+}
+
+describe('a fenced write', () => {
+  it('has a number of its epoch that is never used again', async () => {
+    const { door, tickets } = doorOf([]);
+    const writer = writerOf(door);
+    for (let count = 0; count < 3; count += 1) await writer.write(write, never);
+    const used = tickets.map(({ lsid, txnNumber }) => `${Buffer.from(lsid).toString('hex')} ${txnNumber}`);
+    expect(new Set(used).size).toBe(3);
+    for (const { txnNumber } of tickets) {
+      expect(txnNumber).toBeGreaterThan(base);
+      expect(txnNumber).toBeLessThan(base + 2n ** 32n);
+    }
+  });
+
+  it('whose outcome is unknown, or with a statement that may succeed later, is sent again under its number', async () => {
+    const { door, tickets } = doorOf([new Error('connection lost'), outcomeOf(112), fine]);
+    expect(await writerOf(door, times(3)).write(write, never)).toEqual(fine);
+    expect(new Set(tickets.map(({ txnNumber }) => txnNumber)).size).toBe(1);
+  });
+
+  it('returns the failures that repeating cannot mend', async () => {
+    const { door } = doorOf([outcomeOf(11000)]);
+    expect(await writerOf(door).write(write, never)).toEqual(outcomeOf(11000));
+  });
+
+  it.each([
+    ['single statements, as routers do', outcomeOf(225)],
+    ['the whole command, as a replica set does', serverError(225)],
+  ])('of a former owner is refused by name when the server refuses %s', async (_how, answer) => {
+    await expect(writerOf(doorOf([answer]).door).write(write, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+  });
+
+  it('is one per session: a third waits for the first of two', async () => {
+    let finish: (outcome: WriteOutcome) => void = () => undefined;
+    const slow = new Promise<WriteOutcome>((resolve) => (finish = resolve));
+    const { door, tickets } = doorOf([slow, new Promise(() => undefined)]);
+    const writer = writerOf(door);
+    for (let count = 0; count < 3; count += 1) void writer.write(write, never);
+    await settled();
+    expect(tickets).toHaveLength(2);
+    finish(fine);
+    await settled();
+    expect(tickets).toHaveLength(3);
+    expect(tickets[2]).toEqual({ lsid: tickets[0]?.lsid, txnNumber: (tickets[0]?.txnNumber ?? 0n) + 1n });
+  });
+
+  it('is not sent when the owner cannot be confirmed', async () => {
+    const { door, tickets } = doorOf([]);
+    await expect(writerOf(door, once, () => Promise.reject(new Error('not confirmed'))).write(write, never)).rejects.toThrow('not confirmed');
+    expect(tickets).toEqual([]);
+  });
+});
+
+describe('a fence', () => {
+  const fenced: WriteOutcome = { ...fine, n: 2 };
+
+  it('changes one document on every shard in every session, below all numbers of the new epoch', async () => {
+    const { door, tickets, writes } = doorOf([fenced, fenced]);
+    await fenceSessions(door, once, sessions, epoch, [0, 1], never);
+    expect(tickets).toEqual(sessions.map((lsid) => ({ lsid, txnNumber: base })));
+    for (const { kind, statements } of writes) {
+      expect(kind).toBe('update');
+      expect(statements.map((statement) => BSON.deserialize(statement))).toEqual([0, 1].map((_id) => ({ q: { _id }, u: { $inc: { fenced: 1 } } })));
+    }
+  });
+
+  it('that failed on one shard for the moment is raised again under the same number', async () => {
+    const { door, tickets } = doorOf([{ ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] }, fenced]);
+    await fenceSessions(door, times(2), sessions.slice(0, 1), epoch, [0, 1], never);
+    expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
+  });
+
+  it('that did not change a document on every shard is none', async () => {
+    const { door } = doorOf([{ ...fenced, n: 1 }]);
+    await expect(fenceSessions(door, once, sessions, epoch, [0, 1], never)).rejects.toMatchObject({ error: 'internalError' });
+  });
+
+  it('of an owner that has been succeeded meanwhile ends by name', async () => {
+    const { door } = doorOf([outcomeOf(225)]);
+    await expect(fenceSessions(door, once, sessions, epoch, [0, 1], never)).rejects.toMatchObject({ error: 'staleEpoch' });
+  });
+});
+
+describe('the collection of the fence', () => {
+  const done = { ok: 1 };
+  const table = (sharded: boolean) => ({
+    find: () => ({ cursor: { firstBatch: sharded ? [{ _id: 'convoy_metadata.fence' }] : [] } }),
+    enableSharding: () => done,
+    addShardToZone: () => done,
+    updateZoneKeyRange: () => done,
+    removeShardFromZone: () => done,
+    shardCollection: () => done,
+    update: () => ({ n: 2 }),
+  });
+
+  it('has a chunk and a document on every shard', async () => {
+    const door = new FakeDoor('router', table(false));
+    await createFence(door, 'sharded', ['a', 'b'], { signal: never });
+    const names = door.sent.map(({ command }) => Object.keys(command)[0]);
+    expect(names).toEqual([
+      'find', 'enableSharding', 'addShardToZone', 'updateZoneKeyRange', 'addShardToZone', 'updateZoneKeyRange', 'shardCollection',
+      'updateZoneKeyRange', 'removeShardFromZone', 'updateZoneKeyRange', 'removeShardFromZone', 'update',
+    ]);
+    expect(door.sent.at(-1)?.command.updates).toMatchObject([{ q: { _id: 0 } }, { q: { _id: 1 } }]);
+  });
+
+  it.each([
+    ['sharded already', 'sharded' as const, true],
+    ['on a replica set', 'replicaSet' as const, false],
+  ])('that is %s only gets its documents', async (_what, kind, sharded) => {
+    const door = new FakeDoor('router', table(sharded));
+    await createFence(door, kind, ['a', 'b'], { signal: never });
+    expect(door.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual(['update']);
+  });
+});

@@ -1,0 +1,153 @@
+import type { Document } from 'mongodb';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Door } from '../../../src/cluster/door.js';
+import { Metadata, MetadataWriteError } from '../../../src/store/metadata.js';
+import { MigrationRecords, type NewMigration } from '../../../src/store/migration-record.js';
+import { ShareRecords } from '../../../src/store/share-record.js';
+import { ShareStorage } from '../../../src/store/share-storage.js';
+import { MetadataModel } from '../model/metadata-model.js';
+import { collectionOf, never, once } from '../model/parts.js';
+
+let model: MetadataModel;
+let metadata: Metadata;
+let commands: Document[];
+/** Documents of one reply at most, as when they are large. */
+let replyDocumentsMax: number;
+
+beforeEach(() => {
+  model = new MetadataModel();
+  commands = [];
+  replyDocumentsMax = Infinity;
+  const command = (_database: string, sent: Document): Promise<Document> => {
+    commands.push(sent);
+    const reply = model.run(sent);
+    const cursor = reply.cursor as { firstBatch: Document[] } | undefined;
+    return Promise.resolve(cursor === undefined ? reply : { cursor: { firstBatch: cursor.firstBatch.slice(0, replyDocumentsMax) } });
+  };
+  metadata = new Metadata({ label: 'router', command } as unknown as Door, once);
+});
+
+describe('metadata', () => {
+  it('is read and written at majority', async () => {
+    await metadata.putMany('repairs', [{ _id: 'a' }], never);
+    await metadata.updateOne('repairs', { _id: 'a' }, { $set: { b: 1 } }, never);
+    await metadata.findAndUpdate('repairs', { _id: 'a' }, { $inc: { b: 1 } }, never);
+    await metadata.updateMany('repairs', { b: 2 }, { $set: { c: 1 } }, never);
+    await metadata.findOne('repairs', { _id: 'a' }, never);
+    await metadata.find('repairs', {}, never);
+    await metadata.deleteMany('repairs', { _id: 'a' }, never);
+    for (const command of commands) {
+      if ('find' in command) expect(command.readConcern).toEqual({ level: 'majority' });
+      else expect(command.writeConcern).toEqual({ w: 'majority' });
+    }
+  });
+
+  it('is read to the end, also when a reply holds fewer documents than were asked for', async () => {
+    await metadata.putMany('repairs', ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, share: 's' })), never);
+    replyDocumentsMax = 2;
+    expect((await metadata.find('repairs', { share: 's' }, never)).map(({ _id }) => String(_id))).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
+  it.each([
+    ['a statement', { writeErrors: [{ index: 0, code: 11000 }] }, 11000],
+    ['a write concern', { writeConcernError: { code: 64 } }, 64],
+  ])('that %s failed for is not written', async (_what, reply, code) => {
+    const failing = new Metadata({ label: 'router', command: () => Promise.resolve(reply) } as unknown as Door, once);
+    const error = await failing.deleteMany('repairs', {}, never).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(MetadataWriteError);
+    expect(error).toMatchObject({ code });
+  });
+});
+
+describe('the record of the migration', () => {
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  const migration: NewMigration = {
+    release: '1.9.0',
+    options,
+    source: { name: 'cluster0', clusterId: 'aa' },
+    destination: { name: 'cluster1', clusterId: 'bb' },
+    shareIds: ['shard0'],
+    warnings: [],
+  };
+  const failure = { error: 'retriesExhausted' as const, errorDescription: 'x' };
+
+  it('is joined by instances with the same options and clusters only', async () => {
+    const records = new MigrationRecords(metadata);
+    expect((await records.begin(migration, never)).phase).toBe('starting');
+    expect((await records.begin(migration, never)).leaderEpoch).toBe(0);
+    const other = parseStartRequest({ source: 'cluster0', destination: 'cluster1', buildIndexes: 'never', verification: { enabled: false } });
+    await expect(records.begin({ ...migration, options: other }, never)).rejects.toMatchObject({ error: 'optionsDiffer' });
+    await expect(records.begin({ ...migration, source: { name: 'cluster0', clusterId: 'cc' } }, never)).rejects.toMatchObject({ error: 'migrationExists' });
+  });
+
+  it('takes writes of the present leader only', async () => {
+    const records = new MigrationRecords(metadata);
+    await records.begin(migration, never);
+    const former = await records.takeLeaderEpoch(never);
+    const present = await records.takeLeaderEpoch(never);
+    await expect(records.updateAsLeader(former, { phase: 'syncing' }, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(await records.openAsLeader(former, never)).toBe(false);
+    await records.updateAsLeader(present, { phase: 'syncing' }, never);
+    expect(await records.read(never)).toMatchObject({ phase: 'syncing', leaderEpoch: 2 });
+  });
+
+  it('decides once between failed and opening', async () => {
+    const records = new MigrationRecords(metadata);
+    await records.begin(migration, never);
+    const epoch = await records.takeLeaderEpoch(never);
+    await records.fail(failure, never);
+    await records.fail({ error: 'internalError', errorDescription: 'later' }, never);
+    expect(await records.openAsLeader(epoch, never)).toBe(false);
+    expect(await records.read(never)).toMatchObject({ phase: 'starting', failure });
+  });
+
+  it('does not fail any more once it is opening, and opening may be repeated', async () => {
+    const records = new MigrationRecords(metadata);
+    await records.begin(migration, never);
+    const epoch = await records.takeLeaderEpoch(never);
+    expect([await records.openAsLeader(epoch, never), await records.openAsLeader(epoch, never)]).toEqual([true, true]);
+    await records.fail(failure, never);
+    expect(await records.read(never)).toMatchObject({ phase: 'opening', failure: null });
+  });
+});
+
+describe('the record of a share', () => {
+  it('gets a new epoch with every owner, keeps its sessions, and refuses former owners', async () => {
+    const shares = new ShareRecords(metadata);
+    const first = await shares.take('shard0', { syncID: 'a', incarnation: '1' }, 2, never);
+    const second = await shares.take('shard0', { syncID: 'a', incarnation: '2' }, 5, never);
+    expect([first.epoch, second.epoch, second.sessions.length]).toEqual([1, 2, 2]);
+    expect(second.sessions.map((session) => session.toString('hex'))).toEqual(first.sessions.map((session) => session.toString('hex')));
+    await expect(shares.update('shard0', first.epoch, { paused: true }, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await shares.update('shard0', second.epoch, { paused: true }, never);
+    expect(await shares.readAll(never)).toMatchObject([{ _id: 'shard0', paused: true, owner: { incarnation: '2' } }]);
+  });
+});
+
+describe('partitions and doubtful keys of a share', () => {
+  const collection = collectionOf();
+
+  it('are claimed by a new owner, after which writes of the former one are refused or change nothing', async () => {
+    const former = new ShareStorage(metadata, 'shard0', 1, never);
+    await former.savePartitions(collection, [{ state: 'copying' }]);
+    await former.put([{ _id: 'a', uuid: collection.uuid }]);
+    const present = new ShareStorage(metadata, 'shard0', 2, never);
+    const { partitions, repairs } = await present.claim();
+    expect(partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
+    expect(repairs).toHaveLength(1);
+    await expect(former.savePartitions(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await former.remove(['a']);
+    expect((await present.claim()).repairs).toHaveLength(1);
+    await present.remove(['a']);
+    expect((await present.claim()).repairs).toEqual([]);
+  });
+
+  it('of other shares are not touched', async () => {
+    await new ShareStorage(metadata, 'shard1', 1, never).put([{ _id: 'a', uuid: collection.uuid }]);
+    const storage = new ShareStorage(metadata, 'shard0', 2, never);
+    expect((await storage.claim()).repairs).toEqual([]);
+    await storage.remove(['a']);
+    expect(model.documents('repairs')).toHaveLength(1);
+  });
+});
