@@ -26,8 +26,6 @@ export const commitLagMax_seconds = 30;
 /** The contract's progress document of one instance after its start. */
 export function progressOf(source: ProgressSource): Progress {
   const { view, state } = source;
-  const copied = copiedBytes(source);
-  const total = view.record.phase === 'starting' ? 1 : Math.max(1, view.record.estimatedTotalBytes ?? 1);
   const lag_seconds = lagOf(source);
   return {
     ...idleProgress(),
@@ -37,7 +35,7 @@ export function progressOf(source: ProgressSource): Progress {
     info: infoOf(source),
     lagTimeSeconds: lag_seconds,
     totalEventsApplied: eventsApplied(source),
-    collectionCopy: { estimatedTotalBytes: total, estimatedCopiedBytes: view.record.phase === 'starting' ? 0 : Math.min(copied, total) },
+    collectionCopy: collectionCopyOf(source),
     directionMapping: source.directionMapping,
     syncID: source.syncID,
     coordinatorID: source.leader?.syncID ?? null,
@@ -53,6 +51,25 @@ export function progressOf(source: ProgressSource): Progress {
 /** Whether the own shares are ready for a commit. */
 export function isReadyToCommit(figures: readonly ShareFigures[], shares: number): boolean {
   return figures.length === shares && figures.every((one) => one.copyDone && one.followsStream && one.lag_seconds <= commitLagMax_seconds);
+}
+
+/** 0 of 1 before the copy, never more than the total, and equal to it when all is copied. */
+function collectionCopyOf(source: ProgressSource): NonNullable<Progress['collectionCopy']> {
+  const { record } = source.view;
+  if (record.phase === 'starting') return { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 };
+  const copied = Math.max(copiedBytes(source), emptySourceByte(source));
+  // The leader sets the total to what all have copied a moment after the last one is done; a lone instance knows it at once.
+  const ownsAll = record.shareIds.every((id) => source.ownIds.includes(id));
+  const total = ownsAll && copyIsDone(source) ? copied : Math.max(1, record.estimatedTotalBytes ?? 1);
+  return { estimatedTotalBytes: total, estimatedCopiedBytes: Math.min(copied, total) };
+}
+
+/** A source without documents counts as one byte, which the owner of its first share has copied in the end. */
+function emptySourceByte(source: ProgressSource): number {
+  const { record } = source.view;
+  const [first] = record.shareIds;
+  const counts = (record.estimatedTotalBytes ?? 1) <= 1 && first !== undefined && source.ownIds.includes(first);
+  return counts && copyIsDone(source) ? 1 : 0;
 }
 
 function ownShares({ view, ownIds }: ProgressSource) {
