@@ -1,0 +1,257 @@
+import type { Document, Timestamp } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { compareRaw } from '../../../src/bson/compare.js';
+import { encodeValue, findValue } from '../../../src/bson/scan.js';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { Door, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
+import type { CopyContext } from '../../../src/copy/copy-context.js';
+import { copyPartition } from '../../../src/copy/copy-partition.js';
+import { ReadRate } from '../../../src/copy/read-rate.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import type { ChangeEvent } from '../../../src/store/change-event.js';
+import { type Partition, PartitionTable } from '../../../src/store/partition-table.js';
+import { RepairSet } from '../../../src/store/repair-set.js';
+import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { batchOf, serverError } from '../model/calls.js';
+import { bytesOf, changeOf, collectionOf, never, once, rawOf, times } from '../model/parts.js';
+
+let now_ms: number;
+let documents: Uint8Array[];
+let finds: Document[];
+let failNext: Error[];
+let writes: { kind: string; ids: unknown[]; durable: string }[];
+let answers: (Partial<WriteOutcome> | Error)[];
+let durable: string;
+let log: string[];
+let released: { event: bigint; states: string[] }[];
+let stored: unknown[];
+let table: PartitionTable;
+let context: CopyContext;
+
+function stateOf({ state, closing, dirty }: Partition): string {
+  return `${closing ? 'closing' : state}${dirty ? ' dirty' : ''}`;
+}
+
+function partition(index = 0): Partition {
+  const found = table.partitions[index];
+  if (found === undefined) throw new Error('no such partition');
+  return found;
+}
+
+function find(command: Document): Uint8Array[] {
+  finds.push(command);
+  const min = encodeValue((command.min as Document)._id);
+  const max = command.max === undefined ? null : encodeValue((command.max as Document)._id);
+  return documents.filter((document) => {
+    const id = findValue(document, '_id') ?? rawOf(null);
+    return compareRaw(id, min) >= 0 && (max === null || compareRaw(id, max) < 0);
+  });
+}
+
+/** Every batch takes a second; `failNext` is what later batches answer instead. */
+function openCursor(_database: string, command: Document) {
+  const rest = find(command);
+  const { atClusterTime } = command.readConcern as { atClusterTime: Timestamp };
+  const take = (): RawBatch => {
+    now_ms += 1000;
+    return batchOf(rest.splice(0, 2), { atClusterTime, operationTime: timestampOf(99n) });
+  };
+  const next = (): Promise<RawBatch> => {
+    const failure = failNext.shift();
+    return failure === undefined ? Promise.resolve(take()) : Promise.reject(failure);
+  };
+  return Promise.resolve({
+    first: take(),
+    get open() {
+      return rest.length > 0;
+    },
+    next,
+    close: () => Promise.resolve(),
+  });
+}
+
+function write({ kind, statements }: RawWrite): Promise<WriteOutcome> {
+  const ids = statements.map((statement) => (kind === 'insert' ? findValue(statement, '_id')?.bytes[0] : findValue(findValue(statement, 'q')?.bytes ?? statement, '_id')?.bytes[0]));
+  writes.push({ kind, ids, durable });
+  log.push('write');
+  const answer = answers.shift() ?? {};
+  if (answer instanceof Error) return Promise.reject(answer);
+  return Promise.resolve({ n: statements.length, nModified: 0, upserted: 0, failures: [], ...answer });
+}
+
+function prepare(collection: SyncedCollection = collectionOf()): void {
+  const save = (_collection: SyncedCollection, _partitions: Document[]): Promise<void> => {
+    durable = table.partitions.map(stateOf).join(', ');
+    log.push(`save ${durable}`);
+    return Promise.resolve();
+  };
+  table = PartitionTable.fresh(collection, [], save);
+}
+
+beforeEach(() => {
+  [now_ms, durable] = [0, ''];
+  [finds, failNext, writes, answers, log, released, stored] = [[], [], [], [], [], [], []];
+  documents = [1, 2, 3, 4, 5, 6].map((_id) => bytesOf({ _id, sk: 1 }));
+  prepare();
+  const clock = { now_ms: () => now_ms, monotonic_ms: () => now_ms, random: () => 0, sleep: () => Promise.resolve() };
+  const put = (keys: Document[]): Promise<void> => {
+    stored.push(...keys.map(({ reason }) => reason as unknown));
+    log.push('repairs');
+    return Promise.resolve();
+  };
+  context = {
+    shard: { label: 'shard', openCursor } as unknown as Door,
+    writer: { write } as never,
+    repairs: new RepairSet({ put, remove: () => Promise.resolve() }, new ByteBudget(1000)),
+    retrying: times(2),
+    clock,
+    budget: new ByteBudget(1_000_000),
+    rate: new ReadRate(clock, null),
+    position: () => 20n,
+    untilReady: () => Promise.resolve(),
+    untilRouted: (time) => Promise.resolve(void log.push(`routed ${time}`)),
+    untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
+    release: (_table, events) => void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
+    discard: () => undefined,
+    recreate: () => Promise.resolve(),
+    partition_seconds: 100,
+    readers: 1,
+  };
+});
+
+function copy(): Promise<void> {
+  return copyPartition(table, partition(), context, never, never);
+}
+
+function timesRead(): bigint[] {
+  return finds.map((command) => (command.readConcern as { atClusterTime: Timestamp }).atClusterTime.toBigInt());
+}
+
+describe('the reading time of a partition', () => {
+  it.each([
+    ['the routed position', {}, 20n],
+    ['every event of the range that was dropped', { dropped: 25n }, 25n],
+    ['every earlier reading of the range', { readTime: 30n }, 30n],
+  ])('is at least %s, and reached by the stream before anything is read', async (_what, state, expected) => {
+    Object.assign(partition(), state);
+    await copy();
+    expect(new Set(timesRead())).toEqual(new Set([expected]));
+    expect(log[0]).toBe(`routed ${expected}`);
+  });
+
+  it('stays the same when a lost cursor is opened again after the last document', async () => {
+    failNext = [serverError(43)];
+    await copy();
+    expect(timesRead()).toEqual([20n, 20n]);
+    expect(writes.flatMap(({ ids }) => ids)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  it('that is too old is taken anew, and what the attempt had written is replaced', async () => {
+    context.retrying = once;
+    context.position = () => BigInt(20 + finds.length);
+    failNext = [serverError(239)];
+    await copy();
+    expect(timesRead()).toEqual([20n, 21n]);
+    expect(writes.map(({ kind }) => kind)).toEqual(['insert', 'update', 'update', 'update']);
+    expect(log).toContain('flushed 21');
+  });
+});
+
+describe('a partition', () => {
+  it('is durably dirty before its first write, and done and clean only when all is acknowledged', async () => {
+    await copy();
+    expect(writes.every((one) => one.durable === 'copying dirty')).toBe(true);
+    expect(log.at(-1)).toBe('save closing dirty');
+    expect(partition()).toMatchObject({ state: 'done', dirty: false, closing: false, readEnd: 99n, documents: 6 });
+  });
+
+  it('that was dirty waits for the deletes of its earlier attempt, and puts', async () => {
+    partition().dirty = true;
+    await copy();
+    expect(log.slice(0, 3)).toEqual(['routed 20', 'flushed 20', 'save copying dirty']);
+    expect(writes.every(({ kind }) => kind === 'update')).toBe(true);
+  });
+
+  it('has its doubtful keys durable before it is done', async () => {
+    answers = [{ n: 1, failures: [{ index: 0, code: 11000, message: '' }] }];
+    await copy();
+    expect(stored).toEqual(['duplicateKey']);
+    expect(log.indexOf('repairs')).toBeLessThan(log.indexOf('save closing dirty'));
+  });
+
+  it('leaves out what its shard does not own', async () => {
+    prepare(collectionOf({ owns: (document) => findValue(document, '_id')?.bytes[0] !== 3 }));
+    await copy();
+    expect(writes.flatMap(({ ids }) => ids).sort()).toEqual([1, 2, 4, 5, 6]);
+  });
+
+  it('lets held events go on once it is done', async () => {
+    const held: ChangeEvent = changeOf(1, 25n, { operation: 'delete' });
+    const persist = table.persist.bind(table);
+    let saves = 0;
+    table.persist = () => {
+      saves += 1;
+      if (saves === 1) partition().held.push(held);
+      return persist();
+    };
+    await copy();
+    expect(released).toEqual([{ event: 25n, states: ['done'] }]);
+  });
+
+  it('whose closing write has an unknown outcome keeps what it held, which would remove documents', async () => {
+    const persist = table.persist.bind(table);
+    let saves = 0;
+    table.persist = () => {
+      saves += 1;
+      if (saves === 1) partition().held.push(changeOf(1, 25n, { operation: 'delete' }));
+      return saves === 2 ? Promise.reject(new Error('unknown')) : persist();
+    };
+    await expect(copy()).rejects.toThrow('unknown');
+    expect(released).toEqual([]);
+    expect(partition().state).toBe('copying');
+  });
+
+  it('ends with the write that fails for good, and waits dirty', async () => {
+    answers = [{ n: 0, failures: [{ index: 0, code: 121, message: '' }] }];
+    await expect(copy()).rejects.toMatchObject({ error: 'writeRefused' });
+    expect(partition()).toMatchObject({ state: 'waiting', dirty: true });
+  });
+});
+
+describe('a partition that takes long', () => {
+  beforeEach(() => {
+    context.partition_seconds = 1.5;
+  });
+
+  it('closes after acknowledged documents, and its rest becomes a partition in the same write', async () => {
+    await copy();
+    expect(writes.flatMap(({ ids }) => ids)).toEqual([1, 2]);
+    expect(log.at(-1)).toBe('save closing dirty, waiting');
+    expect(table.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([['done', false], ['waiting', false]]);
+    expect(partition(1).lower).toEqual(rawOf(3));
+    expect(partition(1).readTime).toBe(20n);
+  });
+
+  it('leaves its rest dirty when it was so before', async () => {
+    partition().dirty = true;
+    await copy();
+    expect(partition(1)).toMatchObject({ state: 'waiting', dirty: true });
+  });
+
+  it('gives its rest the events that were held for it before anybody can start it', async () => {
+    const splitAt = table.splitAt.bind(table);
+    table.splitAt = (...parts) => {
+      partition().held.push(changeOf(5, 25n, { operation: 'delete' }));
+      return splitAt(...parts);
+    };
+    await copy();
+    expect(released[0]).toEqual({ event: 25n, states: ['copying dirty', 'waiting'] });
+  });
+
+  it('is not closed where the order of _ids is the server\'s alone', async () => {
+    prepare(collectionOf({ collated: true }));
+    await copy();
+    expect(table.partitions).toHaveLength(1);
+    expect(partition().documents).toBe(6);
+  });
+});
