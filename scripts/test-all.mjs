@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root, runNode } from './process.mjs';
-import { add, printClosing, runVitest } from './test.mjs';
+import { add, printClosing, provideRedis, runVitest } from './test.mjs';
 
 /** A part that takes longer is killed and counts as failed: parts fit into ten minutes, with room for set-up. */
 const partLimit_ms = 9.5 * 60 * 1000;
@@ -29,6 +29,7 @@ export async function runAllTests(args) {
 }
 
 async function runParts(parts, again) {
+  await provideRedis();
   const state = readState();
   const counts = { passed: 0, failed: 0, skipped: [] };
   for (const part of parts) {

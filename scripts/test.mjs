@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { runNode } from './process.mjs';
 
 /** In the order in which they run: the quickest answer first. */
@@ -12,11 +12,19 @@ const projects = ['unit', 'integration', 'e2e'];
  * @returns {Promise<number>} exit code: 0 when at least one test ran and none failed
  */
 export async function runTests(args) {
+  await provideRedis();
   const counts = { passed: 0, failed: 0, skipped: [] };
   const calls = args.length > 0 ? [args] : projects.map((project) => ['--project', project]);
   for (const call of calls) add(counts, await runVitest(call));
   printClosing(counts);
   return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+}
+
+/** Puts a Redis server on the PATH of the tests where the machine has none. */
+export async function provideRedis() {
+  const { redisFolder } = await import('../packages/cli/dist/environment/redis/find-redis.js');
+  const folder = await redisFolder();
+  if (folder !== undefined) process.env.PATH = `${folder}${delimiter}${process.env.PATH}`;
 }
 
 /**

@@ -9,6 +9,8 @@ export class LiveView {
   private drawnLines = 0;
   private lastLine = '';
   private lastLineAt = -Infinity;
+  /** The newest line when it came too soon after the one before. */
+  private heldLine: string | undefined;
 
   constructor(private readonly output: Pick<WriteStream, 'write'> & { isTTY?: boolean; columns?: number }) {}
 
@@ -18,8 +20,10 @@ export class LiveView {
     else this.writeLine(progressLine(progress), title);
   }
 
-  /** Leaves what is shown in place: what is written next stands below it. */
+  /** Leaves the newest figures in place: what is written next stands below them. */
   end(): void {
+    if (this.heldLine !== undefined) this.output.write(this.heldLine);
+    this.heldLine = undefined;
     this.drawnLines = 0;
     this.lastLineAt = -Infinity;
   }
@@ -35,9 +39,13 @@ export class LiveView {
 
   private writeLine(line: string, title: string): void {
     const now = performance.now();
-    if (line === this.lastLine || now - this.lastLineAt < plainInterval_ms) return;
+    const text = `${title ? `${title}: ` : ''}${line}\n`;
+    const isNew = line !== this.lastLine;
+    const isSoon = now - this.lastLineAt < plainInterval_ms;
+    this.heldLine = isNew && isSoon ? text : undefined;
+    if (!isNew || isSoon) return;
     this.lastLine = line;
     this.lastLineAt = now;
-    this.output.write(`${title ? `${title}: ` : ''}${line}\n`);
+    this.output.write(text);
   }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -29,7 +29,16 @@ export async function unpackDebianRedis(): Promise<RedisProgram | undefined> {
       rmSync(work, { recursive: true, force: true });
     }
   }
-  return { path: join(folder, 'usr/bin/redis-server'), env: { LD_LIBRARY_PATH: libraryPath(folder) }, origin: "Debian's package, unpacked into .cache" };
+  return { path: writeLauncher(folder), origin: "Debian's package, unpacked into .cache" };
+}
+
+/** A program `redis-server` that finds its libraries by itself, in a folder of its own that may stand on the PATH. */
+function writeLauncher(folder: string): string {
+  const bin = join(folder, 'launcher');
+  const path = join(bin, 'redis-server');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(path, `#!/bin/sh\nLD_LIBRARY_PATH='${libraryPath(folder)}' exec '${join(folder, 'usr/bin/redis-server')}' "$@"\n`, { mode: 0o755 });
+  return path;
 }
 
 async function download(work: string): Promise<void> {

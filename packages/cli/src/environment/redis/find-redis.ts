@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Child } from '../process/child.js';
 import { freePort } from '../process/free-port.js';
@@ -20,10 +20,9 @@ export interface Redis extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** How to start a server: a program with libraries of its own where needed. */
+/** How to start a server. */
 export interface RedisProgram {
   path: string;
-  env?: Readonly<Record<string, string>>;
   origin: string;
 }
 
@@ -49,6 +48,16 @@ export async function findRedis(folder: ScratchFolder): Promise<Redis> {
   throw new Error('Convoy needs Redis: install redis-server (or valkey-server), or start Docker, or set CONVOY_REDIS_URL to a running one.');
 }
 
+/**
+ * Makes sure that there is a `redis-server` for tests that start and kill one by themselves.
+ * @returns a folder to be put on the PATH; undefined when a server is there already, or none can be had
+ */
+export async function redisFolder(): Promise<string | undefined> {
+  if (programOnPath('redis-server')) return undefined;
+  const unpacked = await unpackDebianRedis();
+  return unpacked && dirname(unpacked.path);
+}
+
 function programOnPath(name: string): string | undefined {
   const candidates = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
   return candidates.find((path) => {
@@ -71,13 +80,12 @@ async function hasDocker(): Promise<boolean> {
 }
 
 /** Its own process on a free port, which keeps nothing on disk. BullMQ asks for `noeviction`, the default. */
-async function startProgram({ path, env, origin }: RedisProgram, folder: ScratchFolder): Promise<Redis> {
+async function startProgram({ path, origin }: RedisProgram, folder: ScratchFolder): Promise<Redis> {
   const port = await freePort();
   const child = await Child.start({
     name: 'Redis',
     command: path,
     args: ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder.path],
-    ...(env && { env }),
     ready: /Ready to accept connections/,
     readyWithin_ms,
     logFile: folder.file('redis.log'),
