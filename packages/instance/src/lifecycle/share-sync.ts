@@ -140,7 +140,7 @@ export class ShareSync {
 
   /** Claims the durable state of the share; partitions are planned the first time. */
   async prepare(signal: AbortSignal): Promise<void> {
-    const { partitions, repairs } = await this.#storage.claim();
+    const { partitions, repairs } = await this.#storage.claim(this.input.collections.map(({ collection }) => collection.uuid));
     for (const { collection, entry } of this.input.collections) {
       const stored = partitions.get(collection.uuid);
       if (stored === undefined) {

@@ -99,8 +99,17 @@ export class Metadata {
 
   /** Upserts many documents by `_id`, each as a whole. */
   async putMany(collection: MetadataCollection, documents: readonly Document[], signal: AbortSignal): Promise<void> {
-    if (documents.length === 0) return;
-    const updates = documents.map((document) => ({ q: { _id: document._id as unknown }, u: document, upsert: true }));
+    await this.upsertEach(collection, documents.map((document) => ({ q: { _id: document._id as unknown }, u: document })), signal);
+  }
+
+  /**
+   * Upserts one document per statement. A filter that names an `_id` and a condition which the document there does not
+   * meet is refused.
+   * @throws MetadataWriteError with code 11000 then
+   */
+  async upsertEach(collection: MetadataCollection, statements: readonly { q: Document; u: Document }[], signal: AbortSignal): Promise<void> {
+    if (statements.length === 0) return;
+    const updates = statements.map((statement) => ({ ...statement, upsert: true }));
     await this.#run(`write ${collection}`, { update: collection, updates, ordered: false, writeConcern: { w: 'majority' } }, signal);
   }
 

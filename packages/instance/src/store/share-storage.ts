@@ -5,12 +5,13 @@ import type { SavePartitions } from './partition-table.js';
 import type { RepairStorage } from './repair-set.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** The error of an upsert that another epoch's document stands in the way of. */
+/** The error of an upsert that a later epoch's document stands in the way of. */
 const duplicateKeyCode = 11000;
 
 /**
- * Partitions and doubtful keys of one share in the metadata database. Every document carries the epoch of its owner;
- * a new owner claims them all first, and after that writes of an earlier one match nothing.
+ * Partitions and doubtful keys of one share in the metadata database. Every document carries the epoch of its owner. A
+ * new owner claims them all first, those not yet there included: after that an earlier owner can write none of them,
+ * which would otherwise tell a later one of a copy that the checkpoint does not reach back to.
  */
 export class ShareStorage implements RepairStorage {
   constructor(
@@ -20,41 +21,55 @@ export class ShareStorage implements RepairStorage {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Claims what former owners have left, and reads it. */
-  async claim(): Promise<{ partitions: Map<string, Document[]>; repairs: Document[] }> {
-    const mine = { share: this.shareId };
-    await this.metadata.updateMany('partitions', mine, { $set: { epoch: this.epoch } }, this.signal);
-    await this.metadata.updateMany('repairs', mine, { $set: { epoch: this.epoch } }, this.signal);
-    const stored = await this.metadata.find('partitions', mine, this.signal);
-    const repairs = await this.metadata.find('repairs', mine, this.signal);
-    return { partitions: new Map(stored.map((document) => [String(document.uuid), document.partitions as Document[]])), repairs };
+  /**
+   * Claims what former owners have left, and reads it.
+   * @param uuids collections of the share
+   * @throws ConvoyError `staleEpoch` when a later owner has done so already
+   */
+  async claim(uuids: readonly string[]): Promise<{ partitions: Map<string, Document[]>; repairs: Document[] }> {
+    const set = { share: this.shareId, epoch: this.epoch };
+    const claims = uuids.map((uuid) => ({ q: this.#earlier(uuid), u: { $set: { ...set, uuid }, $setOnInsert: { partitions: null } } }));
+    await this.#refusingStale(() => this.metadata.upsertEach('partitions', claims, this.signal));
+    const former = { share: this.shareId, epoch: { $lte: this.epoch } };
+    await this.metadata.updateMany('repairs', former, { $set: { epoch: this.epoch } }, this.signal);
+    const stored = await this.metadata.find('partitions', set, this.signal);
+    const repairs = await this.metadata.find('repairs', set, this.signal);
+    const saved = stored.filter(({ partitions }) => partitions !== null);
+    return { partitions: new Map(saved.map((document) => [String(document.uuid), document.partitions as Document[]])), repairs };
   }
 
-  /** Saves all partitions of a collection as one document. */
+  /** Saves all partitions of a claimed collection as one document. */
   readonly savePartitions: SavePartitions = async (collection, partitions) => {
     const filter = { _id: `${this.shareId}/${collection.uuid}`, epoch: this.epoch };
-    const update = { $set: { share: this.shareId, uuid: collection.uuid, partitions } };
-    try {
-      await this.metadata.updateOne('partitions', filter, update, this.signal, { upsert: true });
-    } catch (error) {
-      if (error instanceof MetadataWriteError && error.code === duplicateKeyCode) throw new ConvoyError('staleEpoch');
-      throw error;
-    }
+    const written = await this.metadata.updateOne('partitions', filter, { $set: { partitions } }, this.signal);
+    if (!written) throw new ConvoyError('staleEpoch');
   };
 
   async put(documents: Document[]): Promise<void> {
-    const owned = documents.map((document) => ({
-      ...document,
-      _id: `${this.shareId}/${String(document._id)}`,
-      share: this.shareId,
-      epoch: this.epoch,
-    }));
-    await this.metadata.putMany('repairs', owned, this.signal);
+    const statements = documents.map((document) => {
+      const q = this.#earlier(String(document._id));
+      return { q, u: { ...document, _id: q._id, share: this.shareId, epoch: this.epoch } };
+    });
+    await this.#refusingStale(() => this.metadata.upsertEach('repairs', statements, this.signal));
   }
 
   async remove(ids: string[]): Promise<void> {
     const names = ids.map((id) => `${this.shareId}/${id}`);
     await this.metadata.deleteMany('repairs', { _id: { $in: names }, epoch: this.epoch }, this.signal);
+  }
+
+  /** A document of the share, unless a later owner has claimed it. */
+  #earlier(name: string): { _id: string; epoch: Document } {
+    return { _id: `${this.shareId}/${name}`, epoch: { $lte: this.epoch } };
+  }
+
+  async #refusingStale(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (error instanceof MetadataWriteError && error.code === duplicateKeyCode) throw new ConvoyError('staleEpoch');
+      throw error;
+    }
   }
 }
 

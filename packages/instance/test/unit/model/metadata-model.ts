@@ -49,7 +49,8 @@ export class MetadataModel {
   }
 
   #insert(documents: Map<unknown, Document>, filter: Document, update: Document): number {
-    const document = changed({ ...filter }, update, true);
+    const equalities = Object.entries(filter).filter(([, condition]) => typeof condition !== 'object');
+    const document = changed(Object.fromEntries(equalities), update, true);
     documents.set(document._id, document);
     return 1;
   }
@@ -76,6 +77,7 @@ function matches(document: Document, filter: Document): boolean {
     const value: unknown = document[field];
     if (typeof condition !== 'object' || condition === null) return value === condition;
     if ('$in' in condition) return (condition.$in as unknown[]).includes(value);
+    if ('$lte' in condition) return typeof value === 'number' && value <= Number(condition.$lte);
     if ('$gt' in condition) return String(value) > String(condition.$gt);
     throw new Error(`the model's metadata has no condition ${JSON.stringify(condition)}`);
   });

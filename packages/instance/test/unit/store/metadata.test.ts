@@ -127,27 +127,58 @@ describe('the record of a share', () => {
 
 describe('partitions and doubtful keys of a share', () => {
   const collection = collectionOf();
+  const uuids = [collection.uuid];
 
-  it('are claimed by a new owner, after which writes of the former one are refused or change nothing', async () => {
-    const former = new ShareStorage(metadata, 'shard0', 1, never);
+  function storageOf(epoch: number, share = 'shard0'): ShareStorage {
+    return new ShareStorage(metadata, share, epoch, never);
+  }
+
+  it('are claimed by a new owner, after which a former one can write none of them', async () => {
+    const former = storageOf(1);
+    await former.claim(uuids);
     await former.savePartitions(collection, [{ state: 'copying' }]);
     await former.put([{ _id: 'a', uuid: collection.uuid }]);
-    const present = new ShareStorage(metadata, 'shard0', 2, never);
-    const { partitions, repairs } = await present.claim();
+    const present = storageOf(2);
+    const { partitions, repairs } = await present.claim(uuids);
     expect(partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
     expect(repairs).toHaveLength(1);
     await expect(former.savePartitions(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(former.put([{ _id: 'a', uuid: collection.uuid }])).rejects.toMatchObject({ error: 'staleEpoch' });
     await former.remove(['a']);
-    expect((await present.claim()).repairs).toHaveLength(1);
+    expect((await present.claim(uuids)).repairs).toHaveLength(1);
     await present.remove(['a']);
-    expect((await present.claim()).repairs).toEqual([]);
+    expect((await present.claim(uuids)).repairs).toEqual([]);
+  });
+
+  it('are claimed before they exist: a former owner cannot make them either', async () => {
+    const former = storageOf(1);
+    await former.claim(uuids);
+    const present = storageOf(2);
+    expect((await present.claim(uuids)).partitions.size).toBe(0);
+    await expect(former.savePartitions(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await present.savePartitions(collection, [{ state: 'copying' }]);
+    expect((await present.claim(uuids)).partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
+  });
+
+  it('are not claimed back by a former owner that was frozen before its claim', async () => {
+    await storageOf(2).claim(uuids);
+    await expect(storageOf(1).claim(uuids)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(storageOf(2).savePartitions(collection, [])).resolves.toBeUndefined();
+  });
+
+  it('of a former owner that came after the claim are not read', async () => {
+    const present = storageOf(2);
+    await present.claim(uuids);
+    await storageOf(1).put([{ _id: 'late', uuid: collection.uuid }]);
+    expect(model.documents('repairs')).toMatchObject([{ epoch: 1 }]);
+    await expect(present.put([{ _id: 'late', uuid: collection.uuid }])).resolves.toBeUndefined();
+    expect(model.documents('repairs')).toMatchObject([{ epoch: 2 }]);
   });
 
   it('of other shares are not touched', async () => {
-    await new ShareStorage(metadata, 'shard1', 1, never).put([{ _id: 'a', uuid: collection.uuid }]);
-    const storage = new ShareStorage(metadata, 'shard0', 2, never);
-    expect((await storage.claim()).repairs).toEqual([]);
-    await storage.remove(['a']);
+    await storageOf(1, 'shard1').put([{ _id: 'a', uuid: collection.uuid }]);
+    expect((await storageOf(2).claim(uuids)).repairs).toEqual([]);
+    await storageOf(2).remove(['a']);
     expect(model.documents('repairs')).toHaveLength(1);
   });
 });
