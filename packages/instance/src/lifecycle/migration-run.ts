@@ -48,8 +48,8 @@ export class MigrationRun {
   #indexBuilding: IndexBuildProgress | null = null;
   #work: Promise<void> = Promise.resolve();
   #member: Promise<void> = Promise.resolve();
-  /** Settled once the shares have been taken (or could not be): from then on the view has their epochs. */
-  #taken: Promise<unknown> = Promise.resolve();
+  /** The shares as this process has taken them; empty while it has not, or could not. */
+  #taken: Promise<readonly ShareRecord[]> = Promise.resolve([]);
 
   constructor(readonly input: MigrationRunInput) {
     setMaxListeners(listenersMax, this.#end.signal, this.#hard.signal);
@@ -153,7 +153,7 @@ export class MigrationRun {
     if (input.ownIds.every((id) => view.shares.get(id)?.paused === true)) return;
     if (view.record.phase === 'committed') return;
     const taking = this.#take(stop);
-    this.#taken = taking.catch(() => undefined);
+    this.#taken = taking.catch(() => []);
     const owned = await taking;
     try {
       await syncShares(this.#context(), owned, (syncs) => (this.#syncs = syncs), stop, this.#hard.signal);
@@ -198,9 +198,11 @@ export class MigrationRun {
   }
 
   async #setOwn(set: Partial<ShareRecord>): Promise<void> {
-    await this.#taken;
+    const taken = await this.#taken;
     for (const id of this.input.ownIds) {
-      const epoch = this.view.shares.get(id)?.epoch ?? 0;
+      // Under the epoch of this process: one that has been replaced must not speak for its successor.
+      const own = taken.find((share) => share._id === id) ?? this.view.shares.get(id);
+      const epoch = own?.epoch ?? 0;
       await this.#shares.update(id, epoch, set, this.#end.signal);
     }
     await this.#watch.refresh(this.#end.signal);
