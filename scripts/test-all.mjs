@@ -31,7 +31,7 @@ export async function runAllTests(args) {
 async function runParts(parts, again) {
   await provideRedis();
   const state = readState();
-  const counts = { passed: 0, failed: 0, skipped: [] };
+  const counts = { passed: 0, failed: 0, failures: [], skipped: [] };
   for (const part of parts) {
     const known = again ? undefined : state.parts[part.name];
     console.log(known ? `${part.name}: passed before` : part.name);

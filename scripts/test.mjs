@@ -13,7 +13,7 @@ const projects = ['unit', 'integration', 'e2e'];
  */
 export async function runTests(args) {
   await provideRedis();
-  const counts = { passed: 0, failed: 0, skipped: [] };
+  const counts = { passed: 0, failed: 0, failures: [], skipped: [] };
   const calls = args.length > 0 ? [args] : projects.map((project) => ['--project', project]);
   for (const call of calls) add(counts, await runVitest(call));
   printClosing(counts);
@@ -43,7 +43,10 @@ export async function runVitest(args, options = {}) {
       env: { ...options.env, CONVOY_TEST_COUNTS: countsFile },
     });
     const counts = readCounts(countsFile);
-    if (exit !== 0 && counts.failed === 0) counts.failed = 1;
+    if (exit !== 0 && counts.failed === 0) {
+      counts.failed = 1;
+      counts.failures.push(`vitest ended with ${exit} (${args.join(' ')})`);
+    }
     return counts;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -54,7 +57,7 @@ function readCounts(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
-    return { passed: 0, failed: 1, skipped: [] };
+    return { passed: 0, failed: 1, failures: ['a test run ended without counts'], skipped: [] };
   }
 }
 
@@ -62,11 +65,13 @@ function readCounts(file) {
 export function add(counts, more) {
   counts.passed += more.passed;
   counts.failed += more.failed;
+  counts.failures.push(...more.failures);
   counts.skipped.push(...more.skipped);
 }
 
-/** Prints the names of skipped tests and the closing line. */
+/** Prints what failed with its messages, the names of skipped tests and the closing line. */
 export function printClosing(counts) {
+  for (const failure of counts.failures) console.log(`failed: ${failure}`);
   for (const name of counts.skipped) console.log(`skipped: ${name}`);
   const skipped = counts.skipped.length > 0 ? `, ${counts.skipped.length} skipped` : '';
   console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`);
