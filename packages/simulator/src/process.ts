@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { WorkerOrder } from './cluster/worker-order.js';
+import { ServerVersion } from './node/server-version.js';
 
 /**
  * Runs a simulated cluster as a process of its own. Prints one JSON line when it is ready and ends on
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     shards: { type: 'string', default: '2' },
     routers: { type: 'string', default: '1' },
     port: { type: 'string', default: '0' },
+    version: { type: 'string', default: '5.0' },
     'oplog-bytes': { type: 'string' },
     'snapshot-window-seconds': { type: 'string' },
     'memory-mb': { type: 'string', default: '4096' },
@@ -29,6 +31,7 @@ const order: WorkerOrder = {
   shards: Number(values.shards),
   routers: Number(values.routers),
   port: Number(values.port),
+  version: ServerVersion.parse(values.version).series,
   limits: {
     ...(values['oplog-bytes'] === undefined ? {} : { oplogBytesMax: Number(values['oplog-bytes']) }),
     ...(values['snapshot-window-seconds'] === undefined ? {} : { snapshotWindowSeconds: Number(values['snapshot-window-seconds']) }),

@@ -10,12 +10,12 @@ parentPort?.postMessage(running.addresses);
 parentPort?.once('message', () => void running.close().then(() => process.exit(0)));
 
 async function cluster(): Promise<{ addresses: object; close: () => Promise<void> }> {
-  const started = await startCluster({ shards: order.shards, routers: order.routers, basePort: order.port, ...order.limits });
+  const started = await startCluster({ shards: order.shards, routers: order.routers, version: order.version, basePort: order.port, ...order.limits });
   const { router, routers, config, shards } = started;
   return { addresses: { router, routers, config, shards }, close: () => started.close() };
 }
 
 async function replicaSet(): Promise<{ addresses: object; close: () => Promise<void> }> {
-  const started = await startReplicaSet({ port: order.port, ...order.limits });
+  const started = await startReplicaSet({ port: order.port, version: order.version, ...order.limits });
   return { addresses: { replicaSet: started.host, setName: started.member.identity.setName }, close: () => started.close() };
 }

@@ -3,6 +3,7 @@ import { ConfigStore } from '../config/config-store.js';
 import { ShardingCatalog } from '../config/sharding-catalog.js';
 import { ClusterClock } from '../node/clock.js';
 import { numberOf } from '../node/doc-fields.js';
+import { defaultVersion, type ReleaseSeries, ServerVersion } from '../node/server-version.js';
 import { Balancer } from '../router/sharding/balancer-commands.js';
 import { RangeDeletions } from '../router/sharding/range-deletions.js';
 import { RouterMember } from './router-member.js';
@@ -20,6 +21,8 @@ export interface ClusterOptions {
   readonly oplogBytesMax?: number;
   /** Seconds of history that snapshot reads reach back. */
   readonly snapshotWindowSeconds?: number;
+  /** Release series that all nodes behave as; default 5.0. */
+  readonly version?: ReleaseSeries;
   /** Milliseconds between no-ops on an idle member; default 1,000. */
   readonly noopIntervalMs?: number;
 }
@@ -48,8 +51,9 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const address = options.host ?? defaultHost;
   const port = (offset: number): number => (options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset);
   const clock = new ClusterClock();
+  const version = options.version === undefined ? defaultVersion : ServerVersion.parse(options.version);
   const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs };
-  const config = await ShardMember.start({ kind: 'config', id: 'config', setName: 'cfg', address, port: port(1), clock, configServer: undefined, ...limits });
+  const config = await ShardMember.start({ kind: 'config', id: 'config', setName: 'cfg', address, port: port(1), clock, version, configServer: undefined, ...limits });
   const ranges = new RangeDeletions();
   const catalog = new ShardingCatalog(new ConfigStore(config.shard), clock);
   const members: ShardMember[] = [];
@@ -62,6 +66,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         address,
         port: port(2 + index),
         clock,
+        version,
         configServer: config.connectionString,
         clusterAnswer: (request) => shardAnswer(catalog, ranges, `shard${index}`, request),
         ...limits,
@@ -74,6 +79,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const shared = {
     catalog,
     clock,
+    version,
     configShard,
     balancer: new Balancer(),
     migration: {

@@ -1,6 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
+import { defaultVersion, type ReleaseSeries, ServerVersion } from '../node/server-version.js';
 import { ShardMember } from './shard-member.js';
 
 export interface ReplicaSetOptions {
@@ -12,6 +13,8 @@ export interface ReplicaSetOptions {
   readonly oplogBytesMax?: number;
   /** Seconds of history that snapshot reads reach back. */
   readonly snapshotWindowSeconds?: number;
+  /** Release series that the member behaves as; default 5.0. */
+  readonly version?: ReleaseSeries;
   /** Milliseconds between no-ops on an idle member; default 1,000. */
   readonly noopIntervalMs?: number;
 }
@@ -34,6 +37,7 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
     address: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     clock: new ClusterClock(),
+    version: options.version === undefined ? defaultVersion : ServerVersion.parse(options.version),
     configServer: undefined,
     oplogBytesMax: options.oplogBytesMax,
     snapshotWindowSeconds: options.snapshotWindowSeconds,

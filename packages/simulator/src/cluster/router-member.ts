@@ -4,8 +4,8 @@ import { NodeIdentity } from '../handshake/node-identity.js';
 import { DateTime } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { doc } from '../node/doc-fields.js';
+import type { ServerVersion } from '../node/server-version.js';
 import { diagnosticHost } from '../handshake/host-info.js';
-import { serverVersion } from '../handshake/node-identity.js';
 import { RouterCursors } from '../router/read/router-cursors.js';
 import { Router } from '../router/router.js';
 import { RouterContext } from '../router/router-context.js';
@@ -22,6 +22,7 @@ export interface RouterSurroundings {
   readonly configShard: ClusterShard;
   readonly balancer: Balancer;
   readonly migration: Migration;
+  readonly version: ServerVersion;
 }
 
 /** A router that listens on its port. */
@@ -38,10 +39,10 @@ export class RouterMember {
       if (started.router === undefined) throw new Error('a connection came before the router was ready');
       return started.router;
     });
-    const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString);
+    const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString, shared.version);
     const transactions = new RouterTransactions();
     const sender = new ShardSender(shared.catalog, transactions);
-    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard);
+    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.version);
     const router = new Router(identity, context, shared.balancer, shared.migration);
     started.router = router;
     await announce(shared.catalog, identity);
@@ -58,6 +59,6 @@ async function announce(catalog: ShardingCatalog, identity: NodeIdentity): Promi
   const now = new DateTime(BigInt(Date.now()));
   await catalog.store.put(
     'mongos',
-    doc(['_id', diagnosticHost(identity)], ['advisoryHostFQDNs', []], ['created', now], ['mongoVersion', serverVersion], ['ping', now], ['waiting', true]),
+    doc(['_id', diagnosticHost(identity)], ['advisoryHostFQDNs', []], ['created', now], ['mongoVersion', identity.version.text], ['ping', now], ['waiting', true]),
   );
 }

@@ -1,16 +1,16 @@
 import { Int32 } from 'bson';
 import type { Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
-import { maxBsonObjectSize, type NodeKind, serverVersion } from './node-identity.js';
+import { maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
 /** The commit of the release, as `buildInfo` of 5.0.7 names it (corpus: 01-handshake). */
 const gitVersion = 'b977129dc70eed766cbee7e412d901ee213acbda';
 
 /** `buildInfo`: the release and what of the platform a client may look at; members name their storage engine. */
-export function buildInfo(kind: NodeKind): Doc {
-  const versionParts = serverVersion.split('.').map((part) => new Int32(Number(part)));
+export function buildInfo({ kind, version }: Pick<NodeIdentity, 'kind' | 'version'>): Doc {
+  const versionParts = version.text.split('.').map((part) => new Int32(Number(part)));
   const info = doc(
-    ['version', serverVersion],
+    ['version', version.text],
     ['gitVersion', gitVersion],
     ['modules', []],
     ['allocator', 'system'],

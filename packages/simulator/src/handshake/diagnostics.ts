@@ -25,15 +25,15 @@ export class Diagnostics {
     private readonly identity: NodeIdentity,
     private readonly lastApplied: () => Timestamp,
   ) {
-    this.parameters = new ServerParameters(identity.kind);
+    this.parameters = new ServerParameters(identity);
     const hello: Answer = (request) => helloReply(identity, request, lastApplied);
     this.#answers = new Map<string, Answer>([
       ['hello', hello],
       ['isMaster', hello],
       ['ismaster', hello],
       ['ping', () => new Map()],
-      ['buildInfo', () => buildInfo(identity.kind)],
-      ['buildinfo', () => buildInfo(identity.kind)],
+      ['buildInfo', () => buildInfo(identity)],
+      ['buildinfo', () => buildInfo(identity)],
       ['hostInfo', () => hostInfo(identity)],
       ['serverStatus', (request) => serverStatus(identity, request, lastApplied)],
       ['getParameter', (request) => this.parameters.get(request.body)],

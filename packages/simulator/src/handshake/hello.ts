@@ -10,7 +10,6 @@ import { electionId, electionTerm, maxBsonObjectSize, type NodeIdentity } from '
 
 /** Longest time a client may wait for a topology change in one hello, in milliseconds. */
 const awaitMsMax = 30_000;
-const wireVersionMax = new Int32(13);
 const writeBatchMax = new Int32(100_000);
 const sessionTimeoutMinutes = new Int32(30);
 
@@ -37,7 +36,7 @@ function routerHello(identity: NodeIdentity, request: CommandRequest): Doc {
   const reply = doc([writableField(request), true], ['msg', 'isdbgrid'], ['topologyVersion', identity.topologyVersion]);
   if (isTrue(request.body.get('helloOk'))) reply.set('helloOk', true);
   for (const [name, value] of limits(request)) reply.set(name, value);
-  return reply.set('maxWireVersion', wireVersionMax).set('minWireVersion', new Int32(0));
+  return reply.set('maxWireVersion', new Int32(identity.version.wireVersionMax)).set('minWireVersion', new Int32(0));
 }
 
 function memberHello(identity: NodeIdentity, request: CommandRequest, lastWrite: Timestamp): Doc {
@@ -57,7 +56,7 @@ function memberHello(identity: NodeIdentity, request: CommandRequest, lastWrite:
   ];
   if (identity.kind !== 'replicaSet') fields.push(['isImplicitDefaultMajorityWC', true]);
   if (identity.kind === 'config') fields.push(['configsvr', new Int32(2)]);
-  fields.push(...limits(request), ['minWireVersion', new Int32(0)], ['maxWireVersion', wireVersionMax], ['readOnly', false]);
+  fields.push(...limits(request), ['minWireVersion', new Int32(0)], ['maxWireVersion', new Int32(identity.version.wireVersionMax)], ['readOnly', false]);
   for (const [name, value] of fields) reply.set(name, value);
   return reply;
 }

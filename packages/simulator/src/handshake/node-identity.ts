@@ -1,11 +1,9 @@
 import { Int32, Long, ObjectId } from 'bson';
 import type { Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
+import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 
 export type NodeKind = 'router' | 'shard' | 'config' | 'replicaSet';
-
-/** The server release whose behaviour is simulated. */
-export const serverVersion = '5.0.7';
 
 /** The election of the only member of a set, in its first term. */
 export const electionId = ObjectId.createFromHexString('7fffffff0000000000000001');
@@ -28,6 +26,7 @@ export class NodeIdentity {
     readonly setName: string,
     /** `set/host:port` of the config server, for members of a sharded cluster. */
     readonly configServer: string | undefined,
+    readonly version: ServerVersion = defaultVersion,
   ) {}
 
   /** `address:port`. */

@@ -2,7 +2,7 @@ import { Int32, Long } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
-import type { NodeKind } from './node-identity.js';
+import type { NodeIdentity } from './node-identity.js';
 
 /** Fields every command may carry beside its own. */
 const generic: ReadonlySet<string> = new Set(['$db', '$clusterTime', 'lsid', '$readPreference', 'comment', 'maxTimeMS', 'apiVersion', 'writeConcern', 'readConcern']);
@@ -15,9 +15,9 @@ export class ServerParameters {
     ['logLevel', new Int32(0)],
   ]);
 
-  constructor(kind: NodeKind) {
+  constructor({ kind, version }: Pick<NodeIdentity, 'kind' | 'version'>) {
     if (kind === 'router') return;
-    this.#values.set('featureCompatibilityVersion', doc(['version', '5.0']));
+    this.#values.set('featureCompatibilityVersion', doc(['version', version.featureCompatibilityVersion]));
     this.#values.set('periodicNoopIntervalSecs', new Int32(1));
     this.#values.set('minSnapshotHistoryWindowInSeconds', new Int32(300));
     this.#values.set('transactionLifetimeLimitSeconds', new Int32(60));

@@ -4,7 +4,7 @@ import { doc, numberOf } from '../node/doc-fields.js';
 import type { CommandRequest } from '../node/command.js';
 import { helloReply } from './hello.js';
 import { diagnosticHost } from './host-info.js';
-import { type NodeIdentity, serverVersion } from './node-identity.js';
+import type { NodeIdentity } from './node-identity.js';
 
 const counterNames = ['insert', 'query', 'update', 'delete', 'getmore', 'command'];
 const bytesPerMegabyte = 1024 * 1024;
@@ -33,7 +33,7 @@ export async function serverStatus(identity: NodeIdentity, request: CommandReque
   const seconds = Math.floor(uptimeMs / 1000);
   const status = doc(
     ['host', diagnosticHost(identity)],
-    ['version', serverVersion],
+    ['version', identity.version.text],
     ['process', identity.processName],
     ['pid', Long.fromInt(process.pid)],
     ['uptime', new Double(seconds)],

@@ -4,6 +4,7 @@ import type { DatabaseEntry, ShardingCatalog } from '../config/sharding-catalog.
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { databaseOf } from '../node/namespace.js';
+import type { ServerVersion } from '../node/server-version.js';
 import type { RouterCursors } from './read/router-cursors.js';
 import type { RouterTransactions } from './router-transactions.js';
 import type { ShardSender } from './target/shard-sender.js';
@@ -20,6 +21,7 @@ export class RouterContext {
     readonly cursors: RouterCursors,
     readonly transactions: RouterTransactions,
     readonly configShard: ClusterShard,
+    readonly version: ServerVersion,
   ) {}
 
   /** The shard of an unsharded namespace; undefined when its database does not exist. */

@@ -5,12 +5,15 @@ import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
 import { DocumentWriter } from './write/document-writer.js';
 import type { ClusterClock } from '../node/clock.js';
+import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 
 /** How a shard is set up. */
 export interface ShardNodeOptions {
   /** Shard id, e.g. `shard0`. */
   name: string;
   clock: ClusterClock;
+  /** The release it behaves as. Default: the one of the corpus. */
+  version?: ServerVersion;
   setName: string;
   host: string;
   port: number;
@@ -29,6 +32,7 @@ const SNAPSHOT_WINDOW_SECONDS = 300;
 
 /** Everything a shard holds, as its commands work on it. */
 export class ShardState {
+  readonly version: ServerVersion;
   readonly now: () => number;
   readonly history: History;
   readonly catalog: Catalog;
@@ -39,6 +43,7 @@ export class ShardState {
   readonly failPoints = new Set<string>();
 
   constructor(readonly options: ShardNodeOptions) {
+    this.version = options.version ?? defaultVersion;
     this.now = options.now ?? Date.now;
     this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
     this.catalog = new Catalog(this.history);
