@@ -16,9 +16,17 @@ export function comparable(outcome: Json, step: Step): string {
 function chosen(outcome: Json, subject: string): Json {
   if (outcome === null || typeof outcome !== 'object' || Array.isArray(outcome)) return outcome;
   if (subject === 'configureFailPoint') return Object.fromEntries(Object.entries(outcome).filter(([name]) => name !== 'count'));
+  if (subject === '$sample') return withSampledDocuments(outcome);
   if (subject !== 'serverStatus') return outcome;
   const status = Object.fromEntries(comparedStatus.map((name) => [name, typeof outcome[name]]));
   return { ...status, process: outcome['process'] ?? null };
+}
+
+/** `$sample` draws documents at random: only how many it gives is compared. */
+function withSampledDocuments(outcome: Record<string, Json>): Json {
+  const cursor = outcome['cursor'] as Record<string, Json>;
+  const documents = cursor['firstBatch'] as Json[];
+  return { ...outcome, cursor: { ...cursor, firstBatch: documents.map(() => 'SAMPLED') } };
 }
 
 /** The corpus lists errors as the driver shows them: with nulls for what the server leaves out. */
