@@ -9,3 +9,24 @@ export interface WorkerOrder {
   readonly version: ReleaseSeries;
   readonly limits: { readonly oplogBytesMax?: number; readonly snapshotWindowSeconds?: number };
 }
+
+/** Where a cluster listens, each server as `host:port`. */
+export interface ClusterAddresses {
+  /** The first router. */
+  readonly router: string;
+  readonly routers: readonly string[];
+  readonly config: string;
+  readonly shards: readonly string[];
+  readonly connectionString: string;
+}
+
+/** Where a replica set listens. */
+export interface ReplicaSetAddresses {
+  /** `host:port` of its member. */
+  readonly replicaSet: string;
+  readonly setName: string;
+  readonly connectionString: string;
+}
+
+/** What the worker answers once its servers listen. */
+export type ReadyMessage = ClusterAddresses | ReplicaSetAddresses;

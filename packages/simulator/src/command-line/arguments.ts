@@ -1,0 +1,108 @@
+import { parseArgs } from 'node:util';
+import type { WorkerOrder } from '../cluster/worker-order.js';
+import { defaultVersion, releaseSeries, type ReleaseSeries } from '../node/server-version.js';
+
+/** What a command line asks for. */
+export interface Arguments {
+  readonly help: boolean;
+  /** True when the ready line is to be JSON wherever it goes. */
+  readonly json: boolean;
+  readonly watchStdin: boolean;
+  readonly memoryMb: number;
+  readonly order: WorkerOrder;
+}
+
+/** A command line that cannot be carried out; its message is one sentence for a person. */
+export class UsageError extends Error {}
+
+/** A router asks all shards one after the other; more than these only cost time. */
+const shardsMax = 64;
+const routersMax = 16;
+const portMax = 65_535;
+/** A resident set beyond a terabyte is a slip of the keyboard. */
+const memoryMbMax = 1_048_576;
+const memoryMbDefault = 4096;
+
+/**
+ * Reads the arguments behind the program's name.
+ * @throws UsageError for options that do not exist, values out of range and options that exclude each other
+ */
+export function parseArguments(args: readonly string[]): Arguments {
+  const values = parsed(args);
+  const shards = numberBetween('--shards', values.shards, 1, shardsMax) ?? 2;
+  const routers = numberBetween('--routers', values.routers, 1, routersMax) ?? 1;
+  if (values['replica-set'] && (values.shards ?? values.routers) !== undefined) {
+    throw new UsageError('--replica-set starts one member without shards and routers: leave out --shards and --routers.');
+  }
+  const oplogBytesMax = numberBetween('--oplog-bytes', values['oplog-bytes'], 1, Number.MAX_SAFE_INTEGER);
+  const snapshotWindowSeconds = numberBetween('--snapshot-window-seconds', values['snapshot-window-seconds'], 0, Number.MAX_SAFE_INTEGER);
+  return {
+    help: values.help,
+    json: values.json,
+    watchStdin: values['watch-stdin'],
+    memoryMb: numberBetween('--memory-mb', values['memory-mb'], 1, memoryMbMax) ?? memoryMbDefault,
+    order: {
+      kind: values['replica-set'] ? 'replicaSet' : 'cluster',
+      shards,
+      routers,
+      port: portOf(values.port, values['replica-set'] ? 1 : shards + routers + 1),
+      version: seriesOf(values.version),
+      limits: {
+        ...(oplogBytesMax === undefined ? {} : { oplogBytesMax }),
+        ...(snapshotWindowSeconds === undefined ? {} : { snapshotWindowSeconds }),
+      },
+    },
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        shards: { type: 'string' },
+        routers: { type: 'string' },
+        port: { type: 'string' },
+        version: { type: 'string' },
+        'oplog-bytes': { type: 'string' },
+        'snapshot-window-seconds': { type: 'string' },
+        'memory-mb': { type: 'string' },
+        'replica-set': { type: 'boolean', default: false },
+        'watch-stdin': { type: 'boolean', default: false },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new UsageError(firstSentence(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+/** Node.js explains in further sentences how an argument could begin with a dash. */
+function firstSentence(message: string): string {
+  const [sentence = message] = message.split(/\. |\n/);
+  return sentence.endsWith('.') ? sentence : `${sentence}.`;
+}
+
+function numberBetween(option: string, text: string | undefined, least: number, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < least || number > most) {
+    throw new UsageError(`${option} takes a whole number from ${least} to ${most}, not '${text}'.`);
+  }
+  return number;
+}
+
+function portOf(text: string | undefined, ports: number): number {
+  const port = numberBetween('--port', text, 0, portMax) ?? 0;
+  if (port + ports - 1 > portMax) throw new UsageError(`--port ${port} leaves no room for the ${ports} ports that are needed: the highest is ${portMax}.`);
+  return port;
+}
+
+function seriesOf(text: string | undefined): ReleaseSeries {
+  if (text === undefined) return defaultVersion.series;
+  const series = releaseSeries.find((known) => known === text);
+  if (series === undefined) throw new UsageError(`--version takes one of ${releaseSeries.join(', ')}, not '${text}'.`);
+  return series;
+}
