@@ -9,6 +9,7 @@ import { compileGroup, compileSortByCount } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
 import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
+import { compileUnpackBucket } from './unpack-bucket.js';
 import { compileUnwind } from './unwind.js';
 
 const stageCompilers: Readonly<Record<string, StageCompiler>> = {
@@ -31,6 +32,7 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $unionWith: compileUnionWith,
   $facet: compileFacet,
   $bucket: compileBucket,
+  $_internalUnpackBucket: compileUnpackBucket,
 };
 
 /**

@@ -3,17 +3,20 @@ import { Catalog } from './storage/catalog.js';
 import { Oplog } from './oplog/oplog.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
+import { BucketCatalog } from './timeseries/bucket-catalog.js';
 import { DocumentWriter } from './write/document-writer.js';
 import type { ClusterClock } from '../node/clock.js';
+import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
+import type { UserWriteBlock } from '../node/user-write-block.js';
 
 /** How a shard is set up. */
 export interface ShardNodeOptions {
   /** Shard id, e.g. `shard0`. */
   name: string;
   clock: ClusterClock;
-  /** The release it behaves as. Default: the one of the corpus. */
-  version?: ServerVersion;
+  /** What it shares with the other nodes, its release above all. Default: its own, of the release of the corpus. */
+  deployment?: Deployment;
   setName: string;
   host: string;
   port: number;
@@ -32,7 +35,7 @@ const SNAPSHOT_WINDOW_SECONDS = 300;
 
 /** Everything a shard holds, as its commands work on it. */
 export class ShardState {
-  readonly version: ServerVersion;
+  readonly deployment: Deployment;
   readonly now: () => number;
   readonly history: History;
   readonly catalog: Catalog;
@@ -40,17 +43,27 @@ export class ShardState {
   readonly sessions: Sessions;
   readonly cursors: Cursors;
   readonly writer: DocumentWriter;
+  readonly openBuckets = new BucketCatalog();
   readonly failPoints = new Set<string>();
 
   constructor(readonly options: ShardNodeOptions) {
-    this.version = options.version ?? defaultVersion;
+    this.deployment = options.deployment ?? new Deployment(defaultVersion);
     this.now = options.now ?? Date.now;
     this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
     this.catalog = new Catalog(this.history);
     this.oplog = new Oplog(options.clock, options.oplogBytesMax ?? OPLOG_BYTES_MAX, this.now);
     this.sessions = new Sessions(this.oplog, this.now);
     this.cursors = new Cursors(this.now);
-    this.writer = new DocumentWriter(this.oplog);
+    this.writer = new DocumentWriter(this.oplog, this.writeBlock);
+  }
+
+  /** The release it behaves as. */
+  get version(): ServerVersion {
+    return this.deployment.version;
+  }
+
+  get writeBlock(): UserWriteBlock {
+    return this.deployment.writeBlock;
   }
 
   /** `host:port`, as statistics name the node. */

@@ -1,4 +1,3 @@
-import { Int32, Long } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
@@ -12,7 +11,6 @@ import { queryDocuments } from '../read/query.js';
 import { sourceStageDocuments } from '../read/source-stages.js';
 import type { View } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
-import { LATEST } from '../storage/time-key.js';
 import { writeStage } from '../write/pipeline-output.js';
 import { openStreamCursor } from './change-stream-cursor.js';
 import { letVariables } from './let-variables.js';
@@ -57,17 +55,29 @@ export async function aggregate(context: CommandContext): Promise<Doc> {
 
 /** Runs stages over a view: its own pipeline first, over what it stands on. */
 export function aggregateView(context: CommandContext, view: View, stages: readonly Doc[]): Promise<Doc> {
-  const { catalog } = context.state;
+  const resolved = resolvedView(context, view);
+  return runPipeline(context, view.namespace, resolved.namespace, [...resolved.stages, ...stages]);
+}
+
+/** The documents of a view after further stages. */
+export function* viewDocuments(context: CommandContext, view: View, stages: readonly Doc[]): Generator<Doc> {
+  const { namespace, stages: own } = resolvedView(context, view);
+  const collection = context.state.catalog.collection(namespace);
+  yield* decoded(pipelineDocuments(context, collection, namespace, [...own, ...stages], readPoint(context)));
+}
+
+/** The collection that a view stands on, over other views, and the stages from there to the view. */
+function resolvedView({ state }: CommandContext, view: View): { namespace: string; stages: Doc[] } {
   const db = view.namespace.slice(0, view.namespace.indexOf('.'));
-  let all = [...readStages(view.pipeline), ...stages];
+  let stages = readStages(view.pipeline);
   let below = `${db}.${view.viewOn}`;
   for (let depth = 0; depth < VIEW_DEPTH_MAX; depth += 1) {
-    const next = catalog.view(below);
+    const next = state.catalog.view(below);
     if (next === undefined) break;
-    all = [...readStages(next.pipeline), ...all];
+    stages = [...readStages(next.pipeline), ...stages];
     below = `${db}.${next.viewOn}`;
   }
-  return runPipeline(context, view.namespace, below, all);
+  return { namespace: below, stages };
 }
 
 function readStages(pipeline: Value | undefined): Doc[] {
@@ -148,12 +158,15 @@ function* encoded(documents: Iterable<Doc>): Generator<Uint8Array> {
 
 /** The documents of another collection of the database, for `$lookup` and its kin. */
 function lookedUp(context: CommandContext, from: string, point: ReadPoint): Iterable<Doc> {
+  const view = context.state.catalog.view(`${context.request.db}.${from}`);
+  if (view !== undefined) return viewDocuments(context, view, []);
   const collection = context.state.catalog.collection(`${context.request.db}.${from}`);
   if (collection === undefined) return [];
   return decoded(queryDocuments(collection, WHOLE_COLLECTION, point.view, context.request.routed));
 }
 
-const WHOLE_COLLECTION = {
+/** A query for every document of a collection. */
+export const WHOLE_COLLECTION = {
   filter: new Map<string, Value>(),
   sort: undefined,
   projection: undefined,
@@ -165,49 +178,3 @@ const WHOLE_COLLECTION = {
   collation: undefined,
   variables: {},
 };
-
-/** `count`: how many documents match, without orphans when a router asks. */
-export function count(context: CommandContext): Doc {
-  const { state, request, participation } = context;
-  const namespace = targetNamespace(context);
-  const collection = state.catalog.collection(namespace);
-  const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
-  const skip = numberOf(request.body.get('skip')) ?? 0;
-  const limit = Math.abs(numberOf(request.body.get('limit')) ?? 0);
-  if (collection === undefined) return new Map([['n', new Int32(0)]]);
-  if (filter.size === 0 && skip === 0 && limit === 0 && participation.transaction === null) {
-    return new Map([['n', countValue(collection.documentCount)]]);
-  }
-  const query = { ...WHOLE_COLLECTION, filter, skip, limit: limit === 0 ? Infinity : limit, hint: request.body.get('hint'), collation: collection.collation };
-  const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
-  let n = 0;
-  for (const bytes of queryDocuments(collection, query, view, request.routed)) if (bytes !== undefined) n += 1;
-  return new Map([['n', countValue(n)]]);
-}
-
-function countValue(n: number): Value {
-  return n === (n | 0) ? new Int32(n) : Long.fromNumber(n);
-}
-
-/** `distinct`: the different values of a field, elements of arrays one by one. */
-export function distinct(context: CommandContext): Doc {
-  const { state, request, participation } = context;
-  const key = request.body.get('key');
-  if (typeof key !== 'string') throw failure.typeMismatch("BSON field 'distinct.key' is the wrong type, expected type 'string'");
-  const collection = state.catalog.collection(targetNamespace(context));
-  if (collection === undefined) return new Map([['values', []]]);
-  const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
-  const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
-  const documents = decoded(queryDocuments(collection, { ...WHOLE_COLLECTION, filter, collation: collection.collation }, view, request.routed));
-  const stages = [unwind(key), group(key), new Map([['$sort', new Map([['_id', new Int32(1)]])]])];
-  const groups = compilePipeline(stages, { collation: collection.collation })(documents);
-  return new Map([['values', [...groups].filter((found) => found.has('_id')).map((found) => found.get('_id') ?? null)]]);
-}
-
-function unwind(key: string): Doc {
-  return new Map([['$unwind', `$${key}`]]);
-}
-
-function group(key: string): Doc {
-  return new Map([['$group', new Map([['_id', `$${key}`]])]]);
-}

@@ -1,9 +1,10 @@
 import { abortTransaction, commitTransaction, killSessions, refreshSessions, startSession } from './session-commands.js';
 import { appendOplogNote, configureFailPoint, hashElement } from './administration.js';
-import { aggregate, count, distinct } from './aggregate.js';
+import { aggregate } from './aggregate.js';
 import { collMod } from './coll-mod.js';
 import type { CommandHandler } from './command-context.js';
 import { refuseSnapshot } from './command-context.js';
+import { count, distinct } from './count-distinct.js';
 import { create } from './create.js';
 import { deleteDocuments } from './delete.js';
 import { drop, dropDatabase } from './drop.js';

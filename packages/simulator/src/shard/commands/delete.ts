@@ -5,6 +5,8 @@ import { numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
 import { matchedRecords } from '../read/find-records.js';
 import { LATEST } from '../storage/time-key.js';
+import { seriesCollection } from '../timeseries/series-collection.js';
+import { bucketDeleteFilter } from '../timeseries/series-statement.js';
 import { letVariables } from './let-variables.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
 import { writeReply } from './write-reply.js';
@@ -25,8 +27,10 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
   if (!(filter instanceof Map)) throw failure.typeMismatch("BSON field 'delete.deletes.q' is missing or not an object");
   if (limit !== 0 && limit !== 1) throw failure.badValue("The limit field in delete objects must be 0 or 1. Got " + String(limit));
   if (limit === 0 && participation.retryable) throw failure.invalidOptions('Cannot use (or request) retryable writes with limit=0');
-  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
-  const collection = state.catalog.collection(namespace);
+  const series = seriesCollection(state, namespace);
+  if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  const collection = series?.buckets ?? state.catalog.collection(namespace);
+  const wanted = series === undefined ? filter : bucketDeleteFilter(filter, limit, series.options);
   let n = 0;
   if (collection !== undefined) {
     const collation = statement.get('collation');
@@ -37,7 +41,7 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
       variables: letVariables(context),
     };
     const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
-    for (const { record, bytes } of matchedRecords(collection, filter, view, options)) {
+    for (const { record, bytes } of matchedRecords(collection, wanted, view, options)) {
       state.writer.delete(collection, record, bytes, participation.transaction);
       n += 1;
       if (limit === 1) break;

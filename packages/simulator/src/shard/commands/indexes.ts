@@ -12,15 +12,20 @@ import { normalizedSpec } from '../index-spec/normalize.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
+import { seriesCollection } from '../timeseries/series-collection.js';
+import { bucketIndexSpec, seriesIndexSpec } from '../timeseries/series-indexes.js';
 import { collectionForWrite } from '../write/collection-access.js';
 import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
 
 /** `createIndexes`: builds what is not there yet, making the collection if it is missing. */
 export function createIndexes(context: CommandContext): Doc {
   const { state, request } = context;
-  const namespace = targetNamespace(context);
-  const requested = request.body.get('indexes');
-  if (!Array.isArray(requested) || requested.length === 0) throw failure.badValue('Must specify at least one index to create');
+  const named = targetNamespace(context);
+  const series = seriesCollection(state, named);
+  const namespace = series?.buckets.namespace ?? named;
+  const given = request.body.get('indexes');
+  if (!Array.isArray(given) || given.length === 0) throw failure.badValue('Must specify at least one index to create');
+  const requested = series === undefined ? given : given.map((spec) => (spec instanceof Map ? bucketIndexSpec(spec, series.options) : spec));
   const existed = state.catalog.collection(namespace) !== undefined;
   const nowSeconds = Math.floor(state.now() / 1000);
   const known = state.catalog.collection(namespace)?.options.get('collation');
@@ -42,11 +47,13 @@ export function createIndexes(context: CommandContext): Doc {
 export function dropIndexes(context: CommandContext): Doc {
   const { state, request } = context;
   const namespace = targetNamespace(context);
-  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
-  const collection = state.catalog.collection(namespace);
+  const series = seriesCollection(state, namespace);
+  if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  const collection = series?.buckets ?? state.catalog.collection(namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
   const was = collection.indexes.length;
-  const wanted = request.body.get('index');
+  const given = request.body.get('index');
+  const wanted = series !== undefined && given instanceof Map ? (bucketIndexSpec(new Map([['key', given]]), series.options).get('key') ?? null) : given;
   const reply: Doc = new Map<string, Value>([['nIndexesWas', new Int32(was)]]);
   if (wanted === '*') {
     removeIndexes(state, collection, collection.secondaryIndexes.map(({ definition }) => definition.name));
@@ -89,7 +96,10 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   const { state, request } = context;
   const { namespace, collection } = readTarget(context);
   const view = state.catalog.view(namespace);
-  if (view?.type === 'timeseries') return completeReply([], namespace);
+  const series = seriesCollection(state, namespace);
+  if (series !== undefined) {
+    return completeReply(series.buckets.secondaryIndexes.flatMap(({ definition }) => seriesIndexSpec(listedSpec(definition.spec), series.options) ?? []), namespace);
+  }
   if (view !== undefined) throw failure.isView(namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
   const specs = collection.indexes.map(({ definition }) => listedSpec(definition.spec));

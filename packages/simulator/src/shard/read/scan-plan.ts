@@ -50,10 +50,16 @@ function naturalDirection(request: ScanRequest): 1 | -1 | undefined {
 
 function naturalScan(collection: Collection, direction: 1 | -1, request: ScanRequest): ScanPlan {
   return {
-    records: () => (direction === 1 ? collection.records.ascend() : collection.records.descend()),
+    records: (view) => naturalRecords(collection, direction, view),
     sorted: request.sort === undefined || request.sort.has('$natural'),
     filterDone: request.filter.size === 0,
   };
+}
+
+/** A clustered collection is stored in the order of `_id`. */
+function naturalRecords(collection: Collection, direction: 1 | -1, view: ReadView): Iterable<DocumentRecord> {
+  if (collection.options.has('clusteredIndex')) return collection.idIndex.scan({}, view, direction === -1);
+  return direction === 1 ? collection.records.ascend() : collection.records.descend();
 }
 
 function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {

@@ -8,6 +8,8 @@ import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { LATEST } from '../storage/time-key.js';
 import { failure } from '../failure.js';
+import { seriesCollection } from '../timeseries/series-collection.js';
+import { bucketUpdate } from '../timeseries/series-statement.js';
 import { collectionForWrite, refuseInvalidDocument } from './collection-access.js';
 import { modifiedDocument, upsertedDocument } from './compute-update.js';
 import { refuseInvalidId } from './document-checks.js';
@@ -40,6 +42,8 @@ const NOTHING: UpdateOutcome = { matched: 0, modified: 0, upsertedId: undefined,
 export function runUpdate(scope: UpdateScope, statement: UpdateStatement): UpdateOutcome {
   const { state, namespace, participation } = scope;
   if (statement.multi && participation.retryable) throw failure.invalidOptions('Cannot use (or request) retryable writes with multi=true');
+  const series = seriesCollection(state, namespace);
+  if (series !== undefined) return runUpdate({ ...scope, namespace: series.buckets.namespace }, bucketUpdate(statement, series.options));
   if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const existing = state.catalog.collection(namespace);
   if (existing === undefined && !statement.upsert) return NOTHING;

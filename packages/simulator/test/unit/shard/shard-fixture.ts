@@ -1,7 +1,7 @@
 import { Binary, Long, type Timestamp } from 'bson';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import { toExtendedJson } from '../../../src/bson/extended-json.js';
-import { RawDocument, type Doc, type Value } from '../../../src/bson/value.js';
+import { DateTime, RawDocument, type Doc, type Value } from '../../../src/bson/value.js';
 import { ClusterClock } from '../../../src/node/clock.js';
 import type { CommandRequest } from '../../../src/node/command.js';
 import { internalRequest } from '../../../src/node/internal-request.js';
@@ -83,7 +83,7 @@ function toDoc(json: Record<string, unknown>): Doc {
 }
 
 function toValue(json: unknown): Value {
-  if (json instanceof Map || (typeof json === 'object' && json !== null && '_bsontype' in json)) return json as Value;
+  if (json instanceof Map || json instanceof DateTime || (typeof json === 'object' && json !== null && '_bsontype' in json)) return json as Value;
   if (Array.isArray(json)) return json.map(toValue);
   if (typeof json === 'object' && json !== null && !Object.keys(json).some((name) => /^\$(number|oid|minKey|maxKey)/.test(name))) {
     return toDoc(json as Record<string, unknown>);

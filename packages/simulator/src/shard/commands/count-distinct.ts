@@ -1,0 +1,100 @@
+import { Int32, Long } from 'bson';
+import { compareValues } from '../../bson/compare.js';
+import { decodeDocument } from '../../bson/decode.js';
+import { parseCollation } from '../../bson/collation.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { numberOf } from '../../node/doc-fields.js';
+import { arrayIndex, splitPath } from '../../query/document-path.js';
+import { failure } from '../failure.js';
+import { queryDocuments, type Query } from '../read/query.js';
+import type { Collection } from '../storage/collection.js';
+import { viewDocuments, WHOLE_COLLECTION } from './aggregate.js';
+import { optionalDoc, readPoint, targetNamespace, type CommandContext } from './command-context.js';
+import { letVariables } from './let-variables.js';
+
+/** `count`: how many documents match, without orphans when a router asks. */
+export function count(context: CommandContext): Doc {
+  const { state, request, participation } = context;
+  const namespace = targetNamespace(context);
+  const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
+  const skip = numberOf(request.body.get('skip')) ?? 0;
+  const limit = Math.abs(numberOf(request.body.get('limit')) ?? 0);
+  if (skip < 0) throw failure.badValue(`BSON field 'skip' value must be >= 0, actual value '${skip}'`);
+  const view = state.catalog.view(namespace);
+  if (view !== undefined) return countReply(counted(viewDocuments(context, view, [matching(filter)]), skip, limit));
+  const collection = state.catalog.collection(namespace);
+  if (collection === undefined) return countReply(0);
+  if (filter.size === 0 && skip === 0 && limit === 0 && participation.transaction === null) return countReply(collection.documentCount);
+  return countReply(counted(found(context, collection, filter), skip, limit));
+}
+
+function counted(documents: Iterable<Doc | Uint8Array | undefined>, skip: number, limit: number): number {
+  let n = 0;
+  for (const document of documents) {
+    if (document === undefined) continue;
+    n += 1;
+    if (limit > 0 && n - skip >= limit) break;
+  }
+  return Math.max(0, n - skip);
+}
+
+function countReply(n: number): Doc {
+  return new Map([['n', n === (n | 0) ? new Int32(n) : Long.fromNumber(n)]]);
+}
+
+/** `distinct`: the different values of a field in order, elements of arrays one by one. */
+export function distinct(context: CommandContext): Doc {
+  const { state, request } = context;
+  const key = request.body.get('key');
+  if (typeof key !== 'string') throw failure.typeMismatch("BSON field 'distinct.key' is the wrong type, expected type 'string'");
+  const namespace = targetNamespace(context);
+  const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
+  const view = state.catalog.view(namespace);
+  const collection = state.catalog.collection(namespace);
+  const values: Value[] = [];
+  const path = splitPath(key);
+  if (view !== undefined) {
+    for (const document of viewDocuments(context, view, [matching(filter)])) collect(document, path, 0, values);
+  } else if (collection !== undefined) {
+    for (const bytes of found(context, collection, filter)) if (bytes !== undefined) collect(decodeDocument(bytes), path, 0, values);
+  }
+  const collation = collationOf(context, collection);
+  values.sort((a, b) => compareValues(a, b, collation));
+  return new Map([['values', values.filter((value, at) => at === 0 || compareValues(value, values[at - 1] ?? null, collation) !== 0)]]);
+}
+
+/** All values at a path, also through arrays; a missing field has none, an array at the end counts by its elements. */
+function collect(value: Value | undefined, path: readonly string[], at: number, values: Value[]): void {
+  if (at === path.length) {
+    if (Array.isArray(value)) values.push(...value);
+    else if (value !== undefined) values.push(value);
+    return;
+  }
+  const name = path[at] ?? '';
+  if (value instanceof Map) collect(value.get(name), path, at + 1, values);
+  if (!Array.isArray(value)) return;
+  const index = arrayIndex(name);
+  if (index !== undefined) collect(value[index], path, at + 1, values);
+  for (const item of value) if (item instanceof Map) collect(item, path, at, values);
+}
+
+function found(context: CommandContext, collection: Collection, filter: Doc): Iterable<Uint8Array | undefined> {
+  const { request } = context;
+  const query: Query = {
+    ...WHOLE_COLLECTION,
+    filter,
+    hint: request.body.get('hint'),
+    collation: collationOf(context, collection),
+    variables: letVariables(context),
+  };
+  return queryDocuments(collection, query, readPoint(context).view, request.routed);
+}
+
+function collationOf(context: CommandContext, collection: Collection | undefined): Query['collation'] {
+  const asked = optionalDoc(context, 'collation');
+  return asked === undefined ? collection?.collation : parseCollation(asked);
+}
+
+function matching(filter: Doc): Doc {
+  return new Map([['$match', filter]]);
+}
