@@ -3,6 +3,7 @@ import { ConfigStore } from '../config/config-store.js';
 import { ShardingCatalog } from '../config/sharding-catalog.js';
 import { ClusterClock } from '../node/clock.js';
 import { numberOf } from '../node/doc-fields.js';
+import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ReleaseSeries, ServerVersion } from '../node/server-version.js';
 import { Balancer } from '../router/sharding/balancer-commands.js';
 import { RangeDeletions } from '../router/sharding/range-deletions.js';
@@ -51,9 +52,9 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const address = options.host ?? defaultHost;
   const port = (offset: number): number => (options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset);
   const clock = new ClusterClock();
-  const version = options.version === undefined ? defaultVersion : ServerVersion.parse(options.version);
+  const deployment = new Deployment(options.version === undefined ? defaultVersion : ServerVersion.parse(options.version));
   const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs };
-  const config = await ShardMember.start({ kind: 'config', id: 'config', setName: 'cfg', address, port: port(1), clock, version, configServer: undefined, ...limits });
+  const config = await ShardMember.start({ kind: 'config', id: 'config', setName: 'cfg', address, port: port(1), clock, deployment, configServer: undefined, ...limits });
   const ranges = new RangeDeletions();
   const catalog = new ShardingCatalog(new ConfigStore(config.shard), clock);
   const members: ShardMember[] = [];
@@ -66,7 +67,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         address,
         port: port(2 + index),
         clock,
-        version,
+        deployment,
         configServer: config.connectionString,
         clusterAnswer: (request) => shardAnswer(catalog, ranges, `shard${index}`, request),
         ...limits,
@@ -79,7 +80,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const shared = {
     catalog,
     clock,
-    version,
+    deployment,
     configShard,
     balancer: new Balancer(),
     migration: {

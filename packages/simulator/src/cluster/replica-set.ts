@@ -1,6 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
+import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ReleaseSeries, ServerVersion } from '../node/server-version.js';
 import { ShardMember } from './shard-member.js';
 
@@ -37,7 +38,7 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
     address: options.host ?? '127.0.0.1',
     port: options.port ?? 0,
     clock: new ClusterClock(),
-    version: options.version === undefined ? defaultVersion : ServerVersion.parse(options.version),
+    deployment: new Deployment(options.version === undefined ? defaultVersion : ServerVersion.parse(options.version)),
     configServer: undefined,
     oplogBytesMax: options.oplogBytesMax,
     snapshotWindowSeconds: options.snapshotWindowSeconds,

@@ -4,7 +4,7 @@ import { NodeIdentity } from '../handshake/node-identity.js';
 import { DateTime } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { doc } from '../node/doc-fields.js';
-import type { ServerVersion } from '../node/server-version.js';
+import type { Deployment } from '../node/deployment.js';
 import { diagnosticHost } from '../handshake/host-info.js';
 import { RouterCursors } from '../router/read/router-cursors.js';
 import { Router } from '../router/router.js';
@@ -22,7 +22,7 @@ export interface RouterSurroundings {
   readonly configShard: ClusterShard;
   readonly balancer: Balancer;
   readonly migration: Migration;
-  readonly version: ServerVersion;
+  readonly deployment: Deployment;
 }
 
 /** A router that listens on its port. */
@@ -39,10 +39,10 @@ export class RouterMember {
       if (started.router === undefined) throw new Error('a connection came before the router was ready');
       return started.router;
     });
-    const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString, shared.version);
+    const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString, shared.deployment);
     const transactions = new RouterTransactions();
     const sender = new ShardSender(shared.catalog, transactions);
-    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.version);
+    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.deployment);
     const router = new Router(identity, context, shared.balancer, shared.migration);
     started.router = router;
     await announce(shared.catalog, identity);

@@ -1,6 +1,6 @@
 import type { ClusterClock } from '../node/clock.js';
 import type { CommandRequest } from '../node/command.js';
-import type { ServerVersion } from '../node/server-version.js';
+import type { Deployment } from '../node/deployment.js';
 import type { Doc } from '../bson/value.js';
 import { MemberNode } from '../handshake/member-node.js';
 import { NodeIdentity, type NodeKind } from '../handshake/node-identity.js';
@@ -16,7 +16,7 @@ export interface MemberOptions {
   readonly port: number;
   readonly clock: ClusterClock;
   readonly configServer: string | undefined;
-  readonly version: ServerVersion;
+  readonly deployment: Deployment;
   readonly oplogBytesMax?: number | undefined;
   readonly snapshotWindowSeconds?: number | undefined;
   /** Milliseconds between no-ops; default 1,000. */
@@ -41,11 +41,11 @@ export class ShardMember {
       if (started.node === undefined) throw new Error('a connection came before the node was ready');
       return started.node;
     });
-    const identity = new NodeIdentity(options.kind, options.address, server.port, options.setName, options.configServer, options.version);
+    const identity = new NodeIdentity(options.kind, options.address, server.port, options.setName, options.configServer, options.deployment);
     const shard = new ShardNode({
       name: options.id,
       clock: options.clock,
-      version: options.version,
+      deployment: options.deployment,
       setName: options.setName,
       host: options.address,
       port: server.port,

@@ -3,6 +3,7 @@ import type { Doc, Value } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import type { CommandNode, CommandRequest, ConnectionState } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
+import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
 import { clusterTimeField } from './cluster-time.js';
 import { Diagnostics } from './diagnostics.js';
@@ -29,7 +30,7 @@ export class MemberNode implements ServedNode {
   async run(request: CommandRequest): Promise<Doc> {
     countCommand(this.identity, request);
     return this.diagnostics.failCommand.apply(request, async () => {
-      const answer = this.diagnostics.answer(request) ?? this.clusterAnswer(request) ?? this.data.run(request);
+      const answer = this.#ownAnswer(request) ?? this.data.run(request);
       const reply = await answer;
       const written = reply.get('opTime');
       if (written !== undefined) this.#lastWrites.set(request.connection, written);
@@ -37,7 +38,15 @@ export class MemberNode implements ServedNode {
     });
   }
 
+  /** Answers about the node and its place in the cluster; undefined for everything that the data answers. */
+  #ownAnswer(request: CommandRequest): Doc | Promise<Doc> | undefined {
+    if (!hasCommand(this.identity.version, request.name)) return undefined;
+    refuseForeignFields(this.identity.version, request);
+    return this.diagnostics.answer(request) ?? this.clusterAnswer(request);
+  }
+
   addReplyFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome): void {
+    nameCodes(this.identity.version, reply);
     const applied = this.lastApplied();
     if (this.identity.kind !== 'replicaSet') this.#addShardingFields(reply, request, outcome, applied);
     reply.set('$clusterTime', clusterTimeField(this.clock.current()));

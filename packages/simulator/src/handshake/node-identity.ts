@@ -1,6 +1,7 @@
 import { Int32, Long, ObjectId } from 'bson';
 import type { Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
+import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 
 export type NodeKind = 'router' | 'shard' | 'config' | 'replicaSet';
@@ -26,8 +27,13 @@ export class NodeIdentity {
     readonly setName: string,
     /** `set/host:port` of the config server, for members of a sharded cluster. */
     readonly configServer: string | undefined,
-    readonly version: ServerVersion = defaultVersion,
+    readonly deployment: Deployment = new Deployment(defaultVersion),
   ) {}
+
+  /** The release it behaves as. */
+  get version(): ServerVersion {
+    return this.deployment.version;
+  }
 
   /** `address:port`. */
   get host(): string {

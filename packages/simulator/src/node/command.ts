@@ -6,6 +6,8 @@ export interface ConnectionState {
   readonly remoteAddress: string;
   /** Names of databases and users that are logged in; empty without access control. */
   authenticated: { user: string; db: string }[];
+  /** True for a user with the privilege `bypassWriteBlockingMode`, and for the nodes among themselves. */
+  bypassesWriteBlocking?: boolean;
 }
 
 /** Set by the router on commands it sends to a shard: which documents that shard owns. Absent when a client asks a shard directly, who then sees orphans. */

@@ -1,7 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import type { CommandRequest, ConnectionState, RoutedAccess } from './command.js';
 
-const internalConnection: ConnectionState = { id: 0, remoteAddress: '', authenticated: [] };
+const internalConnection: ConnectionState = { id: 0, remoteAddress: '', authenticated: [], bypassesWriteBlocking: true };
 
 /** A command that one node of the cluster sends to another. */
 export function internalRequest(db: string, body: Doc, parts: Partial<CommandRequest> & { routed?: RoutedAccess } = {}): CommandRequest {

@@ -4,6 +4,7 @@ import type { DatabaseEntry, ShardingCatalog } from '../config/sharding-catalog.
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { databaseOf } from '../node/namespace.js';
+import type { Deployment } from '../node/deployment.js';
 import type { ServerVersion } from '../node/server-version.js';
 import type { RouterCursors } from './read/router-cursors.js';
 import type { RouterTransactions } from './router-transactions.js';
@@ -21,8 +22,13 @@ export class RouterContext {
     readonly cursors: RouterCursors,
     readonly transactions: RouterTransactions,
     readonly configShard: ClusterShard,
-    readonly version: ServerVersion,
+    readonly deployment: Deployment,
   ) {}
+
+  /** The release of all nodes. */
+  get version(): ServerVersion {
+    return this.deployment.version;
+  }
 
   /** The shard of an unsharded namespace; undefined when its database does not exist. */
   primaryOf(namespace: string): ClusterShard | undefined {

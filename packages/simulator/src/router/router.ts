@@ -5,6 +5,7 @@ import type { NodeIdentity } from '../handshake/node-identity.js';
 import { countCommand } from '../handshake/server-status.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
+import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
 import type { ServedNode } from '../wire/served-node.js';
 import * as collections from './definition/collection-commands.js';
 import * as lists from './definition/list-commands.js';
@@ -107,15 +108,19 @@ export class Router implements ServedNode {
   async run(request: CommandRequest): Promise<Doc> {
     countCommand(this.identity, request);
     return this.diagnostics.failCommand.apply(request, async () => {
-      const answer = this.diagnostics.answer(request);
+      const { version } = this.context;
+      const known = hasCommand(version, request.name);
+      if (known) refuseForeignFields(version, request);
+      const answer = known ? this.diagnostics.answer(request) : undefined;
       if (answer !== undefined) return answer;
-      const command = this.#commands.get(request.name);
+      const command = known ? this.#commands.get(request.name) : undefined;
       if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
       return command(this.context, request);
     });
   }
 
   addReplyFields(reply: Doc): void {
+    nameCodes(this.context.version, reply);
     const time = this.context.clock.current();
     reply.set('$clusterTime', clusterTimeField(time));
     reply.set('operationTime', time);

@@ -1,4 +1,5 @@
 import { CommandError } from '../node/command.js';
+import { unknownField } from '../node/unknown-field.js';
 
 /** The failures that several commands of a shard share, in the server's words. */
 export const failure = {
@@ -9,7 +10,7 @@ export const failure = {
   namespaceExists: (message: string): CommandError => new CommandError(48, 'NamespaceExists', message),
   invalidNamespace: (message: string): CommandError => new CommandError(73, 'InvalidNamespace', message),
   invalidOptions: (message: string): CommandError => new CommandError(72, 'InvalidOptions', message),
-  unknownField: (path: string): CommandError => new CommandError(40415, 'Location40415', `BSON field '${path}' is an unknown field.`),
+  unknownField,
   isView: (namespace: string): CommandError =>
     new CommandError(166, 'CommandNotSupportedOnView', `Namespace ${namespace} is a view, not a collection`),
   cursorNotFound: (id: string): CommandError => new CommandError(43, 'CursorNotFound', `cursor id ${id} not found`),

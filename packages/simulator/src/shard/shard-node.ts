@@ -2,6 +2,7 @@ import { Binary, type Timestamp } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
+import { hasCommand, refuseForeignFields } from '../node/release-rules.js';
 import { openChangeStream } from './change-stream/open-stream.js';
 import { listedSpec } from './commands/indexes.js';
 import { buildIndexes } from './index-spec/build.js';
@@ -32,12 +33,13 @@ export class ShardNode implements CommandNode, ShardAccess {
   }
 
   async run(request: CommandRequest): Promise<Doc> {
-    const handler = commandTable.get(request.name);
+    const handler = hasCommand(this.#state.version, request.name) ? commandTable.get(request.name) : undefined;
     if (handler === undefined) throw new CommandError(59, 'CommandNotFound', `no such command: '${request.name}'`);
     const state = this.#state;
+    refuseForeignFields(state.version, request);
     const participation = state.sessions.begin(request);
     try {
-      return await handler({ state, request, participation });
+      return await state.writeBlock.actAs(request.connection, () => handler({ state, request, participation }));
     } catch (error) {
       const { session, transaction } = participation;
       if (session !== null && transaction !== null && session.running === transaction) state.sessions.abort(session);

@@ -85,7 +85,7 @@ export async function runStatements(
 export async function attempt<T>(context: CommandContext, write: () => T): Promise<T> {
   for (;;) {
     try {
-      return write();
+      return context.state.writeBlock.actAs(context.request.connection, write);
     } catch (error) {
       if (!(error instanceof HeldByTransaction)) throw error;
       if (context.participation.transaction !== null) {

@@ -1,6 +1,7 @@
 import { ObjectId } from 'bson';
 import { scanTopLevel, stampTimestamps, withIdFirst } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
+import type { UserWriteBlock } from '../../node/user-write-block.js';
 import type { DocumentOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
@@ -19,7 +20,10 @@ export interface UpdateOrigin {
 
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
 export class DocumentWriter {
-  constructor(private readonly oplog: Oplog) {}
+  constructor(
+    private readonly oplog: Oplog,
+    private readonly writeBlock: UserWriteBlock,
+  ) {}
 
   /** Brings a client's document into the form it is stored in: `_id` first and made if missing, empty timestamps filled. */
   prepareInsert(document: Uint8Array): Uint8Array {
@@ -39,7 +43,7 @@ export class DocumentWriter {
    * which streams show (since 5.0: SERVER-16049).
    */
   insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
-    this.#write(transaction, (unit) => {
+    this.#write(collection, transaction, (unit) => {
       collection.insert(document, unit);
       return { kind: 'insert', target: collection.target, document };
     });
@@ -56,20 +60,22 @@ export class DocumentWriter {
     origin: UpdateOrigin,
     transaction: RunningTransaction | null,
   ): void {
-    this.#write(transaction, (unit) => {
+    this.#write(collection, transaction, (unit) => {
       collection.update(record, after, unit);
       return { kind: 'update', target: collection.target, before, after, operators: origin.operators, replacement: origin.replacement };
     });
   }
 
   delete(collection: Collection, record: DocumentRecord, before: Uint8Array, transaction: RunningTransaction | null): void {
-    this.#write(transaction, (unit) => {
+    this.#write(collection, transaction, (unit) => {
       collection.delete(record, unit);
       return { kind: 'delete', target: collection.target, before };
     });
   }
 
-  #write(transaction: RunningTransaction | null, write: (unit: WriteUnit) => DocumentOperation): void {
+  /** @throws CommandError 371 while user writes are blocked */
+  #write(collection: Collection, transaction: RunningTransaction | null, write: (unit: WriteUnit) => DocumentOperation): void {
+    if (this.writeBlock.enabled) this.writeBlock.refuse(collection.db, collection.name);
     if (transaction !== null) {
       transaction.operations.push(write({ time: PENDING, transaction: transaction.storage }));
       return;

@@ -1,0 +1,85 @@
+import type { Doc } from '../bson/value.js';
+import { CommandError, type CommandRequest } from './command.js';
+import { unknownField } from './unknown-field.js';
+import type { ServerVersion } from './server-version.js';
+import { refuseApiParameters } from './stable-api.js';
+
+/** First release that has something, as `[major, minor]`. Releases in between the simulated ones count for the next. */
+type Since = readonly [major: number, minor: number];
+
+/** Commands that are younger than the oldest release simulated (manual: release notes and each command's page). */
+const commandsSince: ReadonlyMap<string, Since> = new Map<string, Since>([
+  ['abortReshardCollection', [5, 0]],
+  ['reshardCollection', [5, 0]],
+  ['configureCollectionBalancing', [6, 0]],
+  ['getClusterParameter', [6, 0]],
+  ['moveRange', [6, 0]],
+  ['setUserWriteBlockMode', [6, 0]],
+  ['analyzeShardKey', [7, 0]],
+  ['mergeAllChunksOnShard', [7, 0]],
+  ['abortMoveCollection', [8, 0]],
+  ['abortUnshardCollection', [8, 0]],
+  ['bulkWrite', [8, 0]],
+  ['moveCollection', [8, 0]],
+  ['unshardCollection', [8, 0]],
+]);
+
+/** Fields of commands that are younger than the commands themselves, by the command's name. */
+const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<string, ReadonlyMap<string, Since>>([
+  ['insert', new Map<string, Since>([['bypassEmptyTsReplacement', [8, 0]]])],
+  ['update', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [8, 0]]])],
+  ['delete', new Map<string, Since>([['let', [5, 0]]])],
+  ['findAndModify', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [8, 0]]])],
+  ['find', new Map<string, Since>([['let', [5, 0]]])],
+  ['aggregate', new Map<string, Since>([['let', [5, 0]]])],
+  ['setFeatureCompatibilityVersion', new Map<string, Since>([['confirm', [7, 0]]])],
+  [
+    'reshardCollection',
+    new Map<string, Since>([
+      ['forceRedistribution', [8, 0]],
+      ['shardDistribution', [8, 0]],
+    ]),
+  ],
+  ['configureCollectionBalancing', new Map<string, Since>([['enableAutoMerger', [7, 0]]])],
+]);
+
+/** True when servers of this release have the command; commands that no rule names are as old as every release. */
+export function hasCommand(version: ServerVersion, name: string): boolean {
+  const since = commandsSince.get(name);
+  return since === undefined || version.atLeast(...since);
+}
+
+/**
+ * Refuses fields that only later releases know, and wrong stable API parameters.
+ * @throws CommandError 40415 for the first such field; 72, 322, 323 for the stable API
+ */
+export function refuseForeignFields(version: ServerVersion, request: CommandRequest): void {
+  const { body } = request;
+  const fields = fieldsSince.get(request.name);
+  if (fields !== undefined) {
+    for (const [name, since] of fields) if (body.has(name) && !version.atLeast(...since)) throw unknownTo(version, request.name, name);
+  }
+  refuseApiParameters(version, request);
+}
+
+/** Commands that 4.4 parsed by hand and refused unknown fields of in other words. */
+const parsedByHand: ReadonlySet<string> = new Set(['aggregate', 'find', 'findAndModify']);
+
+function unknownTo(version: ServerVersion, command: string, field: string): CommandError {
+  if (version.atLeast(5, 0) || !parsedByHand.has(command)) return unknownField(`${command}.${field}`);
+  return new CommandError(9, 'FailedToParse', `unrecognized field '${field}'`);
+}
+
+/** Codes that got names of their own, and since when (server source: error_codes.yml). */
+const codesNamedSince: ReadonlyMap<number, { readonly name: string; readonly since: Since }> = new Map([
+  [40414, { name: 'IDLFailedToParse', since: [7, 0] }],
+  [40415, { name: 'IDLUnknownField', since: [7, 0] }],
+]);
+
+/** Puts the names that this release has for codes into a failed reply. */
+export function nameCodes(version: ServerVersion, reply: Doc): void {
+  if (!reply.has('codeName')) return;
+  for (const [code, { name, since }] of codesNamedSince) {
+    if (reply.get('codeName') === `Location${code}` && version.atLeast(...since)) reply.set('codeName', name);
+  }
+}
