@@ -9,6 +9,7 @@ const tasks = {
   bench: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/bench/run.js', args) },
   test: { projects: [], start: runTests },
   'test-all': { projects: [], start: runAllTests },
+  'mongosh-check': { projects: ['packages/simulator'], start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args) },
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -51,6 +51,7 @@ function listParts() {
     ...packages.map((name) => vitest(`unit packages/${name}`, ['--project', 'unit', `packages/${name}/test/unit/`])),
     vitest('unit test', ['--project', 'unit', join(root, 'test/')]),
     ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, ['--project', 'integration', file])),
+    { name: 'mongosh against the simulator', run: checkMongosh },
     ...testFiles('e2e').map((file) => vitest(file, ['--project', 'e2e', file])),
   ];
 }
@@ -63,7 +64,20 @@ function testFiles(folder) {
 
 async function lint() {
   const exit = await runNode('node_modules/eslint/bin/eslint.js', ['.'], { limit_ms: partLimit_ms });
-  return { passed: exit === 0 ? 1 : 0, failed: exit === 0 ? 0 : 1, skipped: [] };
+  return countsOfProgram('the linter', exit);
+}
+
+/** Without a network to fetch the shell from, the check is skipped and says so. */
+async function checkMongosh() {
+  const notFetched = 3;
+  const exit = await runNode('packages/simulator/test/mongosh/check.mjs', [], { limit_ms: partLimit_ms });
+  if (exit === notFetched) return { passed: 0, failed: 0, failures: [], skipped: ['mongosh against the simulator: the shell could not be fetched'] };
+  return countsOfProgram('mongosh against the simulator', exit);
+}
+
+/** A program that is no vitest run counts as one test. */
+function countsOfProgram(name, exit) {
+  return exit === 0 ? { passed: 1, failed: 0, failures: [], skipped: [] } : { passed: 0, failed: 1, failures: [`${name} ended with ${exit}`], skipped: [] };
 }
 
 function readState() {
