@@ -3,10 +3,13 @@ import { fileURLToPath } from 'node:url';
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** One line of a corpus file that holds a command with its recorded outcome. */
-export interface Step {
+/** One line of a corpus file: a command (or an action told in words) with its recorded outcome, or a note between them. */
+export interface CorpusLine {
   readonly step: number;
+  /** The node that was asked. */
   readonly on?: string;
+  /** The user who asked, in the file about access control. */
+  readonly who?: string;
   readonly db?: string;
   readonly command?: Json;
   readonly reply?: Json;
@@ -14,13 +17,58 @@ export interface Step {
   readonly note?: string;
 }
 
+/** A line that was played and answered: everything but a note. */
+export interface Step extends CorpusLine {
+  readonly command: Json;
+}
+
+/** All files of the corpus, by name. */
+export const corpusFiles = [
+  '01-handshake',
+  '02-catalog',
+  '03-crud',
+  '04-events-documents',
+  '05-events-ddl',
+  '06-resume-and-errors',
+  '07-auth',
+  '08-reads-at-a-time',
+  '09-shard-key-hashes',
+  '10-initial-distribution',
+  '11-transactions',
+  '12-fencing',
+  '13-orphans',
+  '14-replica-set',
+  '15-attributes',
+] as const;
+
+export type CorpusFile = (typeof corpusFiles)[number];
+
 const directory = fileURLToPath(new URL('../../corpus/', import.meta.url));
 
-/** The steps of a file of the corpus, without its heading. */
-export function readCorpus(name: string): Step[] {
-  return readFileSync(`${directory}${name}.jsonl`, 'utf8')
+/** The lines of a file of the corpus, without its heading. */
+export function readCorpus(file: string): CorpusLine[] {
+  return readFileSync(`${directory}${file}.jsonl`, 'utf8')
     .split('\n')
     .slice(1)
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Step);
+    .map((line) => JSON.parse(line) as CorpusLine);
+}
+
+export function isStep(line: CorpusLine): line is Step {
+  return line.command !== undefined;
+}
+
+/** What the real cluster answered to a step. */
+export function recordedOutcome(step: Step): Json {
+  return step.reply ?? step.error ?? null;
+}
+
+/** What a step asks: a command's name; `find` with its collection, `aggregate` with its first stage. */
+export function subjectOf(step: Step): string {
+  const command = step.command;
+  if (command === null || typeof command !== 'object' || Array.isArray(command)) return 'described action';
+  const [name] = Object.keys(command);
+  if (name === 'find') return `find ${typeof command['find'] === 'string' ? command['find'] : ''}`;
+  const [stage] = Array.isArray(command['pipeline']) ? (command['pipeline'] as Record<string, Json>[]) : [];
+  return name === 'aggregate' && stage !== undefined ? `aggregate ${Object.keys(stage)[0] ?? ''}` : (name ?? '');
 }

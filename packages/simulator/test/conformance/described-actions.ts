@@ -2,8 +2,10 @@ import { Binary, Int32, Long } from 'bson';
 import { fromExtendedJson } from '../../src/bson/extended-json.js';
 import type { Doc } from '../../src/bson/value.js';
 import type { Json } from './corpus-file.js';
-import type { Action } from './replay.js';
 import type { WireClient } from './wire-client.js';
+
+/** Something a note of the corpus stands for, done through the node that clients use. */
+export type Action = (client: WireClient) => Promise<void>;
 
 interface Statement {
   readonly db: string;

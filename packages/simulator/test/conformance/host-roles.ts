@@ -1,0 +1,16 @@
+/** Parts of nodes by `host:port`; the same part in the recorded and in the playing cluster is the same node. */
+export type HostRoles = ReadonlyMap<string, string>;
+
+/** The nodes of the recorded clusters: files 01 to 06, 07, 08 to 15, and the plain replica set of 14. */
+export const recordedRoles: HostRoles = new Map([
+  ['127.0.0.1:28000', 'router'],
+  ['127.0.0.1:28001', 'config'],
+  ['127.0.0.1:28010', 'shard0'],
+  ['127.0.0.1:28011', 'shard1'],
+  ['127.0.0.1:27500', 'router'],
+  ['127.0.0.1:27501', 'config'],
+  ['127.0.0.1:27510', 'shard0'],
+  ['127.0.0.1:40010', 'shard0'],
+  ['127.0.0.1:40011', 'shard1'],
+  ['127.0.0.1:41500', 'member'],
+]);

@@ -1,0 +1,71 @@
+import type { Json } from './corpus-file.js';
+import type { HostRoles } from './host-roles.js';
+import { type Pattern, coversPath, elementPath, fieldPath } from './pattern.js';
+import { patterns } from './patterns.js';
+import { isExtended } from './value-forms.js';
+
+/** Whether a value of canonical extended JSON holds no other values. */
+export function isLeaf(value: Json): boolean {
+  if (value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return Object.keys(value).length === 0 || isExtended(value);
+}
+
+/** A reply with what patterns cover replaced by their names, and addresses by the parts of their nodes. */
+export function maskReply(reply: Json, subject: string, roles: HostRoles): Json {
+  return masked(reply, '', subject, roles);
+}
+
+function masked(value: Json, path: string, subject: string, roles: HostRoles): Json {
+  const covering = patterns.filter((pattern) => coversPath(pattern, path, subject));
+  if (covering.some((pattern) => coversWhole(pattern, value))) return placeholder(covering.find((pattern) => coversWhole(pattern, value)));
+  if (typeof value === 'string') return maskedText(withRoles(value, roles), covering);
+  if (isLeaf(value) || value === null || typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((each) => masked(each, elementPath(path), subject, roles));
+  const document: Record<string, Json> = {};
+  for (const [name, inner] of Object.entries(value)) {
+    const field = withRoles(name, roles);
+    const at = fieldPath(path, name.replace(host, '{host}'));
+    if (!isOmitted(at, subject)) document[field] = masked(inner, at, subject, roles);
+  }
+  return document;
+}
+
+/** Whether a pattern stands for the whole value, so that nothing of it is compared. */
+export function isCovered(value: Json, path: string, subject: string): boolean {
+  return isOmitted(path, subject) || patterns.some((pattern) => coversPath(pattern, path, subject) && coversWhole(pattern, value));
+}
+
+/** A text with the parts that patterns cover replaced by their names. */
+export function maskedTextAt(text: string, path: string, subject: string): string {
+  return maskedText(text, patterns.filter((pattern) => coversPath(pattern, path, subject)));
+}
+
+function isOmitted(path: string, subject: string): boolean {
+  return patterns.some((pattern) => 'omitted' in pattern.covers && coversPath(pattern, path, subject));
+}
+
+function coversWhole(pattern: Pattern, value: Json): boolean {
+  return 'value' in pattern.covers && pattern.covers.value(value);
+}
+
+function placeholder(pattern: Pattern | undefined): string {
+  return `<${pattern?.name ?? ''}>`;
+}
+
+function maskedText(text: string, covering: readonly Pattern[]): string {
+  let result = text;
+  for (const pattern of covering) if ('text' in pattern.covers) result = result.replace(pattern.covers.text, placeholder(pattern));
+  return result;
+}
+
+const host = /(?:[A-Za-z0-9-]+\/)?127\.0\.0\.1:\d+/g;
+
+/** Addresses of known nodes are compared by the parts of the nodes: the ports are free ones, and a set has the name its makers gave it. */
+function withRoles(text: string, roles: HostRoles): string {
+  return text.replace(host, (found) => {
+    const [address, set] = found.split('/').reverse();
+    const role = roles.get(address ?? '');
+    return role === undefined ? found : `${set === undefined ? '' : 'set of '}${role}`;
+  });
+}

@@ -1,0 +1,51 @@
+import type { Json } from './corpus-file.js';
+
+/** One kind of value that differs between two runs of the same commands. */
+export interface Pattern {
+  /** What stands in the value's place while replies are compared. */
+  readonly name: string;
+  /**
+   * Fields it covers, as paths inside a reply: `.` between names, `[]` for the elements of an array, `*` for a part of one name,
+   * `**` for names at any depth. Field names made of an address are written `{host}`.
+   */
+  readonly paths: readonly string[];
+  /** Steps it covers, by what they ask; none: all. */
+  readonly subjects?: readonly string[];
+  readonly covers: Cover;
+  /** Why the values cannot be equal. */
+  readonly reason: string;
+}
+
+export type Cover =
+  /** The whole value, if it has the type (and form) that this tells. */
+  | { readonly value: (value: Json) => boolean }
+  /** The parts of a text that match; everything around them is compared. */
+  | { readonly text: RegExp }
+  /** The field with all it holds, whether it is there or not. */
+  | { readonly omitted: true };
+
+/** Whether a pattern covers the value at a path of a reply to a step. */
+export function coversPath(pattern: Pattern, path: string, subject: string): boolean {
+  if (pattern.subjects !== undefined && !pattern.subjects.includes(subject)) return false;
+  return pattern.paths.some((each) => matcher(each).test(path));
+}
+
+const matchers = new Map<string, RegExp>();
+
+function matcher(path: string): RegExp {
+  const known = matchers.get(path);
+  if (known !== undefined) return known;
+  const source = path.split('.').map((part) => (part === '**' ? '\u0000' : part.replace(/[$[\]{}]/g, '\\$&').replaceAll('*', '[^.]*')));
+  const made = new RegExp(`^${source.join('\\.').replaceAll('\u0000\\.', '(?:.*\\.)?').replaceAll('\\.\u0000', '(?:\\..*)?')}$`);
+  matchers.set(path, made);
+  return made;
+}
+
+/** The path of a field or element below the one at `path`. */
+export function fieldPath(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+export function elementPath(path: string): string {
+  return `${path}[]`;
+}

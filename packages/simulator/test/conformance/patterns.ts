@@ -1,0 +1,220 @@
+import type { Step } from './corpus-file.js';
+import type { Pattern } from './pattern.js';
+import {
+  isClusterTime, isCount, isCursorId, isDocument, isDouble, isDuration, isInt, isLong, isObjectIdOfRun, isText, isTexts, isTimeOfRun, isUuid, isValue,
+} from './value-forms.js';
+
+/**
+ * Everything that is not compared, each with its reason. What no pattern names must be equal: fields, their order, types and values.
+ * Addresses are no pattern: they are translated into the parts of their nodes on both sides, see `mask-reply.ts`.
+ */
+export const patterns: readonly Pattern[] = [
+  {
+    name: 'cluster time',
+    paths: [
+      '**.$clusterTime.clusterTime', '**.operationTime', '**.$configServerState.opTime.ts', '**.$gleStats.lastOpTime.ts', '**.lastCommittedOpTime',
+      '**.$configTime', '**.$topologyTime', 'cursor.atClusterTime', 'cursor.*[].clusterTime', 'cursor.*[].history[].validAfter', 'cursor.*[].t0',
+      'cursor.*[].fullDocument.t0', 'cursor.*[].timestamp', '**.topologyTime', 'cursor.*[].ts', 'cursor.*[].version.timestamp', 'lastStableRecoveryTimestamp',
+      'electionCandidateMetrics.*.ts', '**.lastWrite.*.ts', 'members[].electionTime', 'members[].optime.ts', 'opTime.ts', 'optimes.*.ts',
+      'sharding.lastSeenConfigServerOpTime.ts',
+    ],
+    covers: { value: isClusterTime },
+    reason: 'Cluster times begin with the seconds of the wall clock.',
+  },
+  {
+    name: 'time',
+    paths: [
+      'cursor.*[].accesses.since', 'cursor.*[].lastmod', 'cursor.*[].localTime', 'cursor.*[].wall', 'date', 'electionCandidateMetrics.*', '**.lastWrite.*Date', 'localTime',
+      'members[].electionDate', 'members[].*Time', 'members[].optimeDate', 'optimes.*Time', 'system.currentTime', 'defaultRWConcern.localUpdateWallClockTime',
+    ],
+    covers: { value: isTimeOfRun },
+    reason: 'The wall clock.',
+  },
+  {
+    name: 'TIME',
+    paths: ['errmsg'],
+    covers: { text: /(?<=Timestamp\()\d{10}, \d+(?=\))/g },
+    reason: 'Cluster times that an error tells.',
+  },
+  {
+    name: 'ObjectId',
+    paths: [
+      'config.settings.replicaSetId', 'cursor.*[]._id', 'cursor.*[].clusterId', 'cursor.*[].documentKey._id', 'cursor.*[].fullDocument._id', 'cursor.*[].epoch', 'cursor.*[].lastmodEpoch',
+      '**.topologyVersion.processId', 'cursor.*[].control.*._id', 'cursor.*[].data._id.*',
+    ],
+    covers: { value: isObjectIdOfRun },
+    reason: 'ObjectIds begin with the seconds of the wall clock and go on at random.',
+  },
+  {
+    name: 'OBJECTID',
+    paths: ['cursor.*[]._id'],
+    subjects: ['find chunks'],
+    covers: { text: /(?<=ObjectId\(')[0-9a-f]{24}(?='\))/g },
+    reason: 'Chunks are named by the key at which they begin.',
+  },
+  {
+    name: 'UUID',
+    paths: ['cursor.*[].collectionUuid', 'cursor.*[].info.uuid', 'cursor.*[].ui', 'cursor.*[].uuid', 'cursor.*[].version.uuid', 'cursor.*[].lsid.id'],
+    covers: { value: isUuid },
+    reason: 'Random.',
+  },
+  {
+    name: 'UUID',
+    paths: ['errmsg', 'raw.{host}.errmsg', 'writeErrors[].errmsg', 'cursor.*[].ns.coll'],
+    covers: { text: /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g },
+    reason: 'Random ids of collections, index builds and sessions in errors, and of temporary collections in events.',
+  },
+  {
+    name: 'cursor id',
+    paths: ['cursor.id', 'cursorsKilled[]'],
+    covers: { value: isCursorId },
+    reason: 'Random; 0, a closed cursor, is compared.',
+  },
+  {
+    name: 'CURSOR',
+    paths: ['errmsg'],
+    subjects: ['getMore'],
+    covers: { text: /(?<=(?:, id: |cursor id |on cursor ))\d{15,19}\b/g },
+    reason: 'Random ids of cursors in errors.',
+  },
+  {
+    name: 'TIME',
+    paths: ['cursor.*[]._id._data', 'cursor.postBatchResumeToken._data'],
+    covers: { text: /(?<=^82)[0-9A-F]{16}/g },
+    reason: 'The cluster time at which a resume token stands.',
+  },
+  {
+    name: 'UUID',
+    paths: ['cursor.*[]._id._data', 'cursor.postBatchResumeToken._data'],
+    covers: { text: /(?<=5A1004)[0-9A-F]{32}/g },
+    reason: 'The id of the collection that a resume token names.',
+  },
+  {
+    name: 'OBJECTID',
+    paths: ['cursor.*[]._id._data', 'cursor.postBatchResumeToken._data'],
+    covers: { text: /(?<=645F69640064)[0-9A-F]{24}/g },
+    reason: 'The generated _id that a resume token names.',
+  },
+  {
+    name: 'RANDOM',
+    paths: ['cursor.*[].ns.coll'],
+    covers: { text: /(?<=^tmp)[A-Za-z0-9]{5}(?=\.convertToCapped)/g },
+    reason: 'Temporary collections have random names.',
+  },
+  {
+    name: 'sampled id',
+    paths: ['cursor.firstBatch[]._id'],
+    subjects: ['aggregate $sample'],
+    covers: { value: isValue },
+    reason: '$sample draws documents at random; how many it gives is compared.',
+  },
+  {
+    name: 'duration',
+    paths: ['millis', 'members[].uptime', 'uptime', 'uptimeMillis', 'uptimeEstimate'],
+    covers: { value: isDuration },
+    reason: 'How long something took or a node has run.',
+  },
+  {
+    name: 'connection id',
+    paths: ['connectionId'],
+    covers: { value: isInt },
+    reason: 'Nodes number their connections; the recorded ones had others before.',
+  },
+  {
+    name: 'bytes on disk',
+    paths: [
+      '**.storageSize', '**.totalSize', 'totalSizeMb', '**.indexSize', 'databases[].sizeOnDisk', 'databases[].shards.*', '**.fsUsedSize', '**.fsTotalSize', '**.freeStorageSize',
+    ],
+    covers: { value: (value) => isCount(value) || isDouble(value) },
+    reason: 'Blocks that the storage engine has written so far; the simulator has memory only.',
+  },
+  {
+    name: 'engine statistics',
+    paths: ['**.wiredTiger', '**.indexDetails'],
+    subjects: ['collStats', 'aggregate $collStats'],
+    covers: { omitted: true },
+    reason: 'Counters of a storage engine that the simulator does not have.',
+  },
+  {
+    name: 'machine',
+    paths: ['host', 'system.hostname', 'cursor.*[].host'],
+    subjects: ['serverStatus', 'hostInfo', 'aggregate $collStats', 'aggregate $indexStats'],
+    covers: { text: /^[A-Za-z0-9.-]+:\d{4,5}$/g },
+    reason: 'The name of the machine, and a free port.',
+  },
+  { name: 'machine', paths: ['hostname'], subjects: ['isdbgrid'], covers: { value: isText }, reason: 'The name of the machine.' },
+  {
+    name: 'machine',
+    paths: ['os.*', 'system.cpuArch', 'system.memSizeMB', 'system.memLimitMB', 'system.numCores'],
+    subjects: ['hostInfo'],
+    covers: { value: (value) => isText(value) || isCount(value) },
+    reason: 'The operating system, processor and memory of the machine.',
+  },
+  { name: 'machine', paths: ['extra.*'], subjects: ['hostInfo'], covers: { omitted: true }, reason: 'What the operating system tells about its kernel and processor.' },
+  {
+    name: 'build',
+    paths: ['allocator', 'buildEnvironment.**'],
+    subjects: ['buildInfo'],
+    covers: { omitted: true },
+    reason: 'Compilers, their flags and libraries, by which the recorded server was built.',
+  },
+  { name: 'arguments', paths: ['argv'], subjects: ['getCmdLineOpts'], covers: { value: isTexts }, reason: 'The command line by which a node was started.' },
+  {
+    name: 'arguments',
+    paths: ['parsed.net.port', 'parsed.setParameter', 'parsed.storage', 'parsed.replication.oplogSizeMB'],
+    subjects: ['getCmdLineOpts'],
+    covers: { omitted: true },
+    reason: 'Ports, folders, sizes and test settings with which the recorded nodes were started.',
+  },
+  {
+    name: 'set',
+    paths: ['setName', 'repl.setName', 'set', 'config._id', 'parsed.replication.replSet'],
+    covers: { text: /^(?:src-|A-)?s(?=\d$)/g },
+    reason: 'The names of replica sets are the maker\'s choice; the shard\'s number in them is compared.',
+  },
+  {
+    name: 'election time-out',
+    paths: ['electionCandidateMetrics.electionTimeoutMillis'],
+    covers: { value: isLong },
+    reason: 'The recorded sets of the first cluster were made with a shorter one.',
+  },
+  {
+    name: 'sync source',
+    paths: ['members[].infoMessage'],
+    covers: { value: isText },
+    reason: 'A member that has just been elected still tells that it looked for a member to sync from.',
+  },
+  { name: 'process id', paths: ['pid'], subjects: ['serverStatus'], covers: { value: isLong }, reason: 'Given by the operating system.' },
+  {
+    name: 'counter',
+    paths: ['asserts.*', 'connections.*', 'opcounters.*', 'repl.rbid'],
+    subjects: ['serverStatus'],
+    covers: { value: isCount },
+    reason: 'What a node has done since its start, of which the recorded commands are a part only.',
+  },
+  { name: 'memory', paths: ['mem'], subjects: ['serverStatus'], covers: { value: isDocument }, reason: 'Memory that the process uses.' },
+  {
+    name: 'server statistics',
+    paths: [
+      'catalogStats', 'electionMetrics', 'extra_info', 'globalLock', 'health', 'hedgingMetrics', 'locks', 'opLatencies', 'oplogTruncation', 'readConcernCounters', 'repl.primaryOnlyServices', 'scramCache',
+      'shardingStatistics', 'storageEngine.dropPendingIdents', 'storageEngine.oldestRequiredTimestampForCrashRecovery', 'tenantMigrations', 'transactions',
+    ],
+    subjects: ['serverStatus'],
+    covers: { omitted: true },
+    reason: 'Counters of locks, threads, services and files that the simulator does not have.',
+  },
+];
+
+/** Documents whose fields the server puts in the order in which its shards happened to answer. */
+export const unorderedFields: readonly string[] = ['raw'];
+
+/** A list whose order the server leaves open. */
+export interface UnorderedList {
+  readonly path: string;
+  readonly applies: (step: Step, subject: string) => boolean;
+  readonly reason: string;
+}
+
+export const unorderedLists: readonly UnorderedList[] = [
+  { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'listCollections', reason: 'Collections come in the order of their random UUIDs.' },
+];

@@ -1,0 +1,18 @@
+import { openClusterStage, openReplicaSetStage } from './cluster-stage.js';
+import type { CorpusFile } from './corpus-file.js';
+import type { Stage } from './stage.js';
+
+/** Files that were recorded one after the other on one cluster, and what to play them on. */
+export interface Act {
+  readonly files: readonly CorpusFile[];
+  readonly open: () => Promise<Stage>;
+}
+
+/** All files of the corpus that can be played. */
+export const programme: readonly Act[] = [
+  { files: ['01-handshake', '02-catalog', '03-crud', '04-events-documents', '05-events-ddl', '06-resume-and-errors'], open: openClusterStage },
+  { files: ['08-reads-at-a-time', '09-shard-key-hashes', '10-initial-distribution', '11-transactions'], open: openClusterStage },
+  { files: ['12-fencing', '13-orphans'], open: openClusterStage },
+  { files: ['14-replica-set'], open: openReplicaSetStage },
+  { files: ['15-attributes'], open: openClusterStage },
+];
