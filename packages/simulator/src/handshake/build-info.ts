@@ -1,17 +1,24 @@
 import { Int32 } from 'bson';
 import type { Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
+import type { ReleaseSeries, ServerVersion } from '../node/server-version.js';
 import { maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
-/** The commit of the release, as `buildInfo` of 5.0.7 names it (corpus: 01-handshake). */
-const gitVersion = 'b977129dc70eed766cbee7e412d901ee213acbda';
+/** The commits of the releases (5.0.7 from corpus 01-handshake, the others as their own `buildInfo` prints them). */
+const gitVersions: Readonly<Record<ReleaseSeries, string>> = {
+  '4.4': 'f4dda329a99811c707eb06d05ad023599f9be263',
+  '5.0': 'b977129dc70eed766cbee7e412d901ee213acbda',
+  '6.0': '25225db95574916fecab3af75b184409f8713aef',
+  '7.0': '18b949444cfdaa88e30b0e10243bc18268251c1f',
+  '8.0': 'bc35ab4305d9920d9d0491c1c9ef9b72383d31f9',
+};
 
 /** `buildInfo`: the release and what of the platform a client may look at; members name their storage engine. */
 export function buildInfo({ kind, version }: Pick<NodeIdentity, 'kind' | 'version'>): Doc {
   const versionParts = version.text.split('.').map((part) => new Int32(Number(part)));
   const info = doc(
     ['version', version.text],
-    ['gitVersion', gitVersion],
+    ['gitVersion', gitVersions[version.series]],
     ['modules', []],
     ['allocator', 'system'],
     ['javascriptEngine', 'none'],
@@ -23,5 +30,11 @@ export function buildInfo({ kind, version }: Pick<NodeIdentity, 'kind' | 'versio
     ['debug', false],
     ['maxBsonObjectSize', maxBsonObjectSize],
   );
-  return kind === 'router' ? info : info.set('storageEngines', ['devnull', 'ephemeralForTest', 'wiredTiger']);
+  return kind === 'router' ? info : info.set('storageEngines', storageEngines(version));
+}
+
+/** Test engines went one after the other: `biggie` with 5.0, `ephemeralForTest` with 7.0. */
+function storageEngines(version: ServerVersion): string[] {
+  if (version.atLeast(7, 0)) return ['devnull', 'wiredTiger'];
+  return version.atLeast(5, 0) ? ['devnull', 'ephemeralForTest', 'wiredTiger'] : ['biggie', 'devnull', 'ephemeralForTest', 'wiredTiger'];
 }

@@ -3,8 +3,10 @@ import { hostname } from 'node:os';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
-import { FailCommand } from '../wire/fail-command.js';
+import { FailPoints } from '../wire/fail-points.js';
 import { buildInfo } from './build-info.js';
+import { CommandGate } from './command-gate.js';
+import { setFeatureCompatibilityVersion } from './feature-compatibility.js';
 import { helloReply } from './hello.js';
 import { hostInfo } from './host-info.js';
 import type { NodeIdentity } from './node-identity.js';
@@ -16,7 +18,8 @@ type Answer = (request: CommandRequest) => Doc | Promise<Doc>;
 
 /** Commands about the node itself, which every kind of node answers in its own way. */
 export class Diagnostics {
-  readonly failCommand = new FailCommand();
+  readonly failPoints: FailPoints;
+  readonly gate: CommandGate;
   readonly parameters: ServerParameters;
   readonly #replicaSetId = new ObjectId();
   readonly #answers: ReadonlyMap<string, Answer>;
@@ -25,6 +28,8 @@ export class Diagnostics {
     private readonly identity: NodeIdentity,
     private readonly lastApplied: () => Timestamp,
   ) {
+    this.failPoints = new FailPoints(identity.kind);
+    this.gate = new CommandGate(identity.kind === 'router' ? 'router' : 'member', identity.condition, this.failPoints);
     this.parameters = new ServerParameters(identity);
     const hello: Answer = (request) => helloReply(identity, request, lastApplied);
     this.#answers = new Map<string, Answer>([
@@ -38,6 +43,8 @@ export class Diagnostics {
       ['serverStatus', (request) => serverStatus(identity, request, lastApplied)],
       ['getParameter', (request) => this.parameters.get(request.body)],
       ['setParameter', (request) => this.parameters.set(request.body)],
+      ['setFeatureCompatibilityVersion', (request) => setFeatureCompatibilityVersion(identity, request)],
+      ['setUserWriteBlockMode', (request) => setUserWriteBlockMode(identity, request)],
       ['connectionStatus', connectionStatus],
       ['getCmdLineOpts', () => commandLine(identity)],
       ['whatsmyuri', (request) => doc(['you', request.connection.remoteAddress])],
@@ -48,10 +55,7 @@ export class Diagnostics {
 
   /** The answer, or undefined when the command is not one of these. */
   answer(request: CommandRequest): Doc | Promise<Doc> | undefined {
-    if (request.name === 'configureFailPoint' && request.body.get('configureFailPoint') === 'failCommand') {
-      return this.failCommand.configure(request.body);
-    }
-    return this.#answers.get(request.name)?.(request);
+    return this.failPoints.answer(request) ?? this.#answers.get(request.name)?.(request);
   }
 
   #routerAnswers(): [string, Answer][] {
@@ -70,6 +74,15 @@ export class Diagnostics {
       ['replSetGetConfig', () => replicaSetConfig(this.identity, this.#replicaSetId)],
     ];
   }
+}
+
+/** Members of a sharded cluster leave the switch to their routers. */
+function setUserWriteBlockMode(identity: NodeIdentity, request: CommandRequest): Doc {
+  if (identity.kind === 'shard' || identity.kind === 'config') {
+    throw new CommandError(20, 'IllegalOperation', 'setUserWriteBlockMode cannot be run on shardsvrs nor configsvrs');
+  }
+  identity.deployment.writeBlock.set(request);
+  return new Map();
 }
 
 function connectionStatus(request: CommandRequest): Doc {

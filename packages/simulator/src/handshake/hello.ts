@@ -1,12 +1,11 @@
 import { Int32, Timestamp } from 'bson';
-import { setTimeout as delay } from 'node:timers/promises';
 import { DateTime, type Doc, type Value } from '../bson/value.js';
 import { compareValues } from '../bson/compare.js';
 import type { CommandRequest } from '../node/command.js';
 import { doc, docOf, isTrue, numberOf } from '../node/doc-fields.js';
 import { compressorName } from '../wire/compression.js';
 import { messageBytesMax } from '../wire/protocol.js';
-import { electionId, electionTerm, maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
+import { electionTerm, maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
 /** Longest time a client may wait for a topology change in one hello, in milliseconds. */
 const awaitMsMax = 30_000;
@@ -14,7 +13,7 @@ const writeBatchMax = new Int32(100_000);
 const sessionTimeoutMinutes = new Int32(30);
 
 /**
- * `hello`, or `isMaster` in its old form. With `topologyVersion` and `maxAwaitTimeMS` it waits, because the topology never changes.
+ * `hello`, or `isMaster` in its old form. With `topologyVersion` and `maxAwaitTimeMS` it waits, until the topology changes.
  * @param lastWrite time of the last oplog entry; unused by routers
  */
 export async function helloReply(identity: NodeIdentity, request: CommandRequest, lastWrite: () => Timestamp): Promise<Doc> {
@@ -29,7 +28,7 @@ async function awaitTopologyChange(identity: NodeIdentity, request: CommandReque
   const known = docOf(request.body.get('topologyVersion'));
   const waitMs = numberOf(request.body.get('maxAwaitTimeMS'));
   if (known === undefined || waitMs === undefined || compareValues(known, identity.topologyVersion) !== 0) return;
-  await delay(Math.min(waitMs, awaitMsMax), undefined, { signal: request.signal, ref: false }).catch(() => undefined);
+  await identity.condition.change(Math.min(waitMs, awaitMsMax), request.signal);
 }
 
 function routerHello(identity: NodeIdentity, request: CommandRequest): Doc {
@@ -47,14 +46,14 @@ function memberHello(identity: NodeIdentity, request: CommandRequest, lastWrite:
     ['hosts', [identity.host]],
     ['setName', identity.setName],
     ['setVersion', new Int32(identity.kind === 'replicaSet' ? 1 : 2)],
-    [writableField(request), true],
-    ['secondary', false],
-    ['primary', identity.host],
+    [writableField(request), identity.role.primary],
+    ['secondary', !identity.role.primary],
+    ...(identity.role.primary ? ([['primary', identity.host]] as [string, Value][]) : []),
     ['me', identity.host],
-    ['electionId', electionId],
+    ...(identity.role.primary ? ([['electionId', identity.role.electionId]] as [string, Value][]) : []),
     ['lastWrite', lastWriteFields(lastWrite)],
   ];
-  if (identity.kind !== 'replicaSet') fields.push(['isImplicitDefaultMajorityWC', true]);
+  if (identity.kind !== 'replicaSet' && identity.version.atLeast(5, 0)) fields.push(['isImplicitDefaultMajorityWC', true]);
   if (identity.kind === 'config') fields.push(['configsvr', new Int32(2)]);
   fields.push(...limits(request), ['minWireVersion', new Int32(0)], ['maxWireVersion', new Int32(identity.version.wireVersionMax)], ['readOnly', false]);
   for (const [name, value] of fields) reply.set(name, value);

@@ -15,9 +15,9 @@ export class ServerParameters {
     ['logLevel', new Int32(0)],
   ]);
 
-  constructor({ kind, version }: Pick<NodeIdentity, 'kind' | 'version'>) {
+  constructor(private readonly identity: Pick<NodeIdentity, 'kind' | 'deployment'>) {
+    const { kind } = identity;
     if (kind === 'router') return;
-    this.#values.set('featureCompatibilityVersion', doc(['version', version.featureCompatibilityVersion]));
     this.#values.set('periodicNoopIntervalSecs', new Int32(1));
     this.#values.set('minSnapshotHistoryWindowInSeconds', new Int32(300));
     this.#values.set('transactionLifetimeLimitSeconds', new Int32(60));
@@ -25,15 +25,22 @@ export class ServerParameters {
   }
 
   value(name: string): Value | undefined {
+    if (name === 'featureCompatibilityVersion') return this.#compatibility();
     return this.#values.get(name);
+  }
+
+  /** A router has none of its own. */
+  #compatibility(): Value | undefined {
+    const { kind, deployment } = this.identity;
+    return kind === 'router' ? undefined : doc(['version', deployment.featureCompatibilityVersion]);
   }
 
   /** `getParameter` of the named ones, or of all with `"*"`. */
   get(body: Doc): Doc {
     const all = body.get('getParameter') === '*';
-    const names = all ? [...this.#values.keys()] : [...body.keys()].slice(1).filter((name) => !generic.has(name));
+    const names = all ? ['featureCompatibilityVersion', ...this.#values.keys()] : [...body.keys()].slice(1).filter((name) => !generic.has(name));
     const found = names.flatMap((name): [string, Value][] => {
-      const value = this.#values.get(name);
+      const value = this.value(name);
       return value === undefined ? [] : [[name, value]];
     });
     if (found.length === 0) throw new CommandError(0, '', 'no option found to get');

@@ -8,8 +8,8 @@ import type { NodeIdentity } from './node-identity.js';
 
 const counterNames = ['insert', 'query', 'update', 'delete', 'getmore', 'command'];
 const bytesPerMegabyte = 1024 * 1024;
-/** Default size of a chunk in 5.0. */
-const chunkBytesMax = Long.fromInt(67_108_864);
+const writeBlockOff = 1;
+const writeBlockOn = 2;
 
 const counterOfCommand: ReadonlyMap<string, string> = new Map([
   ['insert', 'insert'],
@@ -48,11 +48,13 @@ export async function serverStatus(identity: NodeIdentity, request: CommandReque
   if (identity.kind !== 'router') {
     const hello = await helloReply(identity, { ...request, name: 'hello', body: new Map() }, lastApplied);
     const shown = ['topologyVersion', 'hosts', 'setName', 'setVersion', 'isWritablePrimary', 'secondary', 'primary', 'me', 'electionId', 'lastWrite'];
-    status.set('repl', new Map(shown.flatMap((name) => [[name, hello.get(name) ?? null]])));
+    const repl: Doc = new Map(shown.flatMap((name) => [[name, hello.get(name) ?? null]]));
+    if (identity.version.atLeast(6, 0)) repl.set('userWriteBlockMode', new Int32(identity.deployment.writeBlock.enabled ? writeBlockOn : writeBlockOff));
+    status.set('repl', repl);
     status.set('storageEngine', doc(['name', 'wiredTiger'], ['supportsCommittedReads', true], ['supportsSnapshotReadConcern', true], ['readOnly', false], ['persistent', true]));
   }
   if (identity.configServer !== undefined) {
-    status.set('sharding', doc(['configsvrConnectionString', identity.configServer], ['maxChunkSizeInBytes', chunkBytesMax]));
+    status.set('sharding', doc(['configsvrConnectionString', identity.configServer], ['maxChunkSizeInBytes', Long.fromNumber(identity.version.chunkBytesMax)]));
   }
   for (const [section, wanted] of request.body) if (numberOf(wanted) === 0 || wanted === false) status.delete(section);
   return status;

@@ -17,6 +17,8 @@ const releases: Readonly<Record<ReleaseSeries, Release>> = {
   '8.0': { text: '8.0.4', wireVersionMax: 25 },
 };
 
+const bytesPerMegabyte = 1024 * 1024;
+
 /** Every series that can be simulated, oldest first. */
 export const releaseSeries = Object.keys(releases) as readonly ReleaseSeries[];
 
@@ -54,6 +56,11 @@ export class ServerVersion {
   /** True for the named release series and all later ones. */
   atLeast(major: number, minor = 0): boolean {
     return this.#major > major || (this.#major === major && this.#minor >= minor);
+  }
+
+  /** Default size of a chunk in bytes: 64 MB, and 128 MB since 6.0 (manual: "Modify Range Size in a Sharded Cluster"). */
+  get chunkBytesMax(): number {
+    return (this.atLeast(6, 0) ? 128 : 64) * bytesPerMegabyte;
   }
 
   /** Feature compatibility version that a new deployment of this release has, e.g. `5.0`. */

@@ -1,4 +1,5 @@
-import { CommandError, type ConnectionState } from './command.js';
+import { isTrue } from './doc-fields.js';
+import { CommandError, type CommandRequest, type ConnectionState } from './command.js';
 
 /** Databases that user write blocking leaves alone. */
 const internalDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
@@ -24,6 +25,21 @@ export class UserWriteBlock {
     } finally {
       this.#exempt = before;
     }
+  }
+
+  /** Refuses a definition change of a sharded cluster before it begins. @throws CommandError 371 */
+  refuseClient(client: ConnectionState, db: string): void {
+    this.actAs(client, () => this.refuse(db));
+  }
+
+  /**
+   * `setUserWriteBlockMode`.
+   * @throws CommandError 40414 when `global` is missing
+   */
+  set({ name, body }: CommandRequest): void {
+    const global = body.get('global');
+    if (global === undefined) throw new CommandError(40414, 'Location40414', `BSON field '${name}.global' is missing but a required field`);
+    this.enabled = isTrue(global);
   }
 
   /** @throws CommandError 371 when the client at work may not change this database's collection */

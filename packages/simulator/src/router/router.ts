@@ -5,8 +5,10 @@ import type { NodeIdentity } from '../handshake/node-identity.js';
 import { countCommand } from '../handshake/server-status.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
+import { databaseOf } from '../node/namespace.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
 import type { ServedNode } from '../wire/served-node.js';
+import { collModCommand } from './definition/coll-mod.js';
 import * as collections from './definition/collection-commands.js';
 import * as lists from './definition/list-commands.js';
 import * as statistics from './definition/statistics-commands.js';
@@ -15,7 +17,8 @@ import { countCommand as countDocuments, distinctCommand } from './read/count-di
 import { getMoreCommand, killCursorsCommand } from './read/cursor-commands.js';
 import { findCommand } from './read/find-command.js';
 import type { RouterContext } from './router-context.js';
-import { endTransaction, sessionCommand, startSession } from './session-commands.js';
+import { sessionCommand, startSession } from './session-commands.js';
+import { abortTransaction, commitTransaction, runStatement } from './transaction-commands.js';
 import { Balancer, balancerCollectionStatus, getShardMap, listShards } from './sharding/balancer-commands.js';
 import { mergeChunksCommand, type Migration, moveChunkCommand, splitCommand } from './sharding/chunk-commands.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
@@ -46,7 +49,7 @@ const definitionCommands: readonly (readonly [string, Command])[] = [
   ['drop', collections.dropCommand],
   ['dropDatabase', collections.dropDatabaseCommand],
   ['renameCollection', collections.renameCollectionCommand],
-  ['collMod', collections.collModCommand],
+  ['collMod', collModCommand],
   ['convertToCapped', collections.convertToCappedCommand],
   ['createIndexes', collections.createIndexesCommand],
   ['dropIndexes', collections.dropIndexesCommand],
@@ -64,8 +67,8 @@ const sessionCommands: readonly (readonly [string, Command])[] = [
   ['endSessions', sessionCommand],
   ['refreshSessions', sessionCommand],
   ['killSessions', sessionCommand],
-  ['commitTransaction', endTransaction],
-  ['abortTransaction', endTransaction],
+  ['commitTransaction', commitTransaction],
+  ['abortTransaction', abortTransaction],
 ];
 
 function shardingCommands(balancer: Balancer, migration: Migration): readonly (readonly [string, Command])[] {
@@ -90,6 +93,19 @@ function shardingCommands(balancer: Balancer, migration: Migration): readonly (r
   ];
 }
 
+/** Definition changes that a cluster coordinates, and refuses to begin while user writes are blocked. */
+const shardedDefinitions: ReadonlySet<string> = new Set([
+  'collMod', 'drop', 'dropDatabase', 'moveCollection', 'movePrimary', 'refineCollectionShardKey', 'renameCollection', 'reshardCollection', 'shardCollection',
+  'unshardCollection',
+]);
+
+/** The database a definition change is about: named by the command's namespace, or the one it was sent to. */
+function definedDatabase(request: CommandRequest): string {
+  const named = request.body.get(request.name);
+  if (request.db !== 'admin' || typeof named !== 'string') return request.db;
+  return databaseOf(named);
+}
+
 /** A mongos: answers clients, asks the shards. */
 export class Router implements ServedNode {
   readonly diagnostics: Diagnostics;
@@ -107,13 +123,14 @@ export class Router implements ServedNode {
 
   async run(request: CommandRequest): Promise<Doc> {
     countCommand(this.identity, request);
-    return this.diagnostics.failCommand.apply(request, async () => {
+    return this.diagnostics.gate.run(request, async () => {
       const { version } = this.context;
       const known = hasCommand(version, request.name);
       if (known) refuseForeignFields(version, request);
       const answer = known ? this.diagnostics.answer(request) : undefined;
       if (answer !== undefined) return answer;
       const command = known ? this.#commands.get(request.name) : undefined;
+      if (shardedDefinitions.has(request.name)) this.context.deployment.writeBlock.refuseClient(request.connection, definedDatabase(request));
       if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
       return command(this.context, request);
     });

@@ -93,13 +93,6 @@ async function dropShardedTarget(context: RouterContext, request: CommandRequest
   await context.catalog.dropCollection(to);
 }
 
-/** `collMod` on every shard that has the collection. */
-export async function collModCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const shards = context.holdersOf(commandNamespace(request));
-  if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', 'ns does not exist');
-  return fanOut(context, request, shards);
-}
-
 /** `convertToCapped` on the primary shard. */
 export async function convertToCappedCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);

@@ -1,33 +1,32 @@
-import { Long } from 'bson';
-import { encodeDocument } from '../../bson/encode.js';
-import type { Doc } from '../../bson/value.js';
-import { CommandError } from '../../node/command.js';
+import type { Doc, Value } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
-import { documentText } from '../../bson/text.js';
 import { failure } from '../failure.js';
 import type { Collection } from '../storage/collection.js';
-import type { IndexDefinition } from '../storage/collection-index.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
-import { refuseCycle, viewDefinition } from './create.js';
+import { changeIndex, refuseUnknownIndexFields } from './coll-mod-index.js';
+import { cappedSizeBytes, refuseCycle, viewDefinition, wholeNumber } from './create.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
-const FIELDS: ReadonlySet<string> = new Set([
-  'index', 'validator', 'validationLevel', 'validationAction', 'viewOn', 'pipeline', 'recordPreImages', 'expireAfterSeconds', 'timeseries', 'isTimeseriesNamespace',
-]);
-const INDEX_FIELDS: ReadonlySet<string> = new Set(['name', 'keyPattern', 'expireAfterSeconds', 'hidden']);
-const VALIDATION: readonly string[] = ['validator', 'validationLevel', 'validationAction', 'recordPreImages'];
+const fieldsOf44 = ['index', 'validator', 'validationLevel', 'validationAction', 'viewOn', 'pipeline', 'recordPreImages'];
+const fieldsOf50 = [...fieldsOf44, 'expireAfterSeconds', 'timeseries', 'isTimeseriesNamespace'];
+const fieldsSince60 = [
+  ...fieldsOf50.filter((name) => name !== 'recordPreImages'), 'changeStreamPreAndPostImages', 'cappedSize', 'cappedMax', 'dryRun',
+];
+const validation = ['validator', 'validationLevel', 'validationAction', 'recordPreImages', 'changeStreamPreAndPostImages'];
 
-/** `collMod`: changes an index, the validation or a view. Replies with old and new values of what changed of an index. */
+/** `collMod`: changes an index, the validation, limits or a view. Replies with old and new values of what changed of an index. */
 export function collMod(context: CommandContext): Doc {
   const { state, request } = context;
-  refuseUnknownFields(context, FIELDS);
+  const { version } = state;
+  refuseFields(context, version);
   const namespace = targetNamespace(context);
   const { body } = request;
   const index = body.get('index');
-  if (index instanceof Map) {
-    for (const name of index.keys()) if (!INDEX_FIELDS.has(name)) throw failure.unknownField(`collMod.index.${name}`);
-  }
+  if (index instanceof Map) refuseUnknownIndexFields(version, index);
+  const dryRun = isTrue(body.get('dryRun'));
+  if (dryRun) refuseOtherDryRun(context, index);
   const view = state.catalog.view(namespace);
   if (view !== undefined) {
     if (body.has('viewOn')) {
@@ -40,18 +39,33 @@ export function collMod(context: CommandContext): Doc {
   const collection = state.catalog.collection(namespace);
   if (collection === undefined) throw failure.namespaceNotFound('ns does not exist');
   if (body.has('viewOn')) throw failure.invalidOptions('option only supported on a view: viewOn');
+  state.writeBlock.refuse(collection.db, collection.name);
   const reply: Doc = new Map();
-  if (index instanceof Map) changeIndex(collection, index, reply);
-  changeValidation(collection, body);
+  if (index instanceof Map) changeIndex(version, collection, index, dryRun, reply);
+  if (dryRun) return reply;
+  changeOptions(collection, body);
   const clusterTime = state.oplog.nextTime();
   collection.minimumVisibleTime = timeKey(clusterTime);
   state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['collMod', namespace]]) }]);
   return reply;
 }
 
-function changeValidation(collection: Collection, body: Doc): void {
+function refuseFields(context: CommandContext, version: ServerVersion): void {
+  if (version.atLeast(6, 0)) refuseUnknownFields(context, new Set(fieldsSince60));
+  else if (version.atLeast(5, 0)) refuseUnknownFields(context, new Set(fieldsOf50));
+  else refuseUnknownFields(context, new Set(fieldsOf44), (name) => failure.invalidOptions(`unknown option to collMod: ${name}`));
+}
+
+/** A dry run is for `index.unique` alone. */
+function refuseOtherDryRun({ request }: CommandContext, index: Value | undefined): void {
+  const others = fieldsSince60.filter((name) => name !== 'index' && name !== 'dryRun' && request.body.has(name));
+  const onlyUnique = index instanceof Map && index.has('unique') && !['expireAfterSeconds', 'hidden', 'prepareUnique'].some((name) => index.has(name));
+  if (others.length > 0 || !onlyUnique) throw failure.invalidOptions('dryRun mode only supported for the index unique option');
+}
+
+function changeOptions(collection: Collection, body: Doc): void {
   const options: Doc = new Map(collection.options);
-  for (const name of VALIDATION) {
+  for (const name of validation) {
     const value = body.get(name);
     if (value !== undefined) options.set(name, value);
   }
@@ -61,38 +75,32 @@ function changeValidation(collection: Collection, body: Doc): void {
     if (!options.has('validationLevel')) options.set('validationLevel', 'strict');
     if (!options.has('validationAction')) options.set('validationAction', 'error');
   }
+  changeExpiry(options, body.get('expireAfterSeconds'));
+  changeCap(collection, options, body);
   collection.options = options;
 }
 
-function changeIndex(collection: Collection, change: Doc, reply: Doc): void {
-  const definition = wantedIndex(collection, change);
-  const spec: Doc = new Map(definition.spec);
-  const seconds = change.get('expireAfterSeconds');
-  if (seconds !== undefined) {
-    const old = spec.get('expireAfterSeconds');
-    if (old === undefined) throw failure.invalidOptions('no expireAfterSeconds field to update');
-    spec.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));
-    reply.set('expireAfterSeconds_old', old).set('expireAfterSeconds_new', seconds);
+/** The age at which a clustered collection's documents expire; `off` ends it. */
+function changeExpiry(options: Doc, seconds: Value | undefined): void {
+  if (seconds === undefined) return;
+  if (!options.has('clusteredIndex')) {
+    throw failure.invalidOptions("'expireAfterSeconds' option is only supported on collections clustered by _id");
   }
-  const hidden = change.get('hidden');
-  if (hidden !== undefined) {
-    if (definition.name === '_id_') throw failure.badValue("can't hide _id index");
-    reply.set('hidden_old', isTrue(spec.get('hidden'))).set('hidden_new', isTrue(hidden));
-    if (isTrue(hidden)) spec.set('hidden', true);
-    else spec.delete('hidden');
-  }
-  definition.spec = spec;
+  if (seconds === 'off') options.delete('expireAfterSeconds');
+  else options.set('expireAfterSeconds', seconds);
 }
 
-function wantedIndex(collection: Collection, change: Doc): IndexDefinition {
-  const name = change.get('name');
-  const pattern = change.get('keyPattern');
-  if (typeof name !== 'string' && !(pattern instanceof Map)) throw failure.invalidOptions('Must specify either index name or key pattern.');
-  const key = pattern instanceof Map ? encodeDocument(pattern) : undefined;
-  const found = collection.indexes.find(({ definition }) =>
-    key === undefined ? definition.name === name : encodeDocument(definition.spec.get('key') as Doc).equals(key),
-  );
-  if (found !== undefined) return found.definition;
-  const wanted = pattern instanceof Map ? documentText(pattern) : typeof name === 'string' ? name : '';
-  throw new CommandError(27, 'IndexNotFound', `cannot find index ${wanted} for ns ${collection.namespace}`);
+/** New limits of a capped collection; what lies beyond them goes with the next insert (manual: `collMod`, "Resize a Capped Collection"). */
+function changeCap(collection: Collection, options: Doc, body: Doc): void {
+  const size = numberOf(body.get('cappedSize'));
+  const max = numberOf(body.get('cappedMax'));
+  if (size === undefined && max === undefined) return;
+  if (collection.cap === undefined) throw failure.invalidOptions('Collection must be capped.');
+  if (size !== undefined) {
+    if (size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');
+    options.set('size', wholeNumber(cappedSizeBytes(size)));
+  }
+  if (max !== undefined && max > 0) options.set('max', wholeNumber(max));
+  else if (max !== undefined) options.delete('max');
+  collection.cap = { bytesMax: numberOf(options.get('size')) ?? Infinity, documentsMax: numberOf(options.get('max')) ?? Infinity };
 }

@@ -137,10 +137,14 @@ const GENERIC_FIELDS: ReadonlySet<string> = new Set([
   'operationTime', 'coordinator', 'maxTimeMSOpOnly', 'allowImplicitCollectionCreation', 'clientOperationKey', 'mayBypassWriteBlocking',
 ]);
 
-/** Refuses fields that the command does not have. Throws CommandError 40415. */
-export function refuseUnknownFields({ request }: CommandContext, known: ReadonlySet<string>): void {
+/** Refuses fields that the command does not have. Throws CommandError 40415, or what `refusal` makes of the field's name. */
+export function refuseUnknownFields(
+  { request }: CommandContext,
+  known: ReadonlySet<string>,
+  refusal = (name: string): CommandError => failure.unknownField(`${request.name}.${name}`),
+): void {
   for (const name of request.body.keys()) {
-    if (name !== request.name && !known.has(name) && !GENERIC_FIELDS.has(name)) throw failure.unknownField(`${request.name}.${name}`);
+    if (name !== request.name && !known.has(name) && !GENERIC_FIELDS.has(name)) throw refusal(name);
   }
 }
 

@@ -46,7 +46,7 @@ export function collectionOptions(body: Doc): Doc {
     const size = numberOf(body.get('size'));
     if (size === undefined) throw failure.invalidOptions("the 'size' field is required when 'capped' is true");
     options.set('capped', true);
-    options.set('size', wholeNumber(Math.ceil(size / CAPPED_SIZE_STEP_BYTES) * CAPPED_SIZE_STEP_BYTES));
+    options.set('size', wholeNumber(cappedSizeBytes(size)));
     const max = numberOf(body.get('max'));
     if (max !== undefined && max > 0) options.set('max', wholeNumber(max));
   } else if (body.has('size') && numberOf(body.get('size')) !== 0) {
@@ -62,7 +62,13 @@ export function collectionOptions(body: Doc): Doc {
   return options;
 }
 
-function wholeNumber(value: number): Value {
+/** The size that a capped collection gets when this many bytes are asked for. */
+export function cappedSizeBytes(bytes: number): number {
+  return Math.ceil(bytes / CAPPED_SIZE_STEP_BYTES) * CAPPED_SIZE_STEP_BYTES;
+}
+
+/** An int where it fits, otherwise a long. */
+export function wholeNumber(value: number): Value {
   return value === (value | 0) ? new Int32(value) : Long.fromNumber(value);
 }
 

@@ -30,6 +30,7 @@ export function drop(context: CommandContext): Doc {
 
 /** Drops a collection with its event; cursors on it end. */
 export function dropCollection(state: ShardState, collection: Collection): void {
+  state.writeBlock.refuse(collection.db, collection.name);
   const clusterTime = state.oplog.nextTime();
   removeCollection(state, collection);
   state.oplog.append(clusterTime, [{ kind: 'drop', target: collection.target }]);
@@ -56,6 +57,7 @@ export function dropDatabase({ state, request }: CommandContext): Doc {
   const { db } = request;
   const collections = state.catalog.collectionsOf(db);
   if (collections.length === 0) return new Map();
+  state.writeBlock.refuse(db);
   for (const view of state.catalog.viewsOf(db)) state.catalog.removeView(view.namespace);
   for (const collection of collections.reverse()) dropCollection(state, collection);
   const clusterTime = state.oplog.nextTime();

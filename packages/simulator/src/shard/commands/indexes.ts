@@ -82,6 +82,7 @@ function refuseIdIndex(name: string): string {
 }
 
 function removeIndexes(state: ShardState, collection: Collection, names: readonly string[]): void {
+  if (names.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   for (const name of names) {
     const clusterTime = state.oplog.nextTime();
     const at = collection.secondaryIndexes.findIndex(({ definition }) => definition.name === name);

@@ -34,6 +34,7 @@ export function renameCollection({ state, request }: CommandContext): Doc {
 /** Renames within a database, with one event; a target is dropped with it. */
 export function rename(state: ShardState, source: Collection, to: string, target: Collection | undefined): void {
   const from = source.namespace;
+  state.writeBlock.refuse(source.db, source.name);
   const clusterTime = state.oplog.nextTime();
   const entryTarget = source.target;
   if (target !== undefined) removeCollection(state, target);

@@ -20,6 +20,7 @@ const INDEXES_MAX = 64;
  */
 export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[]): void {
   const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec)));
+  if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   const before = collection.secondaryIndexes.length;
   const build = uuidText(makeUuid().buffer);
   try {

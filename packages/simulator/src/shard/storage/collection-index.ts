@@ -4,7 +4,7 @@ import type { History } from './history.js';
 import { hasAnyField, keyText, keyValuesOf, type IndexField } from './index-keys.js';
 import { OrderedMap, type KeyRange } from './ordered-map.js';
 import type { DocumentRecord, ReadView } from './record.js';
-import { PENDING, type TimeKey } from './time-key.js';
+import { LATEST, PENDING, type TimeKey } from './time-key.js';
 import type { Transaction } from './transaction.js';
 import { HeldByTransaction, type WriteUnit } from './write-unit.js';
 
@@ -13,7 +13,9 @@ export interface IndexDefinition {
   readonly name: string;
   spec: Doc;
   readonly fields: readonly IndexField[];
-  readonly unique: boolean;
+  unique: boolean;
+  /** True for an index that refuses new duplicates, on its way to being unique (6.0). */
+  prepareUnique: boolean;
   readonly sparse: boolean;
   readonly collation: Collation | undefined;
   /** Of a partial index: whether it holds the document. */
@@ -29,6 +31,8 @@ interface IndexEntry {
   owner: Transaction | null;
   older: IndexEntry | null;
 }
+
+const NOW: ReadView = { time: LATEST, transaction: null };
 
 /** Digits of a record id behind a key: 36^9 is above any count of records. */
 const RECORD_ID_DIGITS = 9;
@@ -70,6 +74,23 @@ export class CollectionIndex {
       return entry.record;
     }
     return null;
+  }
+
+  /** The documents that share a key now, group by group in key order. */
+  duplicates(): Uint8Array[][] {
+    const groups: Uint8Array[][] = [];
+    let group: Uint8Array[] = [];
+    let shared = '';
+    for (const [stored, newest] of this.#entries.ascend({})) {
+      const bytes = visibleEntry(newest, NOW)?.record.newest.bytes;
+      if (bytes === null || bytes === undefined) continue;
+      const key = this.isIdIndex ? stored : stored.slice(0, -RECORD_ID_DIGITS);
+      if (key !== shared) group = [];
+      shared = key;
+      group.push(bytes);
+      if (group.length === 2) groups.push(group);
+    }
+    return groups;
   }
 
   add(key: string, record: DocumentRecord, unit: WriteUnit): void {

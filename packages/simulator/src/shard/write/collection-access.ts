@@ -19,6 +19,8 @@ export function collectionForWrite(state: ShardState, namespace: string): Collec
 
 /** Creates a collection and notes it in the oplog. @param options as `listCollections` shows them */
 export function createCollection(state: ShardState, namespace: string, options: Doc): Collection {
+  const at = namespace.indexOf('.');
+  state.writeBlock.refuse(namespace.slice(0, at), namespace.slice(at + 1));
   const clusterTime = state.oplog.nextTime();
   const collection = state.catalog.addCollection(namespace, options, timeKey(clusterTime));
   state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['create', namespace]]) }]);

@@ -1,0 +1,35 @@
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { docOf, isTrue } from '../../node/doc-fields.js';
+import { notUnique } from '../../shard/commands/coll-mod-index.js';
+import { commandNamespace, type RouterContext } from '../router-context.js';
+import { fanOut } from './fan-out.js';
+
+const namespaceNotFound = 26;
+const cannotConvertIndexToUnique = 359;
+
+/** `collMod` on every shard that has the collection. An index becomes unique on all of them or on none. */
+export async function collModCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const shards = context.holdersOf(commandNamespace(request));
+  if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', 'ns does not exist');
+  const converts = isTrue(docOf(request.body.get('index'))?.get('unique')) && context.version.atLeast(6, 0);
+  if (converts && shards.length > 1) await refuseDuplicates(context, request, shards);
+  return fanOut(context, request, shards);
+}
+
+/** @throws CommandError 359 with the violations of all shards */
+async function refuseDuplicates(context: RouterContext, request: CommandRequest, shards: readonly ClusterShard[]): Promise<void> {
+  const violations: Value[] = [];
+  const trial = new Map(request.body).set('dryRun', true);
+  for (const shard of shards) {
+    try {
+      await context.sender.run(shard, request, trial);
+    } catch (error) {
+      const found = error instanceof CommandError && error.code === cannotConvertIndexToUnique ? error.extra.get('violations') : undefined;
+      if (!Array.isArray(found)) throw error;
+      violations.push(...found);
+    }
+  }
+  if (violations.length > 0) throw notUnique(violations);
+}
