@@ -3,20 +3,24 @@ import type { Doc, Value } from '../../bson/value.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { completeCollation } from '../collation-spec.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import { bucketsOptions, timeseriesOptions, unpackStage } from '../timeseries/buckets-collection.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
 import { storeView } from '../write/view-catalog.js';
-import { refuseUnknownFields, targetNamespace, typeName, type CommandContext } from './command-context.js';
+import { clusteredIndexOption } from './clustered-index.js';
+import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
-const FIELDS: ReadonlySet<string> = new Set([
-  'capped', 'autoIndexId', 'idIndex', 'size', 'max', 'storageEngine', 'validator', 'validationLevel', 'validationAction',
-  'indexOptionDefaults', 'viewOn', 'pipeline', 'collation', 'timeseries', 'expireAfterSeconds', 'clusteredIndex', 'recordPreImages', 'temp', 'flags',
-]);
+const fieldsOf44 = [
+  'capped', 'autoIndexId', 'idIndex', 'size', 'max', 'storageEngine', 'validator', 'validationLevel', 'validationAction', 'indexOptionDefaults',
+  'viewOn', 'pipeline', 'collation', 'recordPreImages', 'temp', 'flags',
+];
+const fieldsOf50 = [...fieldsOf44, 'timeseries', 'expireAfterSeconds', 'clusteredIndex'];
+const fieldsSince60 = [...fieldsOf50.filter((name) => name !== 'recordPreImages'), 'changeStreamPreAndPostImages', 'encryptedFields'];
 /** Options that are kept as they were given. */
-const KEPT: readonly string[] = ['storageEngine', 'indexOptionDefaults', 'validator', 'validationLevel', 'validationAction', 'recordPreImages', 'temp'];
+const KEPT: readonly string[] = ['storageEngine', 'indexOptionDefaults', 'validator', 'validationLevel', 'validationAction', 'recordPreImages', 'changeStreamPreAndPostImages', 'encryptedFields', 'temp'];
 /** Sizes of capped collections are rounded up to multiples of this. */
 const CAPPED_SIZE_STEP_BYTES = 256;
 const VIEW_DEPTH_MAX = 20;
@@ -24,19 +28,33 @@ const VIEW_DEPTH_MAX = 20;
 /** `create`: a collection, a view or a time-series collection. */
 export function create(context: CommandContext): Doc {
   const { state, request } = context;
-  refuseUnknownFields(context, FIELDS);
+  refuseUnknownFields(context, new Set(fieldsOf(state.version)));
   const namespace = targetNamespace(context);
   refuseInvalidName(namespace);
   const { body } = request;
-  const clustered = body.get('clusteredIndex');
-  if (clustered !== undefined && typeof clustered !== 'boolean') {
-    throw failure.typeMismatch(`BSON field 'create.clusteredIndex' is the wrong type '${typeName(clustered)}', expected types '[bool, long, int, decimal, double']`);
-  }
+  const clustered = clusteredIndexOption(state.version, body);
   if (body.has('viewOn')) return createView(state, namespace, body);
   if (body.has('timeseries')) return createTimeseries(state, namespace, body);
   const options = collectionOptions(body);
+  addClustering(options, clustered, body);
   if (!sameAsExisting(state, namespace, options)) createCollection(state, namespace, options);
   return new Map();
+}
+
+function fieldsOf(version: ServerVersion): readonly string[] {
+  if (version.atLeast(6, 0)) return fieldsSince60;
+  return version.atLeast(5, 0) ? fieldsOf50 : fieldsOf44;
+}
+
+/** Only time-series and clustered collections let documents expire without an index. */
+function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): void {
+  const seconds = body.get('expireAfterSeconds');
+  if (clustered !== undefined) options.set('clusteredIndex', clustered);
+  if (seconds === undefined) return;
+  if (clustered === undefined) {
+    throw failure.invalidOptions("'expireAfterSeconds' is only supported on time-series collections or when the 'clusteredIndex' option is specified");
+  }
+  options.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));
 }
 
 /** The options of a collection as `listCollections` shows them. Throws CommandError 72 for a capped one without size. */

@@ -11,6 +11,7 @@ import { buildIndexes } from '../index-spec/build.js';
 import { normalizedSpec } from '../index-spec/normalize.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
+import type { IndexDefinition } from '../storage/collection-index.js';
 import { timeKey } from '../storage/time-key.js';
 import { seriesCollection } from '../timeseries/series-collection.js';
 import { bucketIndexSpec, seriesIndexSpec } from '../timeseries/series-indexes.js';
@@ -69,14 +70,15 @@ function indexNamed(collection: Collection, wanted: Value | undefined): string {
     const key = encodeDocument(wanted);
     const found = collection.indexes.find(({ definition }) => encodeDocument(definition.spec.get('key') as Doc).equals(key));
     if (found === undefined) throw new CommandError(27, 'IndexNotFound', `can't find index with key: ${documentText(wanted)}`);
-    return refuseIdIndex(found.definition.name);
+    return refuseIdIndex(found.definition);
   }
   const found = collection.indexes.find(({ definition }) => definition.name === wanted);
   if (found === undefined) throw new CommandError(27, 'IndexNotFound', `index not found with name [${typeof wanted === 'string' ? wanted : ''}]`);
-  return refuseIdIndex(found.definition.name);
+  return refuseIdIndex(found.definition);
 }
 
-function refuseIdIndex(name: string): string {
+function refuseIdIndex({ name, spec }: IndexDefinition): string {
+  if (spec.get('clustered') === true) throw new CommandError(5979800, 'Location5979800', 'It is illegal to drop the clusteredIndex');
   if (name === '_id_') throw failure.invalidOptions('cannot drop _id index');
   return name;
 }

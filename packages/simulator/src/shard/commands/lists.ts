@@ -48,7 +48,7 @@ function describeCollection(collection: Collection): Doc {
       ]),
     ],
   ]);
-  if (collection.options.get('clusteredIndex') !== true) described.set('idIndex', collection.idIndex.definition.spec);
+  if (!collection.options.has('clusteredIndex')) described.set('idIndex', collection.idIndex.definition.spec);
   return described;
 }
 

@@ -105,9 +105,9 @@ export function dbStats({ state, request }: CommandContext): Doc {
   ]);
 }
 
-/** Buckets of time-series collections are kept in the order of `_id`, without an index for it. */
+/** Clustered collections, such as the buckets of time-series ones, are kept in the order of `_id`, without an index for it. */
 function countedIndexes(collection: Collection): number {
-  return collection.indexes.length - (collection.options.get('clusteredIndex') === true ? 1 : 0);
+  return collection.indexes.length - (collection.options.has('clusteredIndex') ? 1 : 0);
 }
 
 /** `dataSize` of a whole collection, named in full. */

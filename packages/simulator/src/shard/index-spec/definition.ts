@@ -10,16 +10,22 @@ import type { IndexField } from '../storage/index-keys.js';
 /** Kinds of index that are described but hold no keys here. */
 const DESCRIBED_ONLY: ReadonlySet<string> = new Set(['text', '2d', '2dsphere', 'geoHaystack']);
 
-/** The index every collection has. */
-export function idIndexDefinition(collationSpec: Doc | undefined, collation: Collation | undefined): IndexDefinition {
-  const spec: Doc = new Map<string, Value>([
+/** The description of the `_id` index of a collection that is not clustered. */
+export function idIndexSpec(): Doc {
+  return new Map<string, Value>([
     ['v', new Int32(2)],
     ['key', new Map([['_id', new Int32(1)]])],
     ['name', '_id_'],
   ]);
+}
+
+/** The index every collection has. @param described as lists show it, without collation */
+export function idIndexDefinition(described: Doc, collationSpec: Doc | undefined, collation: Collation | undefined): IndexDefinition {
+  const spec: Doc = new Map(described);
   if (collationSpec !== undefined) spec.set('collation', collationSpec);
+  const name = spec.get('name');
   return {
-    name: '_id_',
+    name: typeof name === 'string' ? name : '_id_',
     spec,
     fields: [{ path: '_id', descending: false, hashed: false }],
     unique: true,

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
-import { idIndexDefinition } from '../index-spec/definition.js';
+import { clusteredIndexSpec } from '../index-spec/clustered.js';
+import { idIndexDefinition, idIndexSpec } from '../index-spec/definition.js';
 import { Collection } from './collection.js';
 import type { History } from './history.js';
 import type { TimeKey } from './time-key.js';
@@ -56,7 +57,9 @@ export class Catalog {
   addCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
     const collationSpec = options.get('collation');
     const collation = collationSpec instanceof Map ? parseCollation(collationSpec) : undefined;
-    const idIndex = idIndexDefinition(collationSpec instanceof Map ? collationSpec : undefined, collation);
+    const clustered = options.get('clusteredIndex');
+    const idSpec = clustered instanceof Map ? clusteredIndexSpec(clustered) : idIndexSpec();
+    const idIndex = idIndexDefinition(idSpec, collationSpec instanceof Map ? collationSpec : undefined, collation);
     const collection = new Collection(namespace, uuid, options, idIndex, collation, createdAt, this.history);
     if (options.get('capped') === true) {
       collection.cap = {
