@@ -19,8 +19,10 @@ export interface InitialDistribution {
   readonly shards: readonly string[];
   readonly zones: readonly ZoneRange[];
   readonly shardsOfZone: (zone: string) => readonly string[];
-  /** As asked for; undefined takes two for each shard. */
+  /** As asked for; undefined takes `chunksPerShard` for each shard. */
   readonly chunkCount: number | undefined;
+  /** Two until 7.1, one since (SERVER-76405). */
+  readonly chunksPerShard: number;
   readonly time: Timestamp;
 }
 
@@ -67,10 +69,8 @@ function placedByZones({ pattern, zones, shards, shardsOfZone }: InitialDistribu
   return placements;
 }
 
-const chunksPerShard = 2;
-
 /** Even ranges of hashes, neighbouring ones on the same shard (corpus: 02-catalog, `appdb.hashed`). */
-function placedByHashes({ pattern, shards, chunkCount }: InitialDistribution): Placement[] {
+function placedByHashes({ pattern, shards, chunkCount, chunksPerShard }: InitialDistribution): Placement[] {
   const count = Math.max(chunkCount ?? shards.length * chunksPerShard, 1);
   const bounds = hashSplitPoints(count).map((point) => [point, ...pattern.globalMin.slice(1)]);
   const perShard = Math.max(Math.floor(count / shards.length), 1);

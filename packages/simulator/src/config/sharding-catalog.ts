@@ -1,12 +1,14 @@
-import { Binary, Int32, ObjectId, Timestamp, UUID } from 'bson';
+import { Binary, ObjectId, Timestamp, UUID } from 'bson';
 import type { Doc } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
+import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import type { ClusterShard } from './cluster-shard.js';
 import { ConfigStore } from './config-store.js';
-import { cachedCollectionDocument, chunkDocument, collectionDocument, type ShardedCollection } from './sharded-collection.js';
+import * as documents from './metadata-documents.js';
+import type { ShardedCollection } from './sharded-collection.js';
 import { withZoneRange, zoneMax, zoneMin, type ZoneRange } from './zone.js';
 import { compareKeys } from './shard-key.js';
 
@@ -28,6 +30,7 @@ export class ShardingCatalog {
   constructor(
     readonly store: ConfigStore,
     readonly clock: ClusterClock,
+    readonly version: ServerVersion = defaultVersion,
     readonly clusterId: ObjectId = new ObjectId(),
   ) {}
 
@@ -44,10 +47,7 @@ export class ShardingCatalog {
   }
 
   async initialize(shards: readonly ClusterShard[]): Promise<void> {
-    await this.store.put(
-      'version',
-      doc(['_id', new Int32(1)], ['minCompatibleVersion', new Int32(5)], ['currentVersion', new Int32(6)], ['clusterId', this.clusterId]),
-    );
+    await this.store.put('version', documents.versionDocument(this.version, this.clusterId));
     for (const shard of shards) {
       this.#shards.set(shard.id, shard);
       await this.saveShard(shard);
@@ -55,9 +55,7 @@ export class ShardingCatalog {
   }
 
   async saveShard(shard: ClusterShard): Promise<void> {
-    const document = doc(['_id', shard.id], ['host', shard.connectionString], ['state', new Int32(1)], ['topologyTime', shard.addedAt]);
-    if (shard.zones.size > 0) document.set('tags', [...shard.zones]);
-    await this.store.put('shards', document);
+    await this.store.put('shards', documents.shardDocument(this.version, shard));
   }
 
   get databases(): readonly DatabaseEntry[] {
@@ -84,11 +82,7 @@ export class ShardingCatalog {
 
   async saveDatabase(entry: DatabaseEntry): Promise<DatabaseEntry> {
     this.#databases.set(entry.name, entry);
-    const version = doc(['uuid', entry.uuid], ['timestamp', entry.timestamp], ['lastMod', new Int32(1)]);
-    await this.store.put(
-      'databases',
-      doc(['_id', entry.name], ['primary', entry.primary], ['partitioned', entry.partitioned], ['version', version]),
-    );
+    await this.store.put('databases', documents.databaseDocument(this.version, entry));
     return entry;
   }
 
@@ -129,9 +123,9 @@ export class ShardingCatalog {
     const gone = [...known].filter((chunk) => !kept.has(chunk)).filter((chunk) => ![...kept].some((each) => each.id.equals(chunk.id)));
     const changed = before?.key === collection.key ? [...kept].filter((chunk) => !known.has(chunk)) : [...kept];
     if (gone.length > 0) await this.store.remove('chunks', doc(['_id', doc(['$in', gone.map((chunk) => chunk.id)])]));
-    await this.store.putAll('chunks', changed.map((chunk) => chunkDocument(collection, chunk)));
-    await this.store.put('collections', collectionDocument(collection));
-    for (const id of this.#aware(collection)) await this.shard(id).cache.put('cache.collections', cachedCollectionDocument(collection));
+    await this.store.putAll('chunks', changed.map((chunk) => documents.chunkDocument(this.version, collection, chunk)));
+    await this.store.put('collections', documents.collectionDocument(this.version, collection));
+    for (const id of this.#aware(collection)) await this.shard(id).cache.put('cache.collections', documents.cachedCollectionDocument(this.version, collection));
   }
 
   /** The shards that know of a sharded collection: owners of its chunks and the primary of its database. */
@@ -147,9 +141,15 @@ export class ShardingCatalog {
     for (const shard of this.#shards.values()) shard.access.setShardKey(namespace, undefined);
     this.#zones = this.#zones.filter((zone) => zone.namespace !== namespace);
     await this.store.remove('tags', doc(['ns', namespace]));
-    await this.store.remove('chunks', doc(['uuid', collection.uuid]));
-    await this.store.remove('collections', doc(['_id', namespace]));
+    await this.store.remove('chunks', documents.chunksOf(this.version, collection));
+    await this.#forgetEntry(namespace);
     for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', namespace]));
+  }
+
+  /** Since 5.0 the entry goes; 4.4 keeps one that says the collection was dropped. */
+  async #forgetEntry(namespace: string): Promise<void> {
+    if (this.version.atLeast(5, 0)) await this.store.remove('collections', doc(['_id', namespace]));
+    else await this.store.put('collections', documents.droppedCollectionDocument(namespace, Date.now()));
   }
 
   /** Moves the entry of a sharded collection to its new name; chunks belong to the UUID and stay. */

@@ -1,11 +1,14 @@
 import { Int32, Long } from 'bson';
 import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
+import { chunkBytes } from '../../config/chunk-size.js';
+import { shardDocument } from '../../config/metadata-documents.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { CommandRequest } from '../../node/command.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
+const bytesPerMegabyte = 1024 * 1024;
 /** Time between two rounds of the balancer (server: 10 s when nothing was moved). */
 const roundMs = 10_000;
 /** Chunks by which the fullest and the emptiest shard may differ, by the number of chunks (manual: "Migration Thresholds"). */
@@ -31,7 +34,7 @@ export class Balancer {
 
   async #set(context: RouterContext, mode: 'full' | 'off'): Promise<void> {
     await context.catalog.store.set('settings', 'balancer', doc(['mode', mode], ['stopped', mode === 'off']));
-    await context.catalog.store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
+    if (!context.version.atLeast(6, 0)) await context.catalog.store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
   }
 
   /** Reads the switch from `config.settings`, which clients may write themselves. */
@@ -52,7 +55,9 @@ export class Balancer {
 export function balancerCollectionStatus(context: RouterContext, request: CommandRequest): Doc {
   const collection = context.catalog.sharded(requiredText(request.body, 'balancerCollectionStatus'));
   const violation = violatesZones(context, collection) ? 'zoneViolation' : isUneven(context, collection) ? 'chunksImbalance' : undefined;
-  const reply = doc(['balancerCompliant', violation === undefined]);
+  const reply: Doc = new Map();
+  if (context.version.atLeast(6, 0)) reply.set('chunkSize', new Int32(Math.floor(chunkBytes(context.configShard.access, context.version) / bytesPerMegabyte)));
+  reply.set('balancerCompliant', violation === undefined);
   return violation === undefined ? reply : reply.set('firstComplianceViolation', violation);
 }
 
@@ -64,19 +69,25 @@ function violatesZones(context: RouterContext, collection: ShardedCollection): b
   });
 }
 
+/** Since 6.0 shards are compared by the bytes they hold (manual: "Sharded Cluster Balancer", "Migration Thresholds"), before by their chunks. */
 function isUneven(context: RouterContext, collection: ShardedCollection): boolean {
+  if (context.version.atLeast(6, 0)) return isUnevenByBytes(context, collection);
   const counts = context.catalog.shards.map((shard) => collection.chunks.chunks.filter((chunk) => chunk.shard === shard.id).length);
   const threshold = thresholds.find((each) => collection.chunks.chunks.length < each.below)?.difference ?? 0;
   return context.catalog.zonesOf(collection.namespace).length === 0 && Math.max(...counts) - Math.min(...counts) >= threshold;
 }
 
+/** Sizes of a range by which the fullest and the emptiest shard may differ. */
+const rangesApartMax = 3;
+
+function isUnevenByBytes(context: RouterContext, collection: ShardedCollection): boolean {
+  const bytes = context.catalog.shards.map((shard) => shard.access.collection(collection.namespace)?.documentBytes ?? 0);
+  return Math.max(...bytes) - Math.min(...bytes) >= rangesApartMax * chunkBytes(context.configShard.access, context.version);
+}
+
 /** `listShards`. */
 export function listShards(context: RouterContext): Doc {
-  const shards = context.catalog.shards.map((shard) => {
-    const entry = doc(['_id', shard.id], ['host', shard.connectionString], ['state', new Int32(1)], ['topologyTime', shard.addedAt]);
-    return shard.zones.size > 0 ? entry.set('tags', [...shard.zones]) : entry;
-  });
-  return doc(['shards', shards]);
+  return doc(['shards', context.catalog.shards.map((shard) => shardDocument(context.version, shard))]);
 }
 
 /** `getShardMap`. */

@@ -2,6 +2,7 @@ import { ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
+import type { DatabaseEntry } from '../../config/sharding-catalog.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
@@ -19,7 +20,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const namespace = requiredText(request.body, 'shardCollection');
   const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
   const unique = isTrue(request.body.get('unique'));
-  const database = context.requireDatabase(databaseOf(namespace));
+  const database = await shardableDatabase(context, databaseOf(namespace));
   if (!database.partitioned) throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
   const reply = doc(['collectionsharded', namespace]);
   const present = context.catalog.collection(namespace);
@@ -38,6 +39,11 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
   await placeChunks(context, request, facts, key, unique, zones);
   return reply;
+}
+
+/** Since 6.0 a database needs no `enableSharding`, and is made when it is not there (manual: `enableSharding`). */
+async function shardableDatabase(context: RouterContext, name: string): Promise<DatabaseEntry> {
+  return context.version.atLeast(6, 0) ? context.catalog.createDatabase(name, true) : context.requireDatabase(name);
 }
 
 function refuseOptions(body: Doc, key: ShardKeyPattern, unique: boolean): void {
@@ -135,6 +141,7 @@ async function placeChunks(
     zones: isTrue(request.body.get('presplitHashedZones')) ? [] : zones,
     shardsOfZone: (zone) => catalog.shardsOfZone(zone),
     chunkCount: numberOf(request.body.get('numInitialChunks')),
+    chunksPerShard: context.version.atLeast(8, 0) ? 1 : 2,
     time: timestamp,
   });
   const collection: ShardedCollection = {

@@ -19,6 +19,7 @@ function distribution(key: Doc, options: Partial<InitialDistribution> = {}): Ini
     zones: [],
     shardsOfZone: (zone) => [zone === 'z1' ? 'shard1' : 'shard0'],
     chunkCount: undefined,
+    chunksPerShard: 2,
     time,
     ...options,
   };
