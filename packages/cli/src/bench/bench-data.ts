@@ -1,4 +1,4 @@
-import type { Document, MongoClient } from 'mongodb';
+import { BSON, type Document, type MongoClient } from 'mongodb';
 
 /** The collection that benchmarks work on. */
 export const benchNamespace = { database: 'bench', collection: 'documents' } as const;
@@ -12,6 +12,8 @@ const padding = 'x'.repeat(930);
 export function benchDocument(id: number): Document {
   return { _id: id, group: id % 1_000, value: id / 7, text: padding };
 }
+
+export const benchDocumentBytes = BSON.calculateObjectSize(benchDocument(0));
 
 /** Creates the collection, sharded by hashed `_id` over all shards. */
 export async function shardBenchCollection(client: MongoClient, shards: number): Promise<void> {

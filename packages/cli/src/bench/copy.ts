@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
-import { BSON, MongoClient } from 'mongodb';
+import { MongoClient } from 'mongodb';
 import { startTestCluster, type TestCluster } from '../environment/cluster/test-cluster.js';
 import { Closers } from '../environment/closers.js';
 import { follow } from '../environment/fleet/follow.js';
 import { startFleet } from '../environment/fleet/start-fleet.js';
 import { Child } from '../environment/process/child.js';
-import { benchDocument, fillBenchCollection, shardBenchCollection } from './bench-data.js';
+import { benchDocumentBytes, fillBenchCollection, shardBenchCollection } from './bench-data.js';
 import { withGoal, type Benchmark, type BenchmarkContext, type Row } from './benchmark.js';
 import { readUsage } from './process-usage.js';
 
@@ -22,7 +22,7 @@ export const copyBenchmark: Benchmark = {
   description: `${documentsAtFullScale} documents of 1 KB, ${shards} → ${shards} shards: the engine against a bare loop of raw reads and inserts`,
   async run(context) {
     const documents = Math.round(documentsAtFullScale * context.scale);
-    const megabytes = (documents * BSON.calculateObjectSize(benchDocument(0))) / 1e6;
+    const megabytes = (documents * benchDocumentBytes) / 1e6;
     return [...(await measure('bare loop', megabytes, documents, context, runRawLoop)), ...(await measure('engine', megabytes, documents, context, runEngine))];
   },
 };

@@ -5,9 +5,10 @@ import { interruption } from '../commands/interruption.js';
 import { ScratchFolder } from '../environment/process/scratch-folder.js';
 import type { Benchmark } from './benchmark.js';
 import { copyBenchmark } from './copy.js';
+import { simulatorBenchmark } from './simulator/simulator.js';
 import { reportOf, tableLines } from './report.js';
 
-const benchmarks: readonly Benchmark[] = [copyBenchmark];
+const benchmarks: readonly Benchmark[] = [copyBenchmark, simulatorBenchmark];
 
 const program = new Command('bench')
   .description(['Runs a benchmark and prints its figures.', ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`)].join('\n'))

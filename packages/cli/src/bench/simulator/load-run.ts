@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url';
+import { Child } from '../../environment/process/child.js';
+import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import type { LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
+
+const echoScript = fileURLToPath(new URL('./echo-process.js', import.meta.url));
+const loadScript = fileURLToPath(new URL('./load-process.js', import.meta.url));
+
+const echoReadyWithin_ms = 30_000;
+const loadLimit_ms = 900_000;
+
+/** Runs an order in a process of its own; one result for each of its steps. */
+export async function runOrder(folder: ScratchFolder, order: LoadOrder): Promise<StepResult[]> {
+  await using load = await Child.start({
+    name: 'load',
+    command: process.execPath,
+    args: [loadScript, JSON.stringify(order)],
+    ready: /^\{"measured":.*\}$/,
+    readyWithin_ms: loadLimit_ms,
+    logFile: folder.file('load.log'),
+  });
+  return (JSON.parse(load.ready[0]) as LoadReport).measured;
+}
+
+/** The same steps against the bare echo. */
+export async function runEcho(folder: ScratchFolder, documents: number, steps: LoadStep[]): Promise<StepResult[]> {
+  await using echo = await Child.start({
+    name: 'echo',
+    command: process.execPath,
+    args: [echoScript, String(documents)],
+    ready: /^echo on (\d+)$/,
+    readyWithin_ms: echoReadyWithin_ms,
+    logFile: folder.file('echo.log'),
+  });
+  const connectionString = `mongodb://127.0.0.1:${echo.ready[1] ?? ''}/`;
+  return await runOrder(folder, { connectionString, shardConnectionString: connectionString, serverPid: echo.pid, documents, steps });
+}

@@ -1,0 +1,89 @@
+import { MongoClient, type Timestamp } from 'mongodb';
+import { benchNamespace } from '../bench-data.js';
+import { readUsage } from '../process-usage.js';
+import type { ChangeKind, LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
+import { readAll, readSnapshot, readStream } from './read-load.js';
+import { changeAll, insertAll } from './write-load.js';
+
+/** What the steps share. */
+export interface LoadContext {
+  router: MongoClient;
+  shard: MongoClient;
+  documents: number;
+  /** When the writes of the hashed collection began, for reads at a time and streams. */
+  begun: Map<ChangeKind, Timestamp>;
+  /** Documents of the hashed collection that lay on the shard before they were deleted. */
+  shardDocuments: number;
+}
+
+/** Documents and bytes that a step moved. */
+export interface Moved {
+  documents: number;
+  bytes: number;
+}
+
+/** Documents before the measured ones, so that both sides have compiled what they run. */
+const warmUpDocuments = 20_000;
+
+/** Carries out the steps of an order one after the other; inserts and reads each behind a shorter one that is not counted. */
+export async function runLoad(order: LoadOrder): Promise<LoadReport> {
+  const router = new MongoClient(order.connectionString);
+  const shard = new MongoClient(order.shardConnectionString);
+  try {
+    const context: LoadContext = { router, shard, documents: order.documents, begun: new Map(), shardDocuments: 0 };
+    const measured: StepResult[] = [];
+    for (const step of order.steps) {
+      await prepare(step, context);
+      measured.push(await measure(order.serverPid, () => run(step, context)));
+    }
+    return { measured };
+  } finally {
+    await Promise.all([router.close(), shard.close()]);
+  }
+}
+
+async function prepare(step: LoadStep, context: LoadContext): Promise<void> {
+  const few = { ...context, documents: Math.min(context.documents, warmUpDocuments) };
+  if (step.kind === 'insert') await insertAll(few, `warmUp_${step.key}_${step.use}`, step.use);
+  if (step.kind === 'read') await readAll(few, `warmUp_${step.key}_${step.use}`, step.use);
+  const change = step.kind === 'insert' && step.key === 'hashed' ? 'insert' : step.kind === 'change' ? step.change : undefined;
+  if (change !== undefined) context.begun.set(change, await clusterTime(context.router));
+  if (change === 'delete') context.shardDocuments = await context.shard.db(benchNamespace.database).collection('hashed').estimatedDocumentCount();
+}
+
+async function clusterTime(client: MongoClient): Promise<Timestamp> {
+  const { operationTime } = (await client.db('admin').command({ ping: 1 })) as { operationTime: Timestamp };
+  return operationTime;
+}
+
+function run(step: LoadStep, context: LoadContext): Promise<Moved> {
+  switch (step.kind) {
+    case 'insert':
+      return insertAll(context, step.key, step.use);
+    case 'change':
+      return changeAll(context, step.change);
+    case 'read':
+      return readAll(context, step.key, step.use);
+    case 'snapshot':
+      return readSnapshot(context, step.from);
+    case 'stream':
+      return readStream(context, step.events, step.from);
+  }
+}
+
+async function measure(serverPid: number, work: () => Promise<Moved>): Promise<StepResult> {
+  const serverBefore = readUsage([serverPid]).cpu_seconds;
+  const clientBefore = process.cpuUsage();
+  const begin = performance.now();
+  const moved = await work();
+  const seconds = (performance.now() - begin) / 1000;
+  const client = process.cpuUsage(clientBefore);
+  const server = readUsage([serverPid]);
+  return {
+    ...moved,
+    seconds,
+    clientCpu_seconds: (client.user + client.system) / 1e6,
+    serverCpu_seconds: server.cpu_seconds - serverBefore,
+    serverMemoryBytes: server.peakMemoryBytes,
+  };
+}

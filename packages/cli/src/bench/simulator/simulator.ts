@@ -1,0 +1,136 @@
+import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { MongoClient } from 'mongodb';
+import { startSimulatedCluster } from '../../environment/cluster/simulated-cluster.js';
+import { benchDocumentBytes, benchNamespace } from '../bench-data.js';
+import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
+import { runEcho, runOrder } from './load-run.js';
+import type { LoadStep, StepResult } from './load-order.js';
+import { besideEcho, changeRows, openingRows, type MeasuredPair } from './simulator-rows.js';
+
+const shards = 2;
+const documentsAtFullScale = 100_000;
+/** Echo and simulator take turns, so that another load of the machine meets both; figures are medians. */
+const rounds = 3;
+
+/** Steps that the echo can answer too. */
+const pairedSteps: readonly LoadStep[] = [
+  { kind: 'insert', key: 'hashed', use: 'plain' },
+  { kind: 'read', key: 'hashed', use: 'plain' },
+  { kind: 'insert', key: 'ranged', use: 'raw' },
+  { kind: 'read', key: 'ranged', use: 'raw' },
+];
+/** Each collection is written once, so that the other half of the inserts has a cluster of its own. */
+const otherPairedSteps: readonly LoadStep[] = [
+  { kind: 'insert', key: 'ranged', use: 'plain' },
+  { kind: 'read', key: 'ranged', use: 'plain' },
+  { kind: 'insert', key: 'hashed', use: 'raw' },
+  { kind: 'read', key: 'hashed', use: 'raw' },
+];
+/** Behind the steps that fill the hashed collection. */
+const changeSteps: readonly LoadStep[] = [
+  { kind: 'change', change: 'update' },
+  { kind: 'snapshot', from: 'router' },
+  { kind: 'snapshot', from: 'shard' },
+  { kind: 'change', change: 'delete' },
+  ...(['insert', 'update', 'delete'] as const).flatMap((events) => (['shard', 'router'] as const).map((from): LoadStep => ({ kind: 'stream', events, from }))),
+];
+
+/** What the simulator costs, so that later benchmarks are known to show the engine. */
+export const simulatorBenchmark: Benchmark = {
+  name: 'simulator',
+  description: `${documentsAtFullScale} documents of 1 KB into a simulated cluster of ${shards} shards and out again, against a bare echo`,
+  async run(context) {
+    const documents = Math.max(1_000, Math.round(documentsAtFullScale * context.scale));
+    const pairs = new Map<LoadStep, MeasuredPair[]>();
+    const changes = new Map<LoadStep, StepResult[]>();
+    const openings: { process_seconds: number; inProcess_seconds: number }[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      openings.push(await measureOpening(context));
+      for (const steps of [pairedSteps, otherPairedSteps]) {
+        context.signal.throwIfAborted();
+        context.log(`round ${round} of ${rounds}: echo`);
+        const echo = await runEcho(context.folder, documents, [...steps]);
+        context.log(`round ${round} of ${rounds}: simulator`);
+        const behind = steps === otherPairedSteps ? changeSteps : [];
+        const measured = await runSimulator(context, documents, [...steps, ...behind]);
+        steps.forEach((step, index) => add(pairs, step, { echo: echo[index] as StepResult, simulator: measured[index] as StepResult }));
+        behind.forEach((step, index) => add(changes, step, measured[steps.length + index] as StepResult));
+      }
+    }
+    return [
+      ...openingRows(openings),
+      ...[...pairs].flatMap(([step, measured]) => besideEcho(step, measured)),
+      ...[...changes].flatMap(([step, measured]) => changeRows(step, measured)),
+      memoryRow(pairs, documents),
+    ];
+  },
+};
+
+function add<V>(lists: Map<LoadStep, V[]>, step: LoadStep, value: V): void {
+  lists.set(step, [...(lists.get(step) ?? []), value]);
+}
+
+async function runSimulator(context: BenchmarkContext, documents: number, steps: LoadStep[]): Promise<StepResult[]> {
+  await using cluster = await startSimulatedCluster({ name: 'simulator', topology: { shards }, folder: context.folder });
+  await shardCollections(cluster.connectionString, steps);
+  const [shard = ''] = cluster.shardIds;
+  const [serverPid = 0] = cluster.pids;
+  return await runOrder(context.folder, {
+    connectionString: cluster.connectionString,
+    shardConnectionString: cluster.shardConnectionString(shard),
+    serverPid,
+    documents,
+    steps,
+  });
+}
+
+/** The collections that inserts fill, spread over both shards. */
+async function shardCollections(connectionString: string, steps: readonly LoadStep[]): Promise<void> {
+  const client = new MongoClient(connectionString);
+  try {
+    const admin = client.db('admin');
+    const { database } = benchNamespace;
+    await admin.command({ balancerStop: 1 });
+    await admin.command({ enableSharding: database });
+    for (const step of steps) {
+      if (step.kind !== 'insert') continue;
+      for (const collection of [step.key, `warmUp_${step.key}_${step.use}`]) {
+        const namespace = `${database}.${collection}`;
+        if (step.key === 'hashed') await admin.command({ shardCollection: namespace, key: { _id: 'hashed' }, numInitialChunks: 2 * shards });
+        else await shardByRange(client, namespace);
+      }
+    }
+  } finally {
+    await client.close();
+  }
+}
+
+/** By `group`, which has the values 0 to 999: the upper half goes to the second shard. */
+async function shardByRange(client: MongoClient, namespace: string): Promise<void> {
+  const admin = client.db('admin');
+  const middle = { group: 500 };
+  await admin.command({ shardCollection: namespace, key: { group: 1 } });
+  await admin.command({ split: namespace, middle });
+  const { shards: listed } = (await admin.command({ listShards: 1 })) as unknown as { shards: { _id: string }[] };
+  const primary = await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: benchNamespace.database });
+  const other = listed.find(({ _id }) => _id !== primary?.primary);
+  await admin.command({ moveChunk: namespace, find: middle, to: other?._id });
+}
+
+async function measureOpening({ folder }: BenchmarkContext): Promise<{ process_seconds: number; inProcess_seconds: number }> {
+  const processBegin = performance.now();
+  const cluster = await startSimulatedCluster({ name: 'opening', topology: { shards }, folder });
+  const process_seconds = (performance.now() - processBegin) / 1000;
+  await cluster.close();
+  const begin = performance.now();
+  const here = await startCluster({ shards });
+  const inProcess_seconds = (performance.now() - begin) / 1000;
+  await here.close();
+  return { process_seconds, inProcess_seconds };
+}
+
+function memoryRow(pairs: ReadonlyMap<LoadStep, MeasuredPair[]>, documents: number): Row {
+  const peak = Math.max(...[...pairs.values()].flat().map(({ simulator }) => simulator.serverMemoryBytes));
+  const megabytes = (2 * documents * benchDocumentBytes) / 1e6;
+  return { case: 'simulator', metric: `peak memory with ${megabytes.toFixed(0)} MB in two collections`, value: peak / 1e6, unit: 'MB' };
+}

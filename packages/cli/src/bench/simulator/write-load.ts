@@ -1,0 +1,67 @@
+import { statementField } from '@convoy/instance/cluster/driver-sequence';
+import { BSON, type Collection, type Document } from 'mongodb';
+import { benchDocument, benchDocumentBytes, benchNamespace } from '../bench-data.js';
+import type { LoadContext, Moved } from './load.js';
+import { batchDocuments, type DriverUse } from './load-order.js';
+
+interface NumberedDocument extends Document {
+  _id: number;
+}
+
+/** Write commands on the way at once. */
+const writesInFlight = 4;
+
+/**
+ * Inserts documents 0 to `documents` in unordered batches. Plain: `insertMany` of objects, which the driver serialises;
+ * raw: an `insert` command with a document sequence of ready-made bytes.
+ */
+export async function insertAll({ router, documents }: LoadContext, collection: string, use: DriverUse): Promise<Moved> {
+  const database = router.db(benchNamespace.database);
+  const target = database.collection<NumberedDocument>(collection);
+  await inBatches(documents, async (from, count) => {
+    if (use === 'plain') await target.insertMany(plainBatch(from, count), { ordered: false });
+    else await database.command({ insert: collection, documents: statementField('documents', rawBatch(from, count)), ordered: false });
+  });
+  return { documents, bytes: documents * benchDocumentBytes };
+}
+
+function plainBatch(from: number, count: number): NumberedDocument[] {
+  return Array.from({ length: count }, (_, index) => benchDocument(from + index) as NumberedDocument);
+}
+
+/** Copies of one serialised document with another `_id` each. */
+function rawBatch(from: number, count: number): Uint8Array[] {
+  const bytes = BSON.serialize(benchDocument(1));
+  const idStart = bytes.indexOf(0, 5) + 1;
+  return Array.from({ length: count }, (_, index) => {
+    const document = Buffer.from(bytes);
+    document.writeInt32LE(from + index, idStart);
+    return document;
+  });
+}
+
+/** Changes or deletes every document of the hashed collection, one statement each. */
+export async function changeAll({ router, documents }: LoadContext, change: 'update' | 'delete'): Promise<Moved> {
+  const target: Collection<NumberedDocument> = router.db(benchNamespace.database).collection('hashed');
+  await inBatches(documents, async (from, count) => {
+    const ids = Array.from({ length: count }, (_, index) => from + index);
+    const statements =
+      change === 'update'
+        ? ids.map((_id) => ({ updateOne: { filter: { _id }, update: { $set: { group: -_id } } } }))
+        : ids.map((_id) => ({ deleteOne: { filter: { _id } } }));
+    await target.bulkWrite(statements, { ordered: false });
+  });
+  return { documents, bytes: documents * benchDocumentBytes };
+}
+
+async function inBatches(documents: number, send: (from: number, count: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < documents) {
+      const from = next;
+      next += batchDocuments;
+      await send(from, Math.min(batchDocuments, documents - from));
+    }
+  };
+  await Promise.all(Array.from({ length: writesInFlight }, worker));
+}
