@@ -1,3 +1,4 @@
+import { BSONSymbol } from 'bson';
 import type { Collation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
@@ -113,16 +114,28 @@ function samePattern(index: CollectionIndex, pattern: Doc): boolean {
   );
 }
 
-/** Bounds on strings are of no use to an index of another collation. */
+/**
+ * Bounds on strings are of no use to an index of another collation. Keys under a collation find what is equal, but do not lie in
+ * its order, so that they are of no use for ranges of strings either.
+ */
 function usableBounds(collection: Collection, request: ScanRequest): Map<string, FieldBounds> {
   const bounds = fieldBounds(request.filter);
-  const same = request.collation?.locale === collection.collation?.locale && request.collation?.strength === collection.collation?.strength;
-  if (same) return bounds;
+  if (request.collation === undefined && collection.collation === undefined) return bounds;
+  const same = sameCollation(request.collation, collection.collation);
   for (const [path, bound] of bounds) {
-    const values = [...(bound.equals ?? []), bound.lower?.value, bound.upper?.value];
-    if (values.some((value) => typeof value === 'string' || value instanceof Map)) bounds.delete(path);
+    const limits = [bound.lower?.value, bound.upper?.value];
+    const values = same ? limits : [...(bound.equals ?? []), ...limits];
+    if (values.some(mayHoldStrings)) bounds.delete(path);
   }
   return bounds;
+}
+
+function sameCollation(one: Collation | undefined, other: Collation | undefined): boolean {
+  return one?.locale === other?.locale && one?.strength === other?.strength;
+}
+
+function mayHoldStrings(value: Value | undefined): boolean {
+  return typeof value === 'string' || value instanceof BSONSymbol || value instanceof Map || Array.isArray(value);
 }
 
 function bestIndex(collection: Collection, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): CollectionIndex | undefined {
@@ -130,9 +143,9 @@ function bestIndex(collection: Collection, bounds: ReadonlyMap<string, FieldBoun
   for (const index of collection.indexes) {
     const { definition } = index;
     if (!definition.built || definition.sparse || definition.holds !== undefined) continue;
-    if (definition.collation?.locale !== collection.collation?.locale) continue;
+    if (!sameCollation(definition.collation, collection.collation)) continue;
     const fieldsUsed = indexRanges(index, bounds)?.fieldsUsed ?? 0;
-    const useful = fieldsUsed > 0 || sortDirection(index, request.sort) !== undefined;
+    const useful = fieldsUsed > 0 || sortDirection(index, request) !== undefined;
     if (useful && (best === undefined || fieldsUsed > best.fieldsUsed)) best = { index, fieldsUsed };
     if (index === collection.idIndex && fieldsUsed > 0) return index;
   }
@@ -153,7 +166,7 @@ function pointsDecide(index: CollectionIndex, bounds: ReadonlyMap<string, FieldB
 }
 
 function rangesPlan(index: CollectionIndex, ranges: readonly KeyRange[], request: ScanRequest, filterDone: boolean): ScanPlan {
-  const direction = sortDirection(index, request.sort);
+  const direction = sortDirection(index, request);
   const reverse = direction === -1;
   return {
     records: (view) => scanRanges(index, reverse ? [...ranges].reverse() : ranges, view, reverse),
@@ -173,10 +186,10 @@ function* scanRanges(index: CollectionIndex, ranges: readonly KeyRange[], view: 
   }
 }
 
-/** 1 or -1 when scanning the index that way gives the order of `sort`; undefined when it does not or there is none to give. */
-function sortDirection(index: CollectionIndex, sort: Doc | undefined): 1 | -1 | undefined {
+/** 1 or -1 when scanning the index that way gives the order of the sort; undefined when it does not or there is none to give. */
+function sortDirection(index: CollectionIndex, { sort, collation }: ScanRequest): 1 | -1 | undefined {
   if (sort === undefined || sort.size === 0) return sort === undefined ? undefined : 1;
-  if (index.multikey) return undefined;
+  if (index.multikey || collation !== undefined || index.definition.collation !== undefined) return undefined;
   let direction: 1 | -1 | undefined;
   let at = 0;
   for (const [path, order] of sort) {

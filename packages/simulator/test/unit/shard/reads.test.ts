@@ -114,3 +114,22 @@ describe('find', () => {
     expect(await fixture.found('db', { find: 'c', sort: { $natural: -1 } })).toEqual([{ _id: 3 }, { _id: 2 }]);
   });
 });
+
+describe('reads under a collation', () => {
+  const caseless = { locale: 'en', strength: 2 };
+
+  it('sort by it, whatever index there is', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: ['b', 'A', 'a', 'B'].map((_id) => ({ _id })) });
+    const sorted = (await fixture.found('db', { find: 'c', sort: { _id: 1 }, collation: caseless })) as { _id: string }[];
+    expect(sorted.map(({ _id }) => _id.toLowerCase())).toEqual(['a', 'a', 'b', 'b']);
+  });
+
+  it('find ranges of strings by it, also in a collection that is made with it', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { create: 'c', collation: { locale: 'en' } });
+    await fixture.run('db', { insert: 'c', documents: ['b', 'A', 'a', 'B'].map((_id) => ({ _id })) });
+    expect(await fixture.found('db', { find: 'c', filter: { _id: { $gte: 'a' } }, sort: { _id: 1 } })).toEqual([{ _id: 'a' }, { _id: 'A' }, { _id: 'b' }, { _id: 'B' }]);
+    expect(await fixture.found('db', { find: 'c', filter: { _id: { $gt: 'A' } }, sort: { _id: 1 } })).toEqual([{ _id: 'b' }, { _id: 'B' }]);
+  });
+});
