@@ -5,6 +5,8 @@ export type Json = null | boolean | number | string | Json[] | { [name: string]:
 
 /** One line of a corpus file: a command (or an action told in words) with its recorded outcome, or a note between them. */
 export interface CorpusLine {
+  /** Name of the file it stands in. */
+  readonly file: string;
   readonly step: number;
   /** The node that was asked. */
   readonly on?: string;
@@ -51,11 +53,16 @@ export function readCorpus(file: string): CorpusLine[] {
     .split('\n')
     .slice(1)
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as CorpusLine);
+    .map((line) => ({ file, ...(JSON.parse(line) as Omit<CorpusLine, 'file'>) }));
 }
 
 export function isStep(line: CorpusLine): line is Step {
   return line.command !== undefined;
+}
+
+/** A line's name in lists: `file:step`. */
+export function nameOf(line: CorpusLine): string {
+  return `${line.file}:${line.step}`;
 }
 
 /** What the real cluster answered to a step. */

@@ -5,4 +5,13 @@ export interface ExcusedStep {
   readonly reason: string;
 }
 
-export const excusedSteps: readonly ExcusedStep[] = [];
+export const excusedSteps: readonly ExcusedStep[] = [
+  {
+    step: '06-resume-and-errors:44',
+    reason: 'The server fails to write its own error message, which quotes an optimised expression of more than 16 MB; the simulator keeps to the time limit.',
+  },
+  {
+    step: '13-orphans:11',
+    reason: 'The recorded balancer had just spread the 1024 chunks of config.system.sessions, whose ranges wait for clean-up too.',
+  },
+];

@@ -1,7 +1,7 @@
-import type { Step } from './corpus-file.js';
+import { nameOf, type Step } from './corpus-file.js';
 import type { Pattern } from './pattern.js';
 import {
-  isClusterTime, isCount, isCursorId, isDocument, isDouble, isDuration, isInt, isLong, isObjectIdOfRun, isText, isTexts, isTimeOfRun, isUuid, isValue,
+  isBatchToken, isClusterTime, isCount, isCursorId, isDouble, isDuration, isInt, isLong, isObjectId, isObjectIdOfRun, isText, isTexts, isTimeOfRun, isUuid, isValue,
 } from './value-forms.js';
 
 /**
@@ -98,8 +98,29 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'RANDOM',
     paths: ['cursor.*[].ns.coll'],
-    covers: { text: /(?<=^tmp)[A-Za-z0-9]{5}(?=\.convertToCapped)/g },
+    covers: { text: /(?<=^tmp)[A-Za-z0-9]{5}(?=\.(?:convertToCapped|renameCollection))/g },
     reason: 'Temporary collections have random names.',
+  },
+  {
+    name: 'bucket id',
+    paths: ['cursor.firstBatch[]._id'],
+    subjects: ['find system.buckets.series'],
+    covers: { value: isObjectId },
+    reason: 'The id of a bucket begins with its time and goes on at random.',
+  },
+  {
+    name: 'token of the moment',
+    paths: ['cursor.postBatchResumeToken._data'],
+    subjects: ['getMore'],
+    covers: { value: isBatchToken },
+    reason: 'Whether a batch ends at its last event or at a later time depends on what the node has seen of the oplogs at that moment.',
+  },
+  {
+    name: 'entries',
+    paths: ['count'],
+    subjects: ['configureFailPoint'],
+    covers: { value: isInt },
+    reason: 'How often the node came upon the fail point, which ranges of config.system.sessions do too.',
   },
   {
     name: 'sampled id',
@@ -192,21 +213,20 @@ export const patterns: readonly Pattern[] = [
     covers: { value: isCount },
     reason: 'What a node has done since its start, of which the recorded commands are a part only.',
   },
-  { name: 'memory', paths: ['mem'], subjects: ['serverStatus'], covers: { value: isDocument }, reason: 'Memory that the process uses.' },
   {
     name: 'server statistics',
     paths: [
-      'catalogStats', 'electionMetrics', 'extra_info', 'globalLock', 'health', 'hedgingMetrics', 'locks', 'opLatencies', 'oplogTruncation', 'readConcernCounters', 'repl.primaryOnlyServices', 'scramCache',
+      'catalogStats', 'electionMetrics', 'extra_info', 'globalLock', 'health', 'hedgingMetrics', 'locks', 'mem', 'opLatencies', 'oplogTruncation', 'readConcernCounters', 'repl.primaryOnlyServices', 'scramCache',
       'shardingStatistics', 'storageEngine.dropPendingIdents', 'storageEngine.oldestRequiredTimestampForCrashRecovery', 'tenantMigrations', 'transactions',
     ],
     subjects: ['serverStatus'],
     covers: { omitted: true },
-    reason: 'Counters of locks, threads, services and files that the simulator does not have.',
+    reason: 'Counters of locks, threads, services, memory and files, which nothing of the simulator corresponds to.',
   },
 ];
 
 /** Documents whose fields the server puts in the order in which its shards happened to answer. */
-export const unorderedFields: readonly string[] = ['raw'];
+export const unorderedFields: readonly string[] = ['raw', 'shards'];
 
 /** A list whose order the server leaves open. */
 export interface UnorderedList {
@@ -215,6 +235,15 @@ export interface UnorderedList {
   readonly reason: string;
 }
 
+/** Reads through the router that neither sort nor go to one shard. */
+const mergedReads: ReadonlySet<string> = new Set(['08-reads-at-a-time:17', '08-reads-at-a-time:30']);
+/** Batches of the router's streams with the events of an update and a delete that went to both shards. */
+const broadcastEvents: ReadonlySet<string> = new Set(['04-events-documents:81', '04-events-documents:84']);
+
 export const unorderedLists: readonly UnorderedList[] = [
   { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'listCollections', reason: 'Collections come in the order of their random UUIDs.' },
+  { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'aggregate $indexStats', reason: 'Indexes come in the order of a hash table, shards in the order in which they answer.' },
+  { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'aggregate $collStats', reason: 'Shards come in the order in which they answer.' },
+  { path: 'cursor.firstBatch', applies: (step) => mergedReads.has(nameOf(step)), reason: 'The router gives on what its shards found as they answer.' },
+  { path: 'cursor.nextBatch', applies: (step) => broadcastEvents.has(nameOf(step)), reason: 'Both shards did the same write at once, partly at the same cluster time.' },
 ];

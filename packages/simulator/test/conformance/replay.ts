@@ -1,6 +1,7 @@
 import { type Binary, Int32 } from 'bson';
 import { toExtendedJson } from '../../src/bson/extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
+import { withDriverSession } from './driver-sessions.js';
 import { compareWithReply, type Difference } from './compare-outcomes.js';
 import { isStep, type Json, readCorpus, recordedOutcome, type Step } from './corpus-file.js';
 import { pairUuids, type Uuids } from './paired-uuids.js';
@@ -51,7 +52,7 @@ export class Replay {
   async #answer(step: Step): Promise<Doc> {
     if (typeof step.command === 'string') return this.stage.act(step);
     const known = { replies: this.#replies, sessions: this.#sessions, uuids: this.#uuids, clusterTime: this.stage.clusterTime() };
-    const command = resolveCommand(step.command, known);
+    const command = withDriverSession(step, resolveCommand(step.command, known));
     const events = recordedEvents(recordedOutcome(step));
     if (!command.has('getMore') || !command.has('maxTimeMS') || events === undefined) return this.stage.send(step, command);
     return this.#collectEvents(step, command, events);

@@ -29,11 +29,11 @@ function printScore(score: FileScore, isShowing: boolean): void {
   const fallen = score.equal < known ? `; at least ${known} are known to be equal` : '';
   print(`${score.file}: ${score.equal} equal, ${score.different} different, ${score.excused} excused${fallen}`);
   if (score.played.length === 0) print('  not played');
-  for (const played of score.played.filter((each) => each.differences.length > 0)) printStep(score.file, played, isShowing);
+  for (const played of score.played.filter((each) => each.differences.length > 0)) printStep(played, isShowing);
 }
 
-function printStep(file: string, { step, answered, differences }: PlayedStep, isShowing: boolean): void {
-  const reason = excuseOf(file, step.step);
+function printStep({ step, answered, differences }: PlayedStep, isShowing: boolean): void {
+  const reason = excuseOf(step);
   print(`  step ${step.step} on ${step.on ?? step.who ?? ''}: ${shortened(step.command, commandCharacters)}${reason === undefined ? '' : ` (excused: ${reason})`}`);
   for (const difference of differences.slice(0, isShowing ? differences.length : shownDifferences)) printDifference(difference);
   if (!isShowing && differences.length > shownDifferences) print(`    and ${differences.length - shownDifferences} more`);

@@ -1,4 +1,4 @@
-import { corpusFiles, type CorpusFile, isStep, readCorpus } from './corpus-file.js';
+import { corpusFiles, type CorpusFile, isStep, nameOf, readCorpus, type Step } from './corpus-file.js';
 import { excusedSteps } from './excused-steps.js';
 import { programme } from './programme.js';
 import { type PlayedStep, Replay } from './replay.js';
@@ -34,15 +34,11 @@ export async function playCorpus(files: readonly string[] = corpusFiles): Promis
 export function scoreOf(file: CorpusFile, played: readonly PlayedStep[]): FileScore {
   const steps = readCorpus(file).filter(isStep).length;
   const equal = played.filter((each) => each.differences.length === 0).length;
-  const excused = played.filter((each) => each.differences.length > 0 && isExcused(file, each.step.step)).length;
+  const excused = played.filter((each) => each.differences.length > 0 && excuseOf(each.step) !== undefined).length;
   return { file, steps, equal, excused, different: steps - equal - excused, played };
 }
 
 /** The reason why a step need not be equal, if it is excused. */
-export function excuseOf(file: string, step: number): string | undefined {
-  return excusedSteps.find((each) => each.step === `${file}:${step}`)?.reason;
-}
-
-function isExcused(file: string, step: number): boolean {
-  return excuseOf(file, step) !== undefined;
+export function excuseOf(step: Step): string | undefined {
+  return excusedSteps.find((each) => each.step === nameOf(step))?.reason;
 }

@@ -18,7 +18,17 @@ export function isTimeOfRun(value: Json): boolean {
 /** Whether a value is an ObjectId made by a node or a client of the run. */
 export function isObjectIdOfRun(value: Json): boolean {
   const hex = only(value, '$oid');
-  return typeof hex === 'string' && /^[0-9a-f]{24}$/.test(hex) && isSecondOfRun(parseInt(hex.slice(0, 8), 16));
+  return isObjectId(value) && typeof hex === 'string' && isSecondOfRun(parseInt(hex.slice(0, 8), 16));
+}
+
+export function isObjectId(value: Json): boolean {
+  const hex = only(value, '$oid');
+  return typeof hex === 'string' && /^[0-9a-f]{24}$/.test(hex);
+}
+
+/** Whether a value is a resume token, of a time alone or of an event: with its number in a transaction, its collection and its key. */
+export function isBatchToken(value: Json): boolean {
+  return typeof value === 'string' && /^82[0-9A-F]{16}2B02(?:29|2C0100)(?:29|2B[0-9A-F]{2}|2C[0-9A-F]{4})6[EF](?:5A1004[0-9A-F]{32}(?:46[0-9A-F]+)?)?04$/.test(value);
 }
 
 /** Between the earliest second of a run and those that begin with 7fff, as election ids do. */
@@ -65,10 +75,6 @@ export function isText(value: Json): boolean {
 
 export function isTexts(value: Json): boolean {
   return Array.isArray(value) && value.every(isText);
-}
-
-export function isDocument(value: Json): boolean {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) && !isExtended(value);
 }
 
 /** Anything but a missing field. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { corpusFiles, isStep, readCorpus } from '../../conformance/corpus-file.js';
+import { corpusFiles, isStep, nameOf, readCorpus } from '../../conformance/corpus-file.js';
 import { excusedSteps } from '../../conformance/excused-steps.js';
 import { equalMin } from '../../conformance/pinned-figures.js';
 import { programme } from '../../conformance/programme.js';
@@ -29,7 +29,7 @@ describe.each(programme)('corpus: $files', ({ files, open }) => {
 
 describe('excused steps', () => {
   it('are steps of the corpus, each named once and with a reason', () => {
-    const steps = new Set(corpusFiles.flatMap((file) => readCorpus(file).filter(isStep).map(({ step }) => `${file}:${step}`)));
+    const steps = new Set(corpusFiles.flatMap((file) => readCorpus(file).filter(isStep).map(nameOf)));
     for (const { step, reason } of excusedSteps) {
       expect(steps).toContain(step);
       expect(reason).not.toBe('');
