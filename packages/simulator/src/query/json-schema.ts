@@ -5,7 +5,8 @@ import { isNumberType, typeName, typeOf } from '../bson/type-of.js';
 import { failedToParse, typeMismatch } from './query-error.js';
 import { compileRegex } from './regex.js';
 
-type Check = (value: Value) => boolean;
+/** Whether a value keeps a rule. */
+export type Check = (value: Value) => boolean;
 type KeywordCompiler = (operand: Value, schema: Doc) => Check | undefined;
 
 /** JSON's names of types, as `type` takes them; `bsonType` takes the names of BSON. */
@@ -20,7 +21,13 @@ export function compileJsonSchema(schema: Value): (doc: Doc) => boolean {
   return compileSchema(schema);
 }
 
-function compileSchema(schema: Doc): Check {
+/** Whether a value keeps one rule of a schema. */
+export function matchesKeyword(keyword: string, operand: Value, schema: Doc, value: Value): boolean {
+  return keywords[keyword]?.(operand, schema)?.(value) ?? true;
+}
+
+/** Compiles a schema for values of any type. Throws CommandError as `compileJsonSchema`. */
+export function compileSchema(schema: Doc): Check {
   const checks: Check[] = [];
   for (const [keyword, operand] of schema) {
     const compile = keywords[keyword];

@@ -2,8 +2,10 @@ import type { Doc } from '../../bson/value.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { compileMatcher, type Matcher } from '../../query/matcher.js';
 import { CommandError } from '../../node/command.js';
+import { failureDetails } from '../../validation/failure-details.js';
 import type { Value } from '../../bson/value.js';
 import { failure } from '../failure.js';
+import { createOperation } from '../oplog/definition-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
@@ -23,7 +25,7 @@ export function createCollection(state: ShardState, namespace: string, options: 
   state.writeBlock.refuse(namespace.slice(0, at), namespace.slice(at + 1));
   const clusterTime = state.oplog.nextTime();
   const collection = state.catalog.addCollection(namespace, options, timeKey(clusterTime));
-  state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['create', namespace]]) }]);
+  state.oplog.append(clusterTime, [createOperation(collection)]);
   return collection;
 }
 
@@ -55,8 +57,7 @@ export function refuseInvalidDocument(collection: Collection, document: Uint8Arr
   const decoded = decodeDocument(document);
   if (matches(decoded)) return;
   if (options.get('validationLevel') === 'moderate' && before !== undefined && !matches(decodeDocument(before))) return;
-  const details = new Map<string, Value>([['operatorName', validator.keys().next().value ?? ''], ['specifiedAs', validator]]);
-  const errInfo = new Map<string, Value>([['failingDocumentId', decoded.get('_id') ?? null], ['details', details]]);
+  const errInfo = new Map<string, Value>([['failingDocumentId', decoded.get('_id') ?? null], ['details', failureDetails(validator, decoded)]]);
   throw new CommandError(121, 'DocumentValidationFailure', 'Document failed validation', [], new Map([['errInfo', errInfo]]));
 }
 
