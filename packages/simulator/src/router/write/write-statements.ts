@@ -38,8 +38,9 @@ function arrayStatements(body: Doc, field: string): Uint8Array[] {
 export function shardWriteBody(request: CommandRequest, kind: WriteKind, indexes: readonly number[]): Doc {
   const body = new Map(request.body);
   body.delete(statementField[kind]);
-  if (body.has('txnNumber') && body.get('autocommit') !== false && !isUpFromZero(indexes)) {
-    body.set('stmtIds', indexes.map((index) => new Int32(index)));
+  const ids = body.get('stmtIds');
+  if (body.has('txnNumber') && body.get('autocommit') !== false && (Array.isArray(ids) || !isUpFromZero(indexes))) {
+    body.set('stmtIds', indexes.map((index) => (Array.isArray(ids) ? ids[index] : undefined) ?? new Int32(index)));
   }
   return body;
 }

@@ -1,6 +1,7 @@
 import { isTrue } from '../../node/doc-fields.js';
 import type { Doc } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { refuseDollarNamesOf44 } from '../write/dollar-fields.js';
 import { collectionForWrite, refuseInvalidDocument } from '../write/collection-access.js';
 import { seriesCollection } from '../timeseries/series-collection.js';
 import { insertMeasurements } from './insert-measurements.js';
@@ -21,10 +22,13 @@ export async function insert(context: CommandContext): Promise<Doc> {
   const series = seriesCollection(state, namespace);
   if (series !== undefined) return insertMeasurements(context, series, documents);
   const bypass = isTrue(request.body.get('bypassDocumentValidation'));
+  const keepEmptyTimestamps = isTrue(request.body.get('bypassEmptyTsReplacement'));
+  const refusesDollars = !state.version.atLeast(5, 0);
   const tally = await runStatements(context, documents, (document) => {
     refuseTooLarge(document);
     const collection = collectionForWrite(state, namespace);
-    const prepared = state.writer.prepareInsert(document);
+    const prepared = state.writer.prepareInsert(document, keepEmptyTimestamps);
+    if (refusesDollars) refuseDollarNamesOf44(prepared);
     if (!bypass) refuseInvalidDocument(collection, prepared, undefined);
     state.writer.insert(collection, prepared, participation.transaction);
     return INSERTED;

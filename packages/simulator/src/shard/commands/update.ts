@@ -12,7 +12,7 @@ export async function update(context: CommandContext): Promise<Doc> {
   const scope = updateScope(context);
   const statements = statementBytes(context.request, 'updates');
   const tally = await runStatements(context, statements, (bytes) => {
-    const { matched, modified, upsertedId } = runUpdate(scope, readUpdateStatement(bytes));
+    const { matched, modified, upsertedId } = runUpdate(scope, readUpdateStatement(bytes, context.state.version));
     const upserts = upsertedId === undefined ? 0 : 1;
     return { wrote: modified + upserts > 0, n: matched + upserts, nModified: modified, upsertedId };
   });
@@ -28,6 +28,7 @@ export function updateScope(context: CommandContext): UpdateScope {
     participation,
     routed: request.routed,
     bypassValidation: isTrue(request.body.get('bypassDocumentValidation')),
+    keepEmptyTimestamps: isTrue(request.body.get('bypassEmptyTsReplacement')),
     variables: letVariables(context),
   };
 }

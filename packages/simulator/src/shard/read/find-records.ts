@@ -2,7 +2,8 @@ import type { Collation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { ExpressionContext } from '../../expression/variables.js';
-import { compileMatcher } from '../../query/matcher.js';
+import { compileMatcher, type Matcher } from '../../query/matcher.js';
+import { compileSortKeys } from '../../query/sort.js';
 import type { Collection } from '../storage/collection.js';
 import { visibleBytes, type DocumentRecord, type ReadView } from '../storage/record.js';
 import { planScan } from './scan-plan.js';
@@ -29,8 +30,20 @@ export function* matchedRecords(
     collation: options.collation,
   });
   const matches = plan.filterDone ? undefined : compileMatcher(filter, options.collation, options.variables);
-  for (const record of plan.records(view)) {
+  const found = matchesIn(plan.records(view), view, matches);
+  if (options.sort === undefined || plan.sorted) yield* found;
+  else yield* inOrder(found, options.sort, options.collation);
+}
+
+function* matchesIn(records: Iterable<DocumentRecord>, view: ReadView, matches: Matcher | undefined): Generator<MatchedRecord> {
+  for (const record of records) {
     const bytes = visibleBytes(record, view);
     if (bytes !== null && (matches === undefined || matches(decodeDocument(bytes)))) yield { record, bytes };
   }
+}
+
+function inOrder(found: Iterable<MatchedRecord>, sort: Doc, collation: Collation | undefined): MatchedRecord[] {
+  const { keyOf, compareKeys } = compileSortKeys(sort, collation);
+  const keyed = [...found].map((match) => ({ match, key: keyOf(decodeDocument(match.bytes)) }));
+  return keyed.sort((a, b) => compareKeys(a.key, b.key)).map(({ match }) => match);
 }

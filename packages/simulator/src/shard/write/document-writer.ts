@@ -4,6 +4,7 @@ import type { Doc } from '../../bson/value.js';
 import type { UserWriteBlock } from '../../node/user-write-block.js';
 import type { DocumentOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
+import type { TouchedDocument } from '../session/logical-session.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
 import type { Collection } from '../storage/collection.js';
 import type { DocumentRecord } from '../storage/record.js';
@@ -20,16 +21,27 @@ export interface UpdateOrigin {
 
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
 export class DocumentWriter {
+  #last: DocumentOperation | undefined;
+
   constructor(
     private readonly oplog: Oplog,
     private readonly writeBlock: UserWriteBlock,
   ) {}
 
-  /** Brings a client's document into the form it is stored in: `_id` first and made if missing, empty timestamps filled. */
-  prepareInsert(document: Uint8Array): Uint8Array {
+  /** The document that was written last outside of transactions: as it is, or as a delete found it. */
+  get lastWritten(): TouchedDocument | undefined {
+    const last = this.#last;
+    if (last === undefined) return undefined;
+    const namespace = `${last.target.db}.${last.target.collection}`;
+    if (last.kind === 'insert') return { namespace, document: last.document };
+    return { namespace, document: last.kind === 'update' ? last.after : last.before };
+  }
+
+  /** Brings a client's document into the form it is stored in: `_id` first and made if missing, empty timestamps filled unless they are to be kept. */
+  prepareInsert(document: Uint8Array, keepEmptyTimestamps = false): Uint8Array {
     const withId = withIdFirst(document, () => new ObjectId());
     refuseInvalidId(withId);
-    const stamped = this.stamp(withId);
+    const stamped = keepEmptyTimestamps ? withId : this.stamp(withId);
     return stamped === document ? Buffer.from(document) : stamped;
   }
 
@@ -83,6 +95,7 @@ export class DocumentWriter {
     const clusterTime = this.oplog.nextTime();
     const operation = write({ time: timeKey(clusterTime), transaction: null });
     this.oplog.append(clusterTime, [operation]);
+    this.#last = operation;
   }
 }
 

@@ -12,6 +12,7 @@ import { seriesCollection } from '../timeseries/series-collection.js';
 import { bucketUpdate } from '../timeseries/series-statement.js';
 import { collectionForWrite, refuseInvalidDocument } from './collection-access.js';
 import { modifiedDocument, upsertedDocument } from './compute-update.js';
+import { refuseStoredDollarNamesOf44 } from './dollar-fields.js';
 import { refuseInvalidId } from './document-checks.js';
 import { refuseShardKeyChange } from './shard-key-change.js';
 import type { UpdateStatement } from './update-statement.js';
@@ -23,6 +24,8 @@ export interface UpdateScope {
   readonly participation: Participation;
   readonly routed: RoutedAccess | undefined;
   readonly bypassValidation: boolean;
+  /** `bypassEmptyTsReplacement` (8.0): `Timestamp(0, 0)` is stored as it is. */
+  readonly keepEmptyTimestamps: boolean;
   readonly variables: ExpressionContext;
 }
 
@@ -75,12 +78,17 @@ function matchesOf({ participation, variables }: UpdateScope, collection: Collec
   return first.done === true ? [] : [first.value];
 }
 
+function stampOf({ state, keepEmptyTimestamps }: UpdateScope): (document: Uint8Array) => Uint8Array {
+  return (document) => (keepEmptyTimestamps ? document : state.writer.stamp(document));
+}
+
 /** Changes one document; undefined when that changes nothing. */
 function modifyOne(scope: UpdateScope, collection: Collection, statement: UpdateStatement, match: MatchedRecord): Uint8Array | undefined {
   const { state, participation, routed } = scope;
-  const modified = modifiedDocument(statement, match.bytes, (bytes) => state.writer.stamp(bytes), scope.variables);
+  const modified = modifiedDocument(statement, match.bytes, stampOf(scope), scope.variables);
   if (modified === undefined) return undefined;
   const { document, origin } = modified;
+  if (!state.version.atLeast(5, 0)) refuseStoredDollarNamesOf44(document);
   refuseTooLarge(document);
   if (collection.cap !== undefined && document.length !== match.bytes.length) {
     throw new CommandError(
@@ -97,7 +105,8 @@ function modifyOne(scope: UpdateScope, collection: Collection, statement: Update
 
 function runUpsert(scope: UpdateScope, collection: Collection, statement: UpdateStatement): UpdateOutcome {
   const { state, participation } = scope;
-  const document = upsertedDocument(statement, (bytes) => state.writer.stamp(bytes), scope.variables);
+  const document = upsertedDocument(statement, stampOf(scope), scope.variables);
+  if (!state.version.atLeast(5, 0)) refuseStoredDollarNamesOf44(document);
   refuseInvalidId(document);
   refuseTooLarge(document);
   if (!scope.bypassValidation) refuseInvalidDocument(collection, document, undefined);

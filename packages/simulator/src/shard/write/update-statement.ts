@@ -4,6 +4,7 @@ import { ElementType } from '../../bson/element-type.js';
 import { elementName, scanElements, type ElementLocation } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { isTrue } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { failure } from '../failure.js';
 
 /** What an update does to a document. Replacements and literals stay bytes, as they are only stored. */
@@ -28,8 +29,8 @@ export interface UpdateStatement {
   readonly constants: Doc | undefined;
 }
 
-/** Reads a statement `{q, u, multi, upsert, …}` without decoding a document that it only stores. Throws CommandError 9 or 14. */
-export function readUpdateStatement(bytes: Uint8Array): UpdateStatement {
+/** Reads a statement `{q, u, multi, upsert, …}` without decoding a document that it only stores. Throws CommandError 9, 14 or 40415. */
+export function readUpdateStatement(bytes: Uint8Array, version: ServerVersion): UpdateStatement {
   let modification: Modification | undefined;
   const fields: Doc = new Map();
   for (const element of scanElements(bytes)) {
@@ -38,7 +39,16 @@ export function readUpdateStatement(bytes: Uint8Array): UpdateStatement {
     else fields.set(name, decodeValue(bytes, element.type, element.valueStart));
   }
   if (modification === undefined) throw failure.typeMismatch("BSON field 'update.updates.u' is missing but a required field");
-  return updateStatement(fields, fields.get('q'), modification);
+  const statement = updateStatement(fields, fields.get('q'), modification);
+  return fields.has('sort') ? { ...statement, sort: sortOf(version, fields) } : statement;
+}
+
+/** The order in which the one document to update is chosen, since 8.0. */
+function sortOf(version: ServerVersion, fields: Doc): Doc | undefined {
+  if (!version.atLeast(8, 0)) throw failure.unknownField('update.updates.sort');
+  if (isTrue(fields.get('multi'))) throw failure.failedToParse("Cannot specify sort with multi=true");
+  const sort = fields.get('sort');
+  return sort instanceof Map ? sort : undefined;
 }
 
 /** @param fields the further fields of the statement */
