@@ -1,6 +1,6 @@
 import type { Json } from './corpus-file.js';
 import type { HostRoles } from './host-roles.js';
-import { type Pattern, coversPath, elementPath, fieldPath } from './pattern.js';
+import { type Pattern, coversPath, elementPath, fieldPath, host } from './pattern.js';
 import { patterns } from './patterns.js';
 import { isExtended } from './value-forms.js';
 
@@ -25,7 +25,7 @@ function masked(value: Json, path: string, subject: string, roles: HostRoles): J
   const document: Record<string, Json> = {};
   for (const [name, inner] of Object.entries(value)) {
     const field = withRoles(name, roles);
-    const at = fieldPath(path, name.replace(host, '{host}'));
+    const at = fieldPath(path, name);
     if (!isOmitted(at, subject)) document[field] = masked(inner, at, subject, roles);
   }
   return document;
@@ -36,9 +36,12 @@ export function isCovered(value: Json, path: string, subject: string): boolean {
   return isOmitted(path, subject) || patterns.some((pattern) => coversPath(pattern, path, subject) && coversWhole(pattern, value));
 }
 
-/** A text with the parts that patterns cover replaced by their names. */
-export function maskedTextAt(text: string, path: string, subject: string): string {
-  return maskedText(text, patterns.filter((pattern) => coversPath(pattern, path, subject)));
+/** Where in a text the parts lie that patterns cover: from the first character to the one after the last. */
+export function coveredParts(text: string, path: string, subject: string): { readonly from: number; readonly to: number }[] {
+  return patterns.flatMap((pattern) => {
+    if (!('text' in pattern.covers) || !coversPath(pattern, path, subject)) return [];
+    return [...text.matchAll(pattern.covers.text)].map((found) => ({ from: found.index, to: found.index + found[0].length }));
+  });
 }
 
 function isOmitted(path: string, subject: string): boolean {
@@ -59,13 +62,15 @@ function maskedText(text: string, covering: readonly Pattern[]): string {
   return result;
 }
 
-const host = /(?:[A-Za-z0-9-]+\/)?127\.0\.0\.1:\d+/g;
+/** The recorder's word before the names of its sets. */
+const recordedPrefix = /^(?:src|A)-(?=(?:s\d|cfg)\/)/;
 
-/** Addresses of known nodes are compared by the parts of the nodes: the ports are free ones, and a set has the name its makers gave it. */
+/** Addresses of known nodes are compared by the parts of the nodes: the ports are free ones. The recorder named its sets with a word before. */
 function withRoles(text: string, roles: HostRoles): string {
   return text.replace(host, (found) => {
-    const [address, set] = found.split('/').reverse();
-    const role = roles.get(address ?? '');
-    return role === undefined ? found : `${set === undefined ? '' : 'set of '}${role}`;
+    const [address = '', set] = found.split('/').reverse();
+    const role = roles.get(address);
+    if (role === undefined) return found;
+    return set === undefined ? `<${role}>` : `${set}/`.replace(recordedPrefix, '') + `<${role}>`;
   });
 }

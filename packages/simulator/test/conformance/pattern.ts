@@ -41,9 +41,13 @@ function matcher(path: string): RegExp {
   return made;
 }
 
-/** The path of a field or element below the one at `path`. */
+/** An address, with or without the name of its set before it. */
+export const host = /(?:[A-Za-z0-9-]+\/)?127\.0\.0\.1:\d+/g;
+
+/** The path of a field below the one at `path`. */
 export function fieldPath(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
+  const field = name.replace(host, '{host}');
+  return path === '' ? field : `${path}.${field}`;
 }
 
 export function elementPath(path: string): string {

@@ -1,13 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { corpusFiles, isStep, nameOf, readCorpus } from '../../conformance/corpus-file.js';
+import { compareWithReply } from '../../conformance/compare-outcomes.js';
+import { corpusFiles, isStep, nameOf, readCorpus, recordedOutcome, subjectOf } from '../../conformance/corpus-file.js';
 import { excusedSteps } from '../../conformance/excused-steps.js';
+import type { HostRoles } from '../../conformance/host-roles.js';
+import { comparedLeaves } from '../../conformance/leaves.js';
+import { perturbationKinds, perturbed, seededRandom } from '../../conformance/perturbation.js';
 import { equalMin } from '../../conformance/pinned-figures.js';
 import { programme } from '../../conformance/programme.js';
 import { Replay } from '../../conformance/replay.js';
-import { scoreOf } from '../../conformance/score.js';
+import { type FileScore, scoreOf } from '../../conformance/score.js';
 import type { Stage } from '../../conformance/stage.js';
 
 const replayMs = 180_000;
+const sampledLeavesPerFile = 50;
+const seed = Number(process.env['PERTURBATION_SEED'] ?? Date.now() % 2 ** 31);
+const random = seededRandom(seed);
 
 describe.each(programme)('corpus: $files', ({ files, open }) => {
   let stage: Stage;
@@ -24,8 +31,31 @@ describe.each(programme)('corpus: $files', ({ files, open }) => {
     const score = scoreOf(file, await replay.play(file));
     const different = score.played.filter((each) => each.differences.length > 0).map((each) => `step ${each.step.step}: ${each.differences.map(({ path }) => path).join(', ')}`);
     expect(score.equal, different.join('\n')).toBeGreaterThanOrEqual(equalMin[file]);
+    expect(unseenChanges(score, stage.roles), `PERTURBATION_SEED=${seed}`).toEqual([]);
   }, replayMs);
 });
+
+/** Changes single leaves of recordings that were found equal to what was answered; gives those changes that the comparison does not find. */
+function unseenChanges({ played, file }: FileScore, roles: HostRoles): string[] {
+  const equal = played.filter((each) => each.differences.length === 0);
+  const unseen: string[] = [];
+  for (let sampled = 0; sampled < sampledLeavesPerFile && equal.length > 0; sampled += 1) {
+    const { step, answered } = draw(equal);
+    const outcome = recordedOutcome(step);
+    const leaves = comparedLeaves(outcome, subjectOf(step));
+    if (leaves.length === 0) continue;
+    const leaf = draw(leaves);
+    const kind = draw(perturbationKinds);
+    const changed = perturbed(outcome, leaf, kind, subjectOf(step), random);
+    const other = step.error === undefined ? { ...step, reply: changed } : { ...step, error: changed };
+    if (compareWithReply(other, answered, roles).length === 0) unseen.push(`${file}:${step.step} ${leaf.path} (${kind})`);
+  }
+  return unseen;
+}
+
+function draw<T>(from: readonly T[]): T {
+  return from[Math.floor(random() * from.length)] as T;
+}
 
 describe('excused steps', () => {
   it('are steps of the corpus, each named once and with a reason', () => {

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { compareOutcomes } from '../../conformance/compare-outcomes.js';
+import { corpusFiles, isStep, nameOf, readCorpus, recordedOutcome, subjectOf } from '../../conformance/corpus-file.js';
+import { recordedRoles } from '../../conformance/host-roles.js';
+import { comparedLeaves } from '../../conformance/leaves.js';
+import { perturbationKinds, perturbed, seededRandom } from '../../conformance/perturbation.js';
+
+const sampledLeaves = 500;
+const seed = Number(process.env['PERTURBATION_SEED'] ?? Date.now() % 2 ** 31);
+
+const steps = corpusFiles.flatMap((file) => readCorpus(file).filter(isStep));
+
+describe('comparison of outcomes', () => {
+  it('finds every recorded outcome equal to itself', () => {
+    for (const step of steps) {
+      const outcome = recordedOutcome(step);
+      expect(compareOutcomes(step, outcome, recordedRoles, outcome, recordedRoles), nameOf(step)).toEqual([]);
+    }
+  });
+
+  it('finds each of 500 leaves that is changed alone', () => {
+    const random = seededRandom(seed);
+    const draw = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
+    const unseen: string[] = [];
+    for (let sampled = 0; sampled < sampledLeaves; ) {
+      const step = draw(steps);
+      const outcome = recordedOutcome(step);
+      const leaves = comparedLeaves(outcome, subjectOf(step));
+      if (leaves.length === 0) continue;
+      sampled += 1;
+      const leaf = draw(leaves);
+      const kind = draw(perturbationKinds);
+      const changed = perturbed(outcome, leaf, kind, subjectOf(step), random);
+      if (compareOutcomes(step, outcome, recordedRoles, changed, recordedRoles).length === 0) unseen.push(`${nameOf(step)} ${leaf.path} (${kind})`);
+    }
+    expect(unseen, `PERTURBATION_SEED=${seed}`).toEqual([]);
+  });
+});
