@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Command, CommanderError } from 'commander';
+import { addCheckCommand } from './commands/check-command.js';
 import { addDemoCommand } from './commands/demo-command.js';
 import { exitCodes, exitCodesHelp } from './commands/exit-code.js';
 import { Interrupted } from './commands/interruption.js';
@@ -13,6 +14,7 @@ const program = new Command('convoy')
   .addHelpText('after', exitCodesHelp);
 
 addProcessCommands(program);
+addCheckCommand(program);
 addServiceCommands(program);
 addDemoCommand(program);
 

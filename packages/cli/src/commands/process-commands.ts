@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
-import { readConfigFile } from '@convoy/coordinator/config/config-file';
 import { parseCoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
@@ -11,7 +10,7 @@ import { createLogger } from '@convoy/instance/logging/logger';
 import { runInstance } from '@convoy/instance/process/instance-process';
 import type { Command } from 'commander';
 import { interruption } from './interruption.js';
-import { coordinatorSettings, instanceSettings } from './settings.js';
+import { addSettings, coordinatorSettings, type Flags, instanceSettings, sourcesOf } from './settings.js';
 
 /** How long an orderly end may take before the process ends anyway. */
 const closeLimit_ms = 8_000;
@@ -21,8 +20,6 @@ interface Service {
   readonly url: string;
   close(): Promise<void>;
 }
-
-type Flags = Readonly<Record<string, unknown>> & { readonly config?: string };
 
 /** Adds `convoy instance` and `convoy coordinator`. */
 export function addProcessCommands(program: Command): void {
@@ -44,14 +41,7 @@ function startCoordinator(flags: Flags): Promise<Service> {
 }
 
 function processCommand(program: Command, name: string, description: string, settings: Readonly<Record<string, string>>): Command {
-  const command = program.command(name).description(description).option('--config <file>', 'JSON file with settings, which variables of the environment and flags stand above');
-  for (const [setting, text] of Object.entries(settings)) command.option(setting === 'allowUnauthenticated' ? `--${setting}` : `--${setting} <value>`, text);
-  return command;
-}
-
-/** File, environment and flags: the later ones count more. */
-function sourcesOf({ config, ...flags }: Flags): { file?: unknown; env: NodeJS.ProcessEnv; flags: Readonly<Record<string, unknown>> } {
-  return { ...(config !== undefined && { file: readConfigFile(config) }), env: process.env, flags };
+  return addSettings(program.command(name).description(description), settings);
 }
 
 /** Runs a service until the process is told to end, and then ends it in order. */

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ContractClient } from '@convoy/api/client/contract-client';
-import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { LiveView } from '../progress-view/live-view.js';
 import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
+import { addStartOptions, startBody, type StartOptions } from './start-options.js';
 
 /** Where a coordinator process listens unless it is told otherwise. */
 const defaultUrl = 'http://127.0.0.1:27180';
@@ -14,18 +13,6 @@ const watchInterval_ms = 500;
 interface ServiceOptions {
   url: string;
   token?: string;
-}
-
-interface StartOptions extends ServiceOptions {
-  source: string;
-  destination: string;
-  buildIndexes?: 'beforeDataCopy' | 'never';
-  enableUserWriteBlocking?: boolean;
-  reversible?: boolean;
-  verification: boolean;
-  include?: StartRequestBody['includeNamespaces'];
-  exclude?: StartRequestBody['excludeNamespaces'];
-  sharding?: StartRequestBody['sharding'];
 }
 
 /** Adds the commands that call a running coordinator or instance. */
@@ -58,36 +45,10 @@ const simpleCommands = [
 ] as const;
 
 function addStart(program: Command): void {
-  serviceCommand(program, 'start', 'start a migration')
-    .requiredOption('--source <cluster>', 'name of the source cluster', 'cluster0')
-    .requiredOption('--destination <cluster>', 'name of the destination cluster', 'cluster1')
-    .addOption(new Option('--build-indexes <when>', 'when indexes are built').choices(['beforeDataCopy', 'never']))
-    .option('--enable-user-write-blocking', 'block writes on the destination until the commit, and on the source from then on')
-    .option('--reversible', 'allow a reverse after the commit')
-    .option('--no-verification', 'do without the embedded verifier')
-    .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
-    .option('--exclude <json>', 'excludeNamespaces, as JSON or @file', parseJson)
-    .option('--sharding <json>', 'sharding document, as JSON or @file', parseJson)
-    .action(async (options: StartOptions) => {
-      await clientOf(options).start(startBody(options));
-      console.log('Started. Follow it with: convoy watch');
-    });
-}
-
-/** The request with only those fields that were asked for, so that the service's defaults hold for the others. */
-function startBody(options: StartOptions): StartRequestBody {
-  const { source, destination, buildIndexes, enableUserWriteBlocking, reversible, include, exclude, sharding } = options;
-  return {
-    source,
-    destination,
-    ...(buildIndexes && { buildIndexes }),
-    ...(enableUserWriteBlocking && { enableUserWriteBlocking }),
-    ...(reversible && { reversible }),
-    ...(include && { includeNamespaces: include }),
-    ...(exclude && { excludeNamespaces: exclude }),
-    ...(sharding && { sharding }),
-    ...(!options.verification && { verification: { enabled: false } }),
-  };
+  addStartOptions(serviceCommand(program, 'start', 'start a migration')).action(async (options: ServiceOptions & StartOptions) => {
+    await clientOf(options).start(startBody(options));
+    console.log('Started. Follow it with: convoy watch');
+  });
 }
 
 async function watch(options: ServiceOptions): Promise<void> {
@@ -122,12 +83,4 @@ function serviceCommand(program: Command, name: string, description: string): Co
 
 function clientOf({ url, token }: ServiceOptions): ContractClient {
   return new ContractClient(url, token === undefined ? {} : { token });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text);
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
-  }
 }

@@ -1,5 +1,7 @@
+import { readConfigFile } from '@convoy/coordinator/config/config-file';
 import type { CoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
 import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
+import type { Command } from 'commander';
 
 /** What each setting is, for the help. Flags bear the settings' own names, as mongosync's do. */
 type SettingTexts<Config> = Readonly<Record<keyof Config, string>>;
@@ -42,3 +44,18 @@ export const instanceSettings: SettingTexts<InstanceConfig> = {
   retry_minutes: 'how long an operation that fails is repeated (30)',
   loadRateBytesPerSecond: 'upper bound of what is read from the source per second',
 };
+
+/** Settings that were given as flags, and the file that holds others. */
+export type Flags = Readonly<Record<string, unknown>> & { readonly config?: string };
+
+/** Adds a flag for each setting, and one for the file. */
+export function addSettings(command: Command, settings: Readonly<Record<string, string>>): Command {
+  command.option('--config <file>', 'JSON file with settings, which variables of the environment and flags stand above');
+  for (const [setting, text] of Object.entries(settings)) command.option(setting === 'allowUnauthenticated' ? `--${setting}` : `--${setting} <value>`, text);
+  return command;
+}
+
+/** File, environment and flags: the later ones count more. */
+export function sourcesOf({ config, ...flags }: Flags): { file?: unknown; env: NodeJS.ProcessEnv; flags: Readonly<Record<string, unknown>> } {
+  return { ...(config !== undefined && { file: readConfigFile(config) }), env: process.env, flags };
+}

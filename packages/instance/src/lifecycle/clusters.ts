@@ -20,13 +20,17 @@ export function requireClusterName(name: string): ClusterName {
   throw new ConvoyError('clusterUnknown', `${JSON.stringify(name.slice(0, 100))} is not a configured cluster; use cluster0 and cluster1.`);
 }
 
+/** Connects to a configured cluster as `connectConfigured`, retrying while it cannot be reached. */
+export function openConfigured(runtime: Runtime, name: ClusterName, direct: boolean, signal: AbortSignal): Promise<Cluster> {
+  return runtime.retrying(`connect to ${name}`, () => connectConfigured(runtime.config, name, direct, signal), signal);
+}
+
 /**
- * Connects to a configured cluster, retrying while it cannot be reached.
+ * Connects to a configured cluster, once.
  * @param direct also open a door to every shard
  * @throws ConvoyError as `openCluster`; `featureNotAvailable` when the source is to be read through its router
  */
-export async function openConfigured(runtime: Runtime, name: ClusterName, direct: boolean, signal: AbortSignal): Promise<Cluster> {
-  const { config } = runtime;
+export async function connectConfigured(config: InstanceConfig, name: ClusterName, direct: boolean, signal: AbortSignal): Promise<Cluster> {
   if (direct && config.sourceAccess === 'router') {
     throw new ConvoyError('featureNotAvailable', 'This release reads the source directly from its shards; sourceAccess "router" is not available yet.');
   }
@@ -34,7 +38,7 @@ export async function openConfigured(runtime: Runtime, name: ClusterName, direct
   const shardCredentials = credentials === undefined ? {} : { shardCredentials: { ...credentials, password: credentials.password.reveal() } };
   const readPreference = direct && config.readPreference !== 'primary' ? { readPreference: config.readPreference } : {};
   const options = { direct, signal, poolSizeMax: poolSize(config), ...shardCredentials, ...readPreference };
-  return runtime.retrying(`connect to ${name}`, () => openCluster(name, config[name].reveal(), options), signal);
+  return openCluster(name, config[name].reveal(), options);
 }
 
 /** Connections for state, streams and cursors beside those of readers, writers and lanes. */

@@ -3,16 +3,22 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import { planDestination } from '../catalog/destination-plan.js';
 import type { DestinationPlan } from '../catalog/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
-import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
-import { readCatalogReport } from '../catalog/read-catalog.js';
+import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
+import { type CatalogReport, readCatalogReport } from '../catalog/read-catalog.js';
 import { withSampledRanges } from '../catalog/sample-ranges.js';
 import { applyShardingEntries } from '../catalog/sharding-plan.js';
 import type { Cluster } from '../cluster/door.js';
+import { adviseBalancers, adviseEqualIds, adviseMatched } from './advise.js';
 import { checkClusters } from './check-clusters.js';
 import { checkDestination } from './check-destination.js';
+import { checkDiskSpace } from './check-disk-space.js';
+import { checkFeatureVersions, describeFeatureVersions } from './check-feature-versions.js';
+import { checkOplogWindow } from './check-oplog-window.js';
 import { checkOptions } from './check-options.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
 import { checkUsers } from './check-user.js';
+import { Examination } from './examination.js';
+import type { CheckName, PreflightReport } from './report.js';
 
 export interface StartCheck {
   source: Cluster;
@@ -37,22 +43,71 @@ export interface StartCheckResult {
 }
 
 /**
- * Checks every condition for a start, from the cheapest to the dearest, and changes nothing on either cluster: rules
- * between options, versions and topologies, users, the source's catalog, the requested shard keys, the destination.
- * Not checked here: balancers, oplog window, disk space, equal `_id`s on two shards.
+ * Checks every condition for a start, from the cheapest to the dearest, and changes nothing on either cluster.
  * @throws ConvoyError with the name of the first condition that does not hold
  */
 export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
   const { source, destination, request, signal } = input;
-  checkClusters(source, destination);
-  checkOptions(source, destination, request);
-  const filter = compileNamespaceFilter(request);
-  await checkUsers(source, destination, input.syncUser, signal);
-  const report = await readCatalogReport(source, filter, signal);
-  checkSourceCatalog(report);
-  const sourceCatalog = request.sharding === undefined ? report.catalog : applyShardingEntries(report.catalog, request.sharding, filter);
-  if (input.alreadyRecorded !== true) await checkDestination(destination, sourceCatalog, filter, signal);
+  const examination = new Examination('throw');
+  const sourceCatalog = (await examine(input, examination)) ?? [];
   const planned = planDestination(sourceCatalog, { source, destination, buildIndexes: request.buildIndexes });
   const plan = request.sharding === undefined ? planned : await withSampledRanges(planned, source, destination, signal);
-  return { warnings: plan.warnings, sourceCatalog, plan };
+  return { warnings: [...examination.warnings, ...plan.warnings], sourceCatalog, plan };
+}
+
+/** Checks the same conditions, going on after a refusal, and reports what each has found. */
+export async function reportStart(input: StartCheck): Promise<PreflightReport> {
+  const examination = new Examination('goOn');
+  await examine(input, examination);
+  return examination.report;
+}
+
+/** What needs the source's catalog. */
+const CATALOG_CHECKS: readonly CheckName[] = ['collections', 'sharding', 'destination', 'matched', 'diskSpace', 'equalIds'];
+
+/** @returns the catalog to migrate; undefined when a refusal stood in the way of reading it */
+async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
+  const { source, destination, request, signal } = input;
+  await examination.require('clusters', () => checkClusters(source, destination), () => describeClusters(source, destination));
+  await examination.require('options', () => checkOptions(source, destination, request), () => 'The options fit the versions and topologies.');
+  const filter = await examination.require('filter', () => compileNamespaceFilter(request), () => 'The filter is well-formed.');
+  await examination.require('featureCompatibilityVersion', () => checkFeatureVersions(source, destination, signal), describeFeatureVersions);
+  await examination.require('privileges', () => checkUsers(source, destination, input.syncUser, signal), () => 'The users may do everything that a migration does.');
+  const catalog = filter === undefined ? undefined : await examineCatalog(input, filter, examination);
+  if (filter === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
+  await examination.advise('balancers', () => adviseBalancers(source, destination, signal));
+  await examination.advise('oplogWindow', () => checkOplogWindow(source, signal));
+  return catalog;
+}
+
+async function examineCatalog(input: StartCheck, filter: NamespaceFilter, examination: Examination): Promise<Catalog | undefined> {
+  const { source, destination, request, signal } = input;
+  const report = await readCatalogReport(source, filter, signal);
+  await examination.require('collections', () => checkSourceCatalog(report), () => 'Every collection, view and index can be migrated.');
+  const catalog = await examination.require('sharding', () => shardedAsAsked(report, request, filter), () => describeSharding(request));
+  const planned = catalog ?? report.catalog;
+  if (input.alreadyRecorded !== true) {
+    await examination.require('destination', () => checkDestination(destination, planned, filter, signal), () => 'The destination is free for what is to be migrated.');
+  }
+  await examination.advise('matched', () => Promise.resolve(adviseMatched(planned, request)));
+  await examination.advise('diskSpace', () => checkDiskSpace(destination, planned, signal));
+  await examination.advise('equalIds', () => Promise.resolve(adviseEqualIds(planned)));
+  return catalog;
+}
+
+function shardedAsAsked({ catalog }: CatalogReport, request: StartRequest, filter: NamespaceFilter): Catalog {
+  return request.sharding === undefined ? catalog : applyShardingEntries(catalog, request.sharding, filter);
+}
+
+function describeSharding({ sharding }: StartRequest): string {
+  if (sharding === undefined) return "The source's shard keys are kept.";
+  return `${sharding.shardingEntries.length} collections are to be sharded; all others stay unsharded.`;
+}
+
+function describeClusters(source: Cluster, destination: Cluster): string {
+  return `${describeCluster(source)} to ${describeCluster(destination)}.`;
+}
+
+function describeCluster({ name, kind, version, shardIds }: Cluster): string {
+  return `${name} (${version.join('.')}, ${kind === 'sharded' ? `${shardIds.length} shards` : 'replica set'})`;
 }

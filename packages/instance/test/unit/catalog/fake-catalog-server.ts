@@ -31,6 +31,11 @@ export class FakeCatalogServer {
   readonly violating = new Set<string>();
   /** What `connectionStatus` says; nobody is logged in at first. */
   authInfo: Document = { authenticatedUsers: [], authenticatedUserPrivileges: [] };
+  balancerMode: 'off' | 'full' = 'off';
+  /** The file system of every shard. */
+  disk = { totalBytes: 1e12, usedBytes: 1e11 };
+  /** The document of `admin.system.version`; nobody may read it when null. */
+  featureVersion: Document | null = { _id: 'featureCompatibilityVersion', version: '5.0' };
   readonly door: FakeDoor;
   /** Loses the connection at the n-th command from now on, counted from 0, once. */
   failure: { atCommand: number; afterEffect: boolean } | null = null;
@@ -54,6 +59,8 @@ export class FakeCatalogServer {
       updateZoneKeyRange: (_, command) => this.updateZoneKeyRange(command),
       flushRouterConfig: () => ({ flushed: true }),
       connectionStatus: () => ({ authInfo: this.authInfo }),
+      balancerStatus: () => ({ mode: this.balancerMode, inBalancerRound: false }),
+      dbStats: () => ({ raw: { 'set/host:1': { fsTotalSize: this.disk.totalBytes, fsUsedSize: this.disk.usedBytes } } }),
     }));
   }
 
@@ -125,9 +132,15 @@ export class FakeCatalogServer {
 
   private find(database: string, command: Document): Document[] {
     const name = command.find as string;
+    if (database === 'admin' && name === 'system.version') return this.featureVersions();
     if (database !== 'config') return this.databases.get(database)?.collections.get(name)?.documents ?? [];
     const filter = Object.entries((command.filter as Document | undefined) ?? {});
     return this.config(name).filter((row) => filter.every(([field, value]) => sameDocument({ value: row[field] as unknown }, { value: value as unknown })));
+  }
+
+  private featureVersions(): Document[] {
+    if (this.featureVersion === null) throw serverError(13, 'Unauthorized');
+    return [this.featureVersion];
   }
 
   private config(name: string): Document[] {

@@ -1,40 +1,12 @@
-import { normaliseStartRequest } from '@convoy/api/contract/normalise-start-request';
-import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { Cluster } from '../../../src/cluster/door.js';
-import { checkStart } from '../../../src/preflight/check-start.js';
-import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
-import { fakeCluster } from '../fake-door.js';
+import type { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
+import { requestOf, Scene } from './scene.js';
 
-const { signal } = new AbortController();
 const low = new BSON.MinKey();
 const high = new BSON.MaxKey();
-
-/** A valid request, verification off; options that the API itself would refuse are laid over it afterwards. */
-function requestOf(body: Partial<StartRequestBody> = {}, raw: Partial<StartRequest> = {}): StartRequest {
-  const parsed = startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...body });
-  return { ...normaliseStartRequest(parsed), ...raw };
-}
-
-class Scene {
-  readonly sourceServer = new FakeCatalogServer(['shard0', 'shard1']);
-  readonly destinationServer = new FakeCatalogServer(['a', 'b']);
-  source: Partial<Cluster> = {};
-  destination: Partial<Cluster> = {};
-
-  clusters(): { source: Cluster; destination: Cluster } {
-    return {
-      source: fakeCluster({ router: this.sourceServer.door, ...this.source }),
-      destination: fakeCluster({ router: this.destinationServer.door, name: 'cluster1', clusterId: '0b', shardIds: ['a', 'b'], ...this.destination }),
-    };
-  }
-
-  check(request: StartRequest = requestOf(), more: { syncUser?: string; alreadyRecorded?: boolean } = {}) {
-    return checkStart({ ...this.clusters(), request, signal, ...more });
-  }
-}
 
 const replicaSet = { kind: 'replicaSet', shardIds: ['rs'] } as const;
 const version60 = { version: [6, 0, 0] } as const;
@@ -237,6 +209,6 @@ describe('checkStart on the destination', () => {
     scene.sourceServer.add('app.c');
     await scene.check();
     const names = [...scene.sourceServer.door.sent, ...scene.destinationServer.door.sent].map(({ command }) => Object.keys(command)[0]);
-    expect(new Set(names)).toEqual(new Set(['connectionStatus', 'listDatabases', 'listCollections', 'listIndexes', 'find', 'aggregate']));
+    expect(new Set(names)).toEqual(new Set(['balancerStatus', 'connectionStatus', 'listDatabases', 'listCollections', 'listIndexes', 'find', 'aggregate']));
   });
 });

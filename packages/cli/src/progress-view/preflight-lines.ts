@@ -1,0 +1,26 @@
+import type { CheckResult, PreflightItem, PreflightReport } from '@convoy/instance/preflight/report';
+
+/** Word and sign of each result: the sign is never alone. */
+const resultWords: Readonly<Record<CheckResult, string>> = {
+  passed: '✓ passed',
+  warning: '! warning',
+  failed: '✗ failed',
+  unchecked: '? unchecked',
+};
+
+const resultWidth = Math.max(...Object.values(resultWords).map((word) => word.length));
+
+/** The report for people: one line per check, those in the way named again at the end. */
+export function preflightLines({ canStart, items }: PreflightReport): string[] {
+  const checkWidth = Math.max(...items.map(({ check }) => check.length));
+  const failed = items.filter(({ result }) => result === 'failed');
+  const closing = canStart
+    ? 'A migration can start with these options.'
+    : `A migration cannot start: ${failed.map(({ check }) => check).join(', ')}.`;
+  return [...items.map((item) => line(item, checkWidth)), '', closing];
+}
+
+function line({ check, result, error, description }: PreflightItem, checkWidth: number): string {
+  const named = error === null ? description : `${error}: ${description}`;
+  return `${resultWords[result].padEnd(resultWidth)}  ${check.padEnd(checkWidth)}  ${named}`;
+}

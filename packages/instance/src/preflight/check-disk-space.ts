@@ -1,0 +1,37 @@
+import type { Document } from 'mongodb';
+import { listDatabaseNames } from '../catalog/list-namespaces.js';
+import type { Catalog } from '../catalog/namespace.js';
+import type { Cluster } from '../cluster/door.js';
+import type { Advice } from './examination.js';
+
+/** Databases asked for the file system they lie on: all lie on the same. */
+const DATABASES_ASKED_MAX = 8;
+
+/**
+ * Whether the destination's disks can hold what the source's documents take. Storage is compressed, so the documents'
+ * own size is an upper bound; indexes come on top.
+ */
+export async function checkDiskSpace(destination: Cluster, catalog: Catalog, signal: AbortSignal): Promise<Advice> {
+  const free = await freeBytes(destination, signal);
+  if (free === null) return { result: 'unchecked', description: 'Not checked: the destination does not show its file systems before it has a database.' };
+  const needed = catalog.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const sentence = `The source's documents take ${gigabytes(needed)} uncompressed; the destination's disks have ${gigabytes(free)} free.`;
+  if (needed <= free) return { result: 'passed', description: sentence };
+  return { result: 'warning', name: 'diskSpaceShort', description: `${sentence} Make sure that compression closes the gap, or add space.` };
+}
+
+/** Free bytes of all file systems that the shards report (several on one disk count it several times); null when none does. */
+async function freeBytes(destination: Cluster, signal: AbortSignal): Promise<number | null> {
+  const names = await listDatabaseNames(destination.router, signal);
+  for (const name of names.slice(0, DATABASES_ASKED_MAX)) {
+    const reply = await destination.router.command(name, { dbStats: 1 }, { signal });
+    const shards = reply.raw === undefined ? [reply] : Object.values(reply.raw as Record<string, Document>);
+    const known = shards.filter(({ fsTotalSize }) => Number(fsTotalSize) > 0);
+    if (known.length > 0) return known.reduce((sum, { fsTotalSize, fsUsedSize }) => sum + Number(fsTotalSize) - Number(fsUsedSize), 0);
+  }
+  return null;
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 0)} GB`;
+}

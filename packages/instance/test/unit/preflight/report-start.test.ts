@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { checkNames, type CheckName, type PreflightItem } from '../../../src/preflight/report.js';
+import { serverError } from '../fake-door.js';
+import { requestOf, Scene } from './scene.js';
+
+async function item(scene: Scene, check: CheckName, request = requestOf()): Promise<PreflightItem> {
+  const { items } = await scene.report(request);
+  const found = items.find((one) => one.check === check);
+  if (found === undefined) throw new Error(`the report has no ${check}`);
+  return found;
+}
+
+describe('the preflight report', () => {
+  it('has every check once, in order, and says that nothing is in the way', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c');
+    scene.destinationServer.add('other.c');
+    const { canStart, items } = await scene.report(requestOf({ includeNamespaces: [{ database: 'app' }] }));
+    expect(items.map(({ check }) => check)).toEqual([...checkNames]);
+    expect(items.filter(({ result }) => result !== 'passed')).toEqual([]);
+    expect(canStart).toBe(true);
+  });
+
+  it('goes on after a refusal and names each', async () => {
+    const scene = new Scene();
+    scene.source = { version: [7, 0, 0] };
+    scene.sourceServer.add('app.c');
+    scene.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
+    const { canStart, items } = await scene.report(requestOf({}, { verification: { enabled: true } }));
+    expect(canStart).toBe(false);
+    expect(items.flatMap(({ check, error }) => (error === null ? [] : [`${check}: ${error}`]))).toEqual([
+      'clusters: unsupportedServerVersion', 'options: verificationNotAvailable', 'destination: destinationNotEmpty',
+    ]);
+  });
+
+  it('does not check what needs a filter that cannot be compiled', async () => {
+    const scene = new Scene();
+    const request = requestOf({ includeNamespaces: [{ database: 'app', collectionsRegex: { pattern: '(' } }] });
+    expect(await item(scene, 'filter', request)).toMatchObject({ result: 'failed', error: 'filterPatternInvalid' });
+    expect(await item(scene, 'destination', request)).toMatchObject({ result: 'unchecked', error: null });
+  });
+
+  it('tells what the filter matches', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c');
+    scene.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
+    expect(await item(scene, 'matched')).toMatchObject({ result: 'passed', description: 'To be migrated: 1 collections and 1 views in 1 databases: app.c, app.v.' });
+    expect(await item(scene, 'matched', requestOf({ includeNamespaces: [{ database: 'ap' }] }))).toMatchObject({ result: 'warning' });
+    const halfRight = requestOf({ includeNamespaces: [{ database: 'app' }, { database: 'ap' }] });
+    expect((await item(scene, 'matched', halfRight)).description).toContain('matches nothing on the source: ap;');
+  });
+
+  it('warns in progress, too, of what a start does not refuse', async () => {
+    const scene = new Scene();
+    scene.oplog = { held_seconds: 3600, size: 100, maxSize: 100 };
+    expect((await scene.check()).warnings.map(({ name }) => name)).toEqual(['oplogWindowShort']);
+  });
+});
+
+describe('featureCompatibilityVersion', () => {
+  it.each([
+    ['a source below 5.0', { version: '4.4' }, { version: '5.0' }, 'failed'],
+    ['a destination below the source', { version: '6.0' }, { version: '5.0' }, 'failed'],
+    ['a destination above the source', { version: '5.0' }, { version: '6.0' }, 'passed'],
+    ['an upgrade under way', { version: '5.0', targetVersion: '6.0' }, { version: '6.0' }, 'failed'],
+    ['a document that may not be read', null, { version: '6.0' }, 'unchecked'],
+  ] as const)('%s', async (_, source, destination, result) => {
+    const scene = new Scene();
+    scene.sourceServer.featureVersion = source;
+    scene.destinationServer.featureVersion = destination;
+    expect((await item(scene, 'featureCompatibilityVersion')).result).toBe(result);
+  });
+});
+
+describe('the oplog window', () => {
+  it.each([
+    ['long enough', { held_seconds: 7 * 3600, size: 100, maxSize: 100 }, 'passed', 'shard0 7 hours, shard1 7 hours'],
+    ['too short', { held_seconds: 1800, size: 95, maxSize: 100 }, 'warning', 'shard0 30 minutes'],
+    ['of a young oplog is what it will reach back to', { held_seconds: 1800, size: 5, maxSize: 100 }, 'passed', '10 hours'],
+    ['of a server that does not say its size is what it reaches back now', { held_seconds: 1800, size: 5, maxSize: 0 }, 'warning', '30 minutes'],
+    ['that may not be read', serverError(13, 'Unauthorized'), 'unchecked', 'Unauthorized (13)'],
+  ] as const)('%s', async (_, oplog, result, text) => {
+    const scene = new Scene();
+    scene.oplog = oplog;
+    const found = await item(scene, 'oplogWindow');
+    expect(found.result).toBe(result);
+    expect(found.description).toContain(text);
+  });
+});
+
+describe('balancers, disks and equal _ids', () => {
+  it('tells that a running balancer will be stopped', async () => {
+    const scene = new Scene();
+    scene.destinationServer.balancerMode = 'full';
+    expect((await item(scene, 'balancers')).description).toContain('cluster1 (at rest)');
+  });
+
+  it('warns when the documents may not fit', async () => {
+    const scene = new Scene();
+    scene.sourceServer.add('app.c', { documents: [{ _id: 1 }] });
+    scene.destinationServer.add('other.c');
+    scene.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };
+    expect(await item(scene, 'diskSpace')).toMatchObject({ result: 'warning' });
+  });
+
+  it('cannot know the disks of a destination without databases', async () => {
+    expect(await item(new Scene(), 'diskSpace')).toMatchObject({ result: 'unchecked' });
+  });
+
+  it('names collections whose _ids no server compares', async () => {
+    const scene = new Scene();
+    const chunks = [{ min: {}, max: {}, shard: 'shard0' }];
+    scene.sourceServer.addSharded('app.byId', { _id: 'hashed' }, false, chunks, { indexes: [{ v: 2, key: { _id: 'hashed' }, name: '_id_hashed' }] });
+    expect(await item(scene, 'equalIds')).toMatchObject({ result: 'passed' });
+    scene.sourceServer.addSharded('app.byName', { name: 1 }, false, chunks, { indexes: [{ v: 2, key: { name: 1 }, name: 'name_1' }] });
+    const found = await item(scene, 'equalIds');
+    expect(found.result).toBe('unchecked');
+    expect(found.description).toContain('app.byName');
+    expect(found.description).not.toContain('app.byId');
+  });
+});

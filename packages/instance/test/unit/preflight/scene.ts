@@ -1,0 +1,58 @@
+import { normaliseStartRequest } from '@convoy/api/contract/normalise-start-request';
+import { startRequestSchema } from '@convoy/api/contract/start-request';
+import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
+import { BSON, type Document } from 'mongodb';
+import type { Cluster, Door } from '../../../src/cluster/door.js';
+import { checkStart, reportStart } from '../../../src/preflight/check-start.js';
+import type { PreflightReport } from '../../../src/preflight/report.js';
+import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
+import { fakeCluster, FakeDoor } from '../fake-door.js';
+
+const { signal } = new AbortController();
+
+/** A valid request, verification off; options that the API itself would refuse are laid over it afterwards. */
+export function requestOf(body: Partial<StartRequestBody> = {}, raw: Partial<StartRequest> = {}): StartRequest {
+  const parsed = startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...body });
+  return { ...normaliseStartRequest(parsed), ...raw };
+}
+
+export class Scene {
+  readonly sourceServer = new FakeCatalogServer(['shard0', 'shard1']);
+  readonly destinationServer = new FakeCatalogServer(['a', 'b']);
+  /** What each source shard's oplog shows; an error is thrown instead. */
+  oplog: { held_seconds: number; size: number; maxSize: number } | Error = { held_seconds: 10 * 3600, size: 100, maxSize: 100 };
+  source: Partial<Cluster> = {};
+  destination: Partial<Cluster> = {};
+
+  clusters(): { source: Cluster; destination: Cluster } {
+    return {
+      source: fakeCluster({ router: this.sourceServer.door, shards: this.shardDoors(), ...this.source }),
+      destination: fakeCluster({ router: this.destinationServer.door, name: 'cluster1', clusterId: '0b', shardIds: ['a', 'b'], ...this.destination }),
+    };
+  }
+
+  check(request: StartRequest = requestOf(), more: { syncUser?: string; alreadyRecorded?: boolean } = {}) {
+    return checkStart({ ...this.clusters(), request, signal, ...more });
+  }
+
+  report(request: StartRequest = requestOf()): Promise<PreflightReport> {
+    return reportStart({ ...this.clusters(), request, signal });
+  }
+
+  private shardDoors(): Map<string, Door> {
+    const shardIds = this.source.shardIds ?? ['shard0', 'shard1'];
+    return new Map(shardIds.map((id) => [id, new FakeDoor(id, { find: (_, command) => this.oplogEdge(command), aggregate: () => this.oplogSize(), listIndexes: this.sourceServer.door.handlerOf('listIndexes') })]));
+  }
+
+  private oplogEdge({ sort }: Document): Document {
+    if (this.oplog instanceof Error) throw this.oplog;
+    const t = 1_700_000_000 + ((sort as Document).$natural === 1 ? 0 : this.oplog.held_seconds);
+    return { cursor: { firstBatch: [{ ts: new BSON.Timestamp({ t, i: 1 }) }] } };
+  }
+
+  private oplogSize(): Document {
+    if (this.oplog instanceof Error) throw this.oplog;
+    const { size, maxSize } = this.oplog;
+    return { cursor: { firstBatch: [{ storageStats: { size, maxSize } }] } };
+  }
+}
