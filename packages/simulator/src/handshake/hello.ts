@@ -3,7 +3,7 @@ import { DateTime, type Doc, type Value } from '../bson/value.js';
 import { compareValues } from '../bson/compare.js';
 import type { CommandRequest } from '../node/command.js';
 import { doc, docOf, isTrue, numberOf } from '../node/doc-fields.js';
-import { compressorName } from '../wire/compression.js';
+import { agreedCompressors } from '../wire/compression.js';
 import { messageBytesMax } from '../wire/protocol.js';
 import { electionTerm, maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
@@ -20,7 +20,8 @@ export async function helloReply(identity: NodeIdentity, request: CommandRequest
   await awaitTopologyChange(identity, request);
   const reply = identity.kind === 'router' ? routerHello(identity, request) : memberHello(identity, request, lastWrite());
   const offered = request.body.get('compression');
-  if (Array.isArray(offered) && offered.includes(compressorName)) reply.set('compression', [compressorName]);
+  const agreed = Array.isArray(offered) ? agreedCompressors(offered) : [];
+  if (agreed.length > 0) reply.set('compression', agreed);
   return reply;
 }
 

@@ -14,6 +14,8 @@ export interface ConnectionState {
 export interface RoutedAccess {
   /** True when the document (raw bytes) lies in a chunk that this shard owns. */
   owns(namespace: string, document: Uint8Array): boolean;
+  /** Throws CommandError 13388 or 249 when the router has sent the command by a picture of the cluster that is not true any more. */
+  refuseStale(): void;
 }
 
 /** One command as it came in: the body decoded, OP_MSG document sequences left as bytes. */
@@ -24,6 +26,8 @@ export interface CommandRequest {
   body: Doc;
   /** Document sequences by field name, each document as its own bytes. A command also accepts the same field as an array in `body`. */
   sequences: ReadonlyMap<string, Uint8Array[]>;
+  /** Where one of the sequences stood as an array in the body: its field and how many fields were before it. */
+  listed?: { readonly field: string; readonly index: number };
   connection: ConnectionState;
   /** Aborted when the client has gone away or the node stops. */
   signal: AbortSignal;

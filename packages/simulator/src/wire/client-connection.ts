@@ -1,35 +1,36 @@
 import type { Socket } from 'node:net';
-import { Double, Int32 } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
-import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest, type ConnectionState } from '../node/command.js';
-import { readCommandBody } from './command-body.js';
-import { packFrame, unpackFrame } from './compression.js';
-import { ConnectionClosedByFailPoint } from './fail-command.js';
+import { runCommand } from './command-run.js';
+import { unpackFrame } from './compression.js';
+import { nextInvocation } from './exhaust.js';
 import { FrameSplitter } from './frame-splitter.js';
-import { legacyReplyPrefix, readLegacyQuery } from './legacy-query.js';
-import { messagePrefix, readMessage } from './op-msg.js';
-import { headerBytes, messageFlag, opCode, ProtocolError, readHeader } from './protocol.js';
-import type { CommandOutcome, ServedNode } from './served-node.js';
+import { LinkFaults } from './link-faults.js';
+import { legacyRefusal, legacyReplyPrefix, readLegacyQuery } from './legacy-query.js';
+import { messagePrefix, readFlags, readMessage } from './op-msg.js';
+import { parseCommand, type ParsedCommand, parseLegacyCommand } from './parsed-command.js';
+import { messageFlag, opCode, ProtocolError, readHeader } from './protocol.js';
+import { plainForm, type ReplyForm, ReplyWriter } from './reply-writer.js';
+import type { ServedNode } from './served-node.js';
 
 /** Messages that may wait behind the one in work before the socket is no longer read. */
 const waitingFramesMax = 4;
-/** Commands whose answers are streamed when the client allows it. */
-const streamedCommands: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
 
 /** One client: reads its messages, runs them one after the other, writes the answers. */
 export class ClientConnection {
   readonly #splitter = new FrameSplitter();
   readonly #waiting: Buffer[] = [];
   readonly #gone = new AbortController();
+  readonly #writer: ReplyWriter;
   #working = false;
-  #replyId = 0;
 
   constructor(
     private readonly socket: Socket,
     private readonly node: ServedNode,
     private readonly state: ConnectionState,
+    private readonly faults: LinkFaults = new LinkFaults(),
   ) {
+    this.#writer = new ReplyWriter(socket, faults, this.#gone.signal);
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
     socket.on('close', () => this.#gone.abort());
@@ -43,12 +44,14 @@ export class ClientConnection {
   }
 
   #receive(chunk: Buffer): void {
+    const admitted = this.faults.admitted(chunk.length);
     try {
-      this.#waiting.push(...this.#splitter.push(chunk));
+      this.#waiting.push(...this.#splitter.push(chunk.subarray(0, admitted)));
     } catch {
       this.close();
       return;
     }
+    if (admitted < chunk.length) this.close();
     if (this.#waiting.length > waitingFramesMax) this.socket.pause();
     if (!this.#working) void this.#work();
   }
@@ -67,124 +70,81 @@ export class ClientConnection {
   }
 
   async #answerFrame(received: Buffer): Promise<void> {
-    const compressed = readHeader(received).opCode === opCode.compressed;
-    const frame = unpackFrame(received);
-    const header = readHeader(frame);
-    const content = frame.subarray(headerBytes);
-    if (header.opCode === opCode.query) {
-      const query = readLegacyQuery(content);
-      const reply = encodeDocument(await this.#run(query.db, query.body, new Map()));
-      await this.#send(legacyReplyPrefix(reply.length, this.#nextReplyId(), header.requestId), reply, false);
-      return;
+    const { frame, compressorId } = unpackFrame(received);
+    switch (readHeader(frame).opCode) {
+      case opCode.message:
+        return this.#answerMessage(frame, compressorId);
+      case opCode.query:
+        return this.#answerQuery(frame, { ...plainForm, compressorId });
+      default:
+        throw new ProtocolError(`operation ${readHeader(frame).opCode}`);
     }
-    if (header.opCode !== opCode.message) throw new ProtocolError(`operation ${header.opCode}`);
-    const message = readMessage(content);
-    const exhaust = (message.flags & messageFlag.exhaustAllowed) !== 0;
-    if (exhaust && (await this.#stream(message.body, header.requestId))) return;
-    const reply = await this.#run(undefined, message.body, message.sequences);
-    if ((message.flags & messageFlag.moreToCome) !== 0) return;
-    const bytes = encodeDocument(reply);
-    await this.#send(messagePrefix(bytes.length, this.#nextReplyId(), header.requestId, 0), bytes, compressed);
   }
 
-  /** Answers an awaited hello again and again, as long as the client stays (streaming protocol of the SDAM specification). */
-  async #stream(bodyBytes: Buffer, requestId: number): Promise<boolean> {
-    const { body } = readCommandBody(bodyBytes);
-    const name = body.keys().next().value ?? '';
-    if (!streamedCommands.has(name) || !body.has('maxAwaitTimeMS')) return false;
+  async #answerMessage(frame: Buffer, compressorId: number | undefined): Promise<void> {
+    const flags = readFlags(frame);
+    const form = { compressorId, checksum: (flags & messageFlag.checksumPresent) !== 0 };
+    const { requestId } = readHeader(frame);
+    const message = orRefusal(() => readMessage(frame));
+    const parsed = message instanceof CommandError ? message : orRefusal(() => parseCommand(message.body, message.sequences));
+    if ((flags & messageFlag.moreToCome) !== 0) await this.#run(parsed);
+    else if ((flags & messageFlag.exhaustAllowed) !== 0 && !(parsed instanceof CommandError)) await this.#stream(parsed, requestId, form);
+    else await this.#reply(parsed, requestId, form);
+  }
+
+  async #reply(parsed: ParsedCommand | CommandError, responseTo: number, form: ReplyForm): Promise<void> {
+    const body = encodeDocument(await this.#run(parsed));
+    await this.#send(messagePrefix(body.length, this.#writer.nextId(), responseTo, replyFlags(form, false)), body, form, parsed);
+  }
+
+  /** Answers again and again, as long as the command goes on by itself and the client stays. */
+  async #stream(parsed: ParsedCommand, requestId: number, form: ReplyForm): Promise<void> {
     let responseTo = requestId;
-    while (!this.#gone.signal.aborted) {
-      const reply = await this.#runBody(textOf(body.get('$db')), body, new Map());
-      const version = reply.get('topologyVersion');
-      if (version !== undefined) body.set('topologyVersion', version);
-      const bytes = encodeDocument(reply);
-      const id = this.#nextReplyId();
-      await this.#send(messagePrefix(bytes.length, id, responseTo, messageFlag.moreToCome), bytes, false);
+    let command: ParsedCommand | undefined = parsed;
+    while (command !== undefined && !this.#gone.signal.aborted) {
+      const reply = await this.#run(command);
+      const next = nextInvocation(command, reply, this.node.streamsCursors === true);
+      const body = encodeDocument(reply);
+      const id = this.#writer.nextId();
+      await this.#send(messagePrefix(body.length, id, responseTo, replyFlags(form, next !== undefined)), body, form, command);
       responseTo = id;
+      command = next;
     }
-    return true;
   }
 
-  async #run(db: string | undefined, bodyBytes: Uint8Array, sent: ReadonlyMap<string, Uint8Array[]>): Promise<Doc> {
-    const { body, sequences } = readCommandBody(bodyBytes);
-    const all = sequences.size === 0 ? sent : new Map([...sent, ...sequences]);
-    return this.#runBody(db ?? textOf(body.get('$db')), unwrapLegacyQuery(body), all);
+  async #answerQuery(frame: Buffer, form: ReplyForm): Promise<void> {
+    const { requestId } = readHeader(frame);
+    const { db, body: query } = readLegacyQuery(frame);
+    const parsed = db === undefined ? undefined : orRefusal(() => parseLegacyCommand(db, query));
+    const body = parsed === undefined ? legacyRefusal() : encodeDocument(await this.#run(parsed));
+    await this.#send(legacyReplyPrefix(body.length, this.#writer.nextId(), requestId, parsed === undefined), body, form, parsed);
   }
 
-  async #runBody(db: string, body: Doc, sequences: ReadonlyMap<string, Uint8Array[]>): Promise<Doc> {
-    const name = body.keys().next().value ?? '';
-    const request: CommandRequest = { db, name, body, sequences, connection: this.state, signal: this.#gone.signal };
-    let outcome: CommandOutcome = 'success';
-    let reply: Doc;
-    try {
-      reply = await this.node.run(request);
-      if (!reply.has('ok')) reply.set('ok', new Double(1));
-    } catch (error) {
-      if (error instanceof ConnectionClosedByFailPoint) throw error;
-      const failure = asCommandError(error);
-      outcome = failure.code === 59 ? 'unknownCommand' : 'failed';
-      reply = failureReply(failure);
-    }
-    this.node.addReplyFields(reply, request, outcome);
-    return reply;
+  #run(parsed: ParsedCommand | CommandError): ReturnType<typeof runCommand> {
+    const connection = { connection: this.state, signal: this.#gone.signal };
+    const prepare = (): CommandRequest => {
+      if (parsed instanceof CommandError) throw parsed;
+      return { ...parsed, ...connection };
+    };
+    return runCommand(this.node, prepare, connection);
   }
 
-  #nextReplyId(): number {
-    this.#replyId = (this.#replyId + 1) & 0x7fffffff;
-    return this.#replyId;
-  }
-
-  async #send(prefix: Buffer, body: Buffer, compressed: boolean): Promise<void> {
-    if (this.#gone.signal.aborted) return;
-    let drained: boolean;
-    if (compressed) {
-      drained = this.socket.write(packFrame(Buffer.concat([prefix, body])));
-    } else {
-      this.socket.cork();
-      this.socket.write(prefix);
-      drained = this.socket.write(body);
-      this.socket.uncork();
-    }
-    if (!drained) await this.#drain();
-  }
-
-  #drain(): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        this.socket.off('drain', done);
-        this.#gone.signal.removeEventListener('abort', done);
-        resolve();
-      };
-      this.socket.once('drain', done);
-      this.#gone.signal.addEventListener('abort', done);
-    });
+  async #send(prefix: Buffer, body: Buffer, form: ReplyForm, parsed: ParsedCommand | CommandError | undefined): Promise<void> {
+    const command = parsed === undefined || parsed instanceof CommandError ? '' : parsed.name;
+    if (!(await this.#writer.send(prefix, body, form, command))) this.close();
   }
 }
 
-/** Old drivers wrap a command that has a read preference as `{$query: command, $readPreference: …}`. */
-function unwrapLegacyQuery(body: Doc): Doc {
-  const inner = body.get('$query') ?? body.get('query');
-  return body.keys().next().value === '$query' && inner instanceof Map ? inner : body;
+function replyFlags({ checksum }: ReplyForm, moreToCome: boolean): number {
+  return (checksum ? messageFlag.checksumPresent : 0) | (moreToCome ? messageFlag.moreToCome : 0);
 }
 
-function textOf(value: Value | undefined): string {
-  return typeof value === 'string' ? value : 'admin';
-}
-
-function asCommandError(error: unknown): CommandError {
-  if (error instanceof CommandError) return error;
-  const message = error instanceof Error ? `${error.message} ${error.stack ?? ''}` : String(error);
-  return new CommandError(8, 'UnknownError', message);
-}
-
-/** The answer to a failed command; `code` 0 stands for failures that the server reports without one. */
-export function failureReply(failure: CommandError): Doc {
-  const reply: Doc = new Map<string, Value>([
-    ['ok', new Double(0)],
-    ['errmsg', failure.message],
-  ]);
-  if (failure.code !== 0) reply.set('code', new Int32(failure.code)).set('codeName', failure.codeName);
-  for (const [name, value] of failure.extra) reply.set(name, value);
-  if (failure.labels.length > 0) reply.set('errorLabels', [...failure.labels]);
-  return reply;
+/** What a message gives, or the failure that is the answer to it. */
+function orRefusal<Result>(read: () => Result): Result | CommandError {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CommandError) return error;
+    throw error;
+  }
 }

@@ -14,6 +14,8 @@ export interface CommandBody {
   readonly body: Doc;
   /** The documents of a bulk write that stood as an array in the body. */
   readonly sequences: ReadonlyMap<string, Uint8Array[]>;
+  /** Where those stood. */
+  readonly listed?: { readonly field: string; readonly index: number };
 }
 
 /**
@@ -24,11 +26,13 @@ export interface CommandBody {
 export function readCommandBody(bytes: Uint8Array): CommandBody {
   const bulkField = bulkFields.get(firstName(bytes));
   if (bulkField === undefined) return { body: decodeDocument(bytes), sequences: new Map() };
+  let index = -1;
   for (const element of scanElements(bytes)) {
+    index += 1;
     if (element.type !== ElementType.array || elementName(bytes, element) !== bulkField) continue;
     const documents = documentsOf(bytes, element.valueStart);
     if (documents === undefined) break;
-    return { body: decodeDocument(without(bytes, element)), sequences: new Map([[bulkField, documents]]) };
+    return { body: decodeDocument(without(bytes, element)), sequences: new Map([[bulkField, documents]]), listed: { field: bulkField, index } };
   }
   return { body: decodeDocument(bytes), sequences: new Map() };
 }

@@ -1,36 +1,82 @@
 import { deflateSync, inflateSync } from 'node:zlib';
 import { headerBytes, messageBytesMax, opCode, ProtocolError, readHeader } from './protocol.js';
+import { snappyCompress, snappyUncompress } from './snappy.js';
 
-/** The one compressor that is offered in the handshake. */
-export const compressorName = 'zlib';
-const zlibId = 2;
+/** One way to compress messages (manual: "MongoDB Wire Protocol", OP_COMPRESSED). */
+interface Compressor {
+  readonly id: number;
+  compress(content: Buffer): Buffer;
+  /** Throws when the bytes are malformed or would become longer than `bytesMax`. */
+  uncompress(packed: Buffer, bytesMax: number): Buffer;
+}
+
+const compressors: ReadonlyMap<string, Compressor> = new Map<string, Compressor>([
+  ['snappy', { id: 1, compress: snappyCompress, uncompress: snappyUncompress }],
+  [
+    'zlib',
+    { id: 2, compress: (content) => deflateSync(content), uncompress: (packed, bytesMax) => inflateSync(packed, { maxOutputLength: Math.max(1, bytesMax) }) },
+  ],
+]);
+
+const byId: ReadonlyMap<number, Compressor> = new Map([...compressors.values()].map((compressor) => [compressor.id, compressor]));
+/** Original operation, length of the content, compressor. */
 const compressedFieldsBytes = 9;
+
+/** Those of a client's compressors that the server has too, in the client's order. */
+export function agreedCompressors(offered: readonly unknown[]): string[] {
+  return offered.filter((name): name is string => typeof name === 'string' && compressors.has(name));
+}
+
+/** A message, and the compressor it came with. */
+export interface UnpackedFrame {
+  readonly frame: Buffer;
+  /** Number of the compressor that the answer is to use as well; undefined for plain messages. */
+  readonly compressorId: number | undefined;
+}
 
 /**
  * Unpacks an OP_COMPRESSED; any other message is given back as it is.
- * @throws ProtocolError for compressors that were not agreed on and lengths that do not hold
+ * @throws ProtocolError for compressors that the server does not have and content that is not as announced
  */
-export function unpackFrame(frame: Buffer): Buffer {
-  if (readHeader(frame).opCode !== opCode.compressed) return frame;
+export function unpackFrame(frame: Buffer): UnpackedFrame {
+  if (readHeader(frame).opCode !== opCode.compressed) return { frame, compressorId: undefined };
+  if (frame.length < headerBytes + compressedFieldsBytes) throw new ProtocolError('compressed message is too short');
   const length = frame.readInt32LE(headerBytes + 4);
-  if (frame.readUInt8(headerBytes + 8) !== zlibId) throw new ProtocolError('compressor was not agreed on');
-  if (length < 0 || length > messageBytesMax) throw new ProtocolError(`compressed message of ${length} bytes`);
-  const content = inflateSync(frame.subarray(headerBytes + compressedFieldsBytes), { maxOutputLength: Math.max(1, length) });
-  const header = Buffer.from(frame.subarray(0, headerBytes));
-  header.writeInt32LE(headerBytes + content.length, 0);
-  header.writeInt32LE(frame.readInt32LE(headerBytes), 12);
-  return Buffer.concat([header, content]);
+  const compressorId = frame.readUInt8(headerBytes + 8);
+  const compressor = byId.get(compressorId);
+  if (compressor === undefined) throw new ProtocolError('compression algorithm specified in message is not available');
+  if (length < 0 || length > messageBytesMax - headerBytes) throw new ProtocolError(`compressed message of ${length} bytes`);
+  const content = uncompress(compressor, frame.subarray(headerBytes + compressedFieldsBytes), length);
+  const whole = Buffer.allocUnsafe(headerBytes + length);
+  frame.copy(whole, 4, 4, 12);
+  whole.writeInt32LE(whole.length, 0);
+  whole.writeInt32LE(frame.readInt32LE(headerBytes), 12);
+  content.copy(whole, headerBytes);
+  return { frame: whole, compressorId };
 }
 
-/** Packs a whole message as OP_COMPRESSED with zlib. */
-export function packFrame(frame: Buffer): Buffer {
-  const content = deflateSync(frame.subarray(headerBytes));
+function uncompress(compressor: Compressor, packed: Buffer, length: number): Buffer {
+  let content: Buffer;
+  try {
+    content = compressor.uncompress(packed, length);
+  } catch (error) {
+    throw new ProtocolError(`compressed message is malformed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (content.length !== length) throw new ProtocolError('compressed message has another length than announced');
+  return content;
+}
+
+/** Packs a whole message as OP_COMPRESSED. */
+export function packFrame(frame: Buffer, compressorId: number): Buffer {
+  const compressor = byId.get(compressorId);
+  if (compressor === undefined) return frame;
+  const content = compressor.compress(frame.subarray(headerBytes));
   const packed = Buffer.allocUnsafe(headerBytes + compressedFieldsBytes);
   packed.writeInt32LE(packed.length + content.length, 0);
   frame.copy(packed, 4, 4, 12);
   packed.writeInt32LE(opCode.compressed, 12);
   packed.writeInt32LE(frame.readInt32LE(12), headerBytes);
   packed.writeInt32LE(frame.length - headerBytes, headerBytes + 4);
-  packed.writeUInt8(zlibId, headerBytes + 8);
+  packed.writeUInt8(compressorId, headerBytes + 8);
   return Buffer.concat([packed, content]);
 }

@@ -1,11 +1,15 @@
 import { headerBytes, messageBytesMax, ProtocolError } from './protocol.js';
 
-/** Cuts the bytes of a connection into whole messages; each message is copied once, into a buffer of its own. */
+/**
+ * Cuts the bytes of a connection into whole messages; each message is copied once, into a buffer of its own.
+ * No more memory is held than has come in, whatever length a message announces.
+ */
 export class FrameSplitter {
-  #length = Buffer.alloc(4);
-  #lengthFilled = 0;
-  #frame: Buffer | undefined;
-  #filled = 0;
+  /** What has come in of the message that is not complete yet. */
+  #parts: Buffer[] = [];
+  #partsBytes = 0;
+  /** Length of that message, once its first four bytes are there. */
+  #length: number | undefined;
 
   /**
    * @param chunk bytes as they came in
@@ -16,32 +20,34 @@ export class FrameSplitter {
     const frames: Buffer[] = [];
     let offset = 0;
     while (offset < chunk.length) {
-      if (this.#frame === undefined) {
-        offset += this.#takeLength(chunk, offset);
-        continue;
-      }
-      const taken = chunk.copy(this.#frame, this.#filled, offset, Math.min(chunk.length, offset + this.#frame.length - this.#filled));
-      offset += taken;
-      this.#filled += taken;
-      if (this.#filled === this.#frame.length) {
-        frames.push(this.#frame);
-        this.#frame = undefined;
-        this.#lengthFilled = 0;
-      }
+      const wanted = this.#length ?? 4;
+      const end = Math.min(chunk.length, offset + wanted - this.#partsBytes);
+      this.#parts.push(chunk.subarray(offset, end));
+      this.#partsBytes += end - offset;
+      offset = end;
+      if (this.#partsBytes < wanted) break;
+      if (this.#length === undefined) this.#readLength();
+      else frames.push(this.#takeFrame(this.#length));
     }
     return frames;
   }
 
-  #takeLength(chunk: Buffer, offset: number): number {
-    const taken = chunk.copy(this.#length, this.#lengthFilled, offset, Math.min(chunk.length, offset + 4 - this.#lengthFilled));
-    this.#lengthFilled += taken;
-    if (this.#lengthFilled === 4) {
-      const length = this.#length.readInt32LE(0);
-      if (length < headerBytes || length > messageBytesMax) throw new ProtocolError(`message of ${length} bytes`);
-      this.#frame = Buffer.allocUnsafe(length);
-      this.#length.copy(this.#frame);
-      this.#filled = 4;
-    }
-    return taken;
+  #readLength(): void {
+    const length = this.#joined(4).readInt32LE(0);
+    if (length < headerBytes || length > messageBytesMax) throw new ProtocolError(`message of ${length} bytes`);
+    this.#length = length;
+  }
+
+  #takeFrame(length: number): Buffer {
+    const frame = Buffer.concat(this.#parts, length);
+    this.#parts = [];
+    this.#partsBytes = 0;
+    this.#length = undefined;
+    return frame;
+  }
+
+  #joined(bytes: number): Buffer {
+    const [first] = this.#parts;
+    return first !== undefined && first.length >= bytes ? first : Buffer.concat(this.#parts);
   }
 }

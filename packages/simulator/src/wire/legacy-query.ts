@@ -1,38 +1,51 @@
+import { Int32 } from 'bson';
+import { encodeDocument } from '../bson/encode.js';
+import { doc } from '../node/doc-fields.js';
+import { checkDocument } from './document-check.js';
 import { headerBytes, opCode, ProtocolError } from './protocol.js';
 
-/** An OP_QUERY on a `$cmd` collection: drivers still send their first `isMaster` so. */
+/** An OP_QUERY: drivers still send their first `isMaster` so, as a query on `$cmd`. */
 export interface LegacyQuery {
-  readonly db: string;
+  /** Undefined for queries on collections, which are no commands. */
+  readonly db: string | undefined;
   readonly body: Buffer;
 }
 
 const commandSuffix = '.$cmd';
+/** Documents to skip and to return. */
+const countBytes = 8;
+const awaitCapable = 8;
+const queryFailure = 2;
 
 /**
- * @param content the message after its header
- * @throws ProtocolError when it is not a command
+ * @param frame a whole message
+ * @throws ProtocolError when it is too short for its fields, CommandError 22 when the query is no document
  */
-export function readLegacyQuery(content: Buffer): LegacyQuery {
-  const nameEnd = content.indexOf(0, 4);
-  if (nameEnd < 0) throw new ProtocolError('OP_QUERY without a collection name');
-  const namespace = content.toString('utf8', 4, nameEnd);
-  if (!namespace.endsWith(commandSuffix)) throw new ProtocolError(`OP_QUERY on ${namespace} is no command`);
-  const start = nameEnd + 1 + 8;
-  return {
-    db: namespace.slice(0, -commandSuffix.length),
-    body: content.subarray(start, start + content.readInt32LE(start)),
-  };
+export function readLegacyQuery(frame: Buffer): LegacyQuery {
+  const nameStart = headerBytes + 4;
+  const nameEnd = frame.indexOf(0, nameStart);
+  const start = nameEnd + 1 + countBytes;
+  if (nameEnd < nameStart || start > frame.length) throw new ProtocolError('OP_QUERY is too short');
+  const namespace = frame.toString('utf8', nameStart, nameEnd);
+  const body = frame.subarray(start, start + checkDocument(frame, start));
+  return { db: namespace.endsWith(commandSuffix) ? namespace.slice(0, -commandSuffix.length) : undefined, body };
 }
 
 /** Header and fields of an OP_REPLY with one document, which follows as it is. */
-export function legacyReplyPrefix(bodyBytes: number, requestId: number, responseTo: number): Buffer {
+export function legacyReplyPrefix(bodyBytes: number, requestId: number, responseTo: number, failed = false): Buffer {
   const prefix = Buffer.alloc(headerBytes + 20);
   prefix.writeInt32LE(prefix.length + bodyBytes, 0);
   prefix.writeInt32LE(requestId, 4);
   prefix.writeInt32LE(responseTo, 8);
   prefix.writeInt32LE(opCode.reply, 12);
-  const awaitCapable = 8;
-  prefix.writeInt32LE(awaitCapable, 16);
+  prefix.writeInt32LE(failed ? awaitCapable | queryFailure : awaitCapable, 16);
   prefix.writeInt32LE(1, 32);
   return prefix;
+}
+
+/** The answer to a query that is no command: reads of that kind are gone since 5.1, and no driver of today sends them. */
+export function legacyRefusal(): Buffer {
+  return encodeDocument(
+    doc(['$err', 'OP_QUERY is no longer supported. The client driver may require an upgrade.'], ['code', new Int32(5_739_101)], ['ok', new Int32(0)]),
+  );
 }

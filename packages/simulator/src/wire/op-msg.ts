@@ -1,6 +1,10 @@
+import { asBuffer } from '../bson/element-type.js';
+import { CommandError } from '../node/command.js';
+import { crc32c } from './crc32c.js';
+import { checkDocument } from './document-check.js';
 import { headerBytes, messageFlag, opCode, ProtocolError } from './protocol.js';
 
-/** An OP_MSG as it came in, its documents not yet decoded. */
+/** An OP_MSG as it came in, its documents checked but not yet decoded. */
 export interface IncomingMessage {
   readonly flags: number;
   readonly body: Buffer;
@@ -8,53 +12,95 @@ export interface IncomingMessage {
 }
 
 const checksumBytes = 4;
+const flagBytes = 4;
+/** The lower half of the flags must be understood; the upper half may be anything (OP_MSG specification). */
+const requiredFlags = 0xffff;
+const knownFlags = messageFlag.checksumPresent | messageFlag.moreToCome;
 
 /**
- * @param content the message after its header
- * @throws ProtocolError when a section is malformed or the body is missing
+ * The flags of an OP_MSG, whatever its content is.
+ * @throws ProtocolError when there are none, or one that must be understood is not
  */
-export function readMessage(content: Buffer): IncomingMessage {
-  const flags = content.readUInt32LE(0);
-  const end = content.length - ((flags & messageFlag.checksumPresent) !== 0 ? checksumBytes : 0);
-  const sequences = new Map<string, Uint8Array[]>();
-  let body: Buffer | undefined;
-  let offset = 4;
-  while (offset < end) {
-    const kind = content.readUInt8(offset);
-    const size = content.readInt32LE(offset + 1);
-    const next = offset + 1 + size;
-    if (size < 5 || next > end) throw new ProtocolError('section reaches beyond the message');
-    if (kind === 0) body = content.subarray(offset + 1, next);
-    else if (kind === 1) readSequence(content.subarray(offset + 5, next), sequences);
-    else throw new ProtocolError(`unknown section kind ${kind}`);
-    offset = next;
-  }
-  if (body === undefined) throw new ProtocolError('OP_MSG without a body');
+export function readFlags(frame: Buffer): number {
+  if (frame.length < headerBytes + flagBytes) throw new ProtocolError('OP_MSG is too short for its flags');
+  const flags = frame.readUInt32LE(headerBytes);
+  if ((flags & requiredFlags & ~knownFlags) !== 0) throw new ProtocolError(`OP_MSG with unknown flags ${flags.toString(2)}`);
+  return flags;
+}
+
+/**
+ * Reads a whole OP_MSG.
+ * @throws ProtocolError when the checksum is wrong, which ends the connection;
+ * CommandError for malformed sections and documents, which is the answer (error numbers of the server's message parser)
+ */
+export function readMessage(frame: Buffer): IncomingMessage {
+  const flags = readFlags(frame);
+  const end = frame.length - ((flags & messageFlag.checksumPresent) === 0 ? 0 : checksumBytes);
+  const sections = new Sections();
+  let at = headerBytes + flagBytes;
+  while (at < end) at = sections.read(frame, at, end);
+  if (end < frame.length) verifyChecksum(frame, end);
+  const { body, sequences } = sections;
+  if (body === undefined) throw new CommandError(40587, 'Location40587', 'OP_MSG messages must have a body');
   return { flags, body, sequences };
 }
 
-function readSequence(section: Buffer, sequences: Map<string, Uint8Array[]>): void {
-  const nameEnd = section.indexOf(0);
-  if (nameEnd < 0) throw new ProtocolError('document sequence without a name');
-  const documents: Uint8Array[] = [];
-  let offset = nameEnd + 1;
-  while (offset < section.length) {
-    const size = section.readInt32LE(offset);
-    if (size < 5 || offset + size > section.length) throw new ProtocolError('document reaches beyond its sequence');
-    documents.push(section.subarray(offset, offset + size));
-    offset += size;
+function verifyChecksum(frame: Buffer, end: number): void {
+  if (end < headerBytes + flagBytes || crc32c(frame.subarray(0, end)) !== frame.readUInt32LE(end)) {
+    throw new ProtocolError('OP_MSG checksum does not match contents');
   }
-  sequences.set(section.toString('utf8', 0, nameEnd), documents);
+}
+
+/** The sections of one message. */
+class Sections {
+  body: Buffer | undefined;
+  readonly sequences = new Map<string, Uint8Array[]>();
+
+  /** Reads the section at an index, and gives the index behind it. */
+  read(frame: Buffer, at: number, end: number): number {
+    const kind = frame[at] ?? 0;
+    if (kind > 1) throw new CommandError(40432, 'Location40432', `Unknown section kind ${kind}`);
+    if (kind === 1) return this.#readSequence(frame, at + 1, end);
+    if (this.body !== undefined) throw new CommandError(40430, 'Location40430', 'Multiple body sections in message');
+    const next = at + 1 + checkDocument(frame, at + 1, end);
+    this.body = frame.subarray(at + 1, next);
+    return next;
+  }
+
+  #readSequence(frame: Buffer, at: number, end: number): number {
+    const size = at + 4 > end ? -1 : frame.readInt32LE(at);
+    const next = at + size;
+    const nameEnd = frame.indexOf(0, at + 4);
+    if (size < 5 || next > end || nameEnd < 0 || nameEnd >= next) throw new CommandError(15, 'Overflow', 'document sequence exceeds its message');
+    const name = frame.toString('utf8', at + 4, nameEnd);
+    if (this.sequences.has(name)) throw new CommandError(40431, 'Location40431', `Duplicate document sequence: ${name}`);
+    const documents: Uint8Array[] = [];
+    for (let from = nameEnd + 1; from < next; ) {
+      const length = checkDocument(frame, from, next);
+      documents.push(frame.subarray(from, from + length));
+      from += length;
+    }
+    this.sequences.set(name, documents);
+    return next;
+  }
 }
 
 /** Header, flags and section kind of an answer whose body follows as it is. */
 export function messagePrefix(bodyBytes: number, requestId: number, responseTo: number, flags: number): Buffer {
   const prefix = Buffer.allocUnsafe(headerBytes + 5);
-  prefix.writeInt32LE(prefix.length + bodyBytes, 0);
+  const checksum = (flags & messageFlag.checksumPresent) === 0 ? 0 : checksumBytes;
+  prefix.writeInt32LE(prefix.length + bodyBytes + checksum, 0);
   prefix.writeInt32LE(requestId, 4);
   prefix.writeInt32LE(responseTo, 8);
   prefix.writeInt32LE(opCode.message, 12);
   prefix.writeUInt32LE(flags, 16);
   prefix.writeUInt8(0, 20);
   return prefix;
+}
+
+/** The checksum that ends a message whose flags say so. */
+export function messageChecksum(message: Uint8Array): Buffer {
+  const checksum = Buffer.allocUnsafe(checksumBytes);
+  checksum.writeUInt32LE(crc32c(asBuffer(message)), 0);
+  return checksum;
 }

@@ -4,7 +4,6 @@ import { encodeDocument } from '../../src/bson/encode.js';
 import type { Doc } from '../../src/bson/value.js';
 import { FrameSplitter } from '../../src/wire/frame-splitter.js';
 import { messagePrefix, readMessage } from '../../src/wire/op-msg.js';
-import { headerBytes } from '../../src/wire/protocol.js';
 
 /** A client that sends commands exactly as they are given, unlike a driver, which adds sessions and times. */
 export class WireClient {
@@ -15,7 +14,7 @@ export class WireClient {
   private constructor(private readonly socket: Socket) {
     socket.on('data', (chunk: Buffer) => {
       for (const frame of this.#splitter.push(chunk)) {
-        this.#waiting.shift()?.(decodeDocument(readMessage(frame.subarray(headerBytes)).body));
+        this.#waiting.shift()?.(decodeDocument(readMessage(frame).body));
       }
     });
   }

@@ -1,5 +1,5 @@
-import { abortTransaction, commitTransaction, killSessions, refreshSessions, startSession } from './session-commands.js';
-import { appendOplogNote, configureFailPoint, hashElement } from './administration.js';
+import { abortTransaction, commitTransaction, killSessions, prepareTransaction, recoverCommitDecision, refreshSessions, startSession } from './session-commands.js';
+import { appendOplogNote, hashElement } from './administration.js';
 import { aggregate } from './aggregate.js';
 import { collMod } from './coll-mod.js';
 import type { CommandHandler } from './command-context.js';
@@ -15,6 +15,7 @@ import { createIndexes, dropIndexes, listIndexes } from './indexes.js';
 import { insert } from './insert.js';
 import { listCollections, listDatabases } from './lists.js';
 import { convertToCapped, renameCollection } from './rename-collection.js';
+import { currentOperations, killOperation } from './operations.js';
 import { collStats, dataSize, dbStats, validate } from './statistics.js';
 import { splitVector } from './split-vector.js';
 import { update } from './update.js';
@@ -62,7 +63,6 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['splitVector', splitVector],
   ['appendOplogNote', appendOplogNote],
   ['_hashBSONElement', hashElement],
-  ['configureFailPoint', configureFailPoint],
   ['startSession', startSession],
   ['refreshSessions', refreshSessions],
   ['endSessions', killSessions],
@@ -70,4 +70,11 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['killAllSessions', killSessions],
   ['commitTransaction', commitTransaction],
   ['abortTransaction', abortTransaction],
+  ['killOp', killOperation],
+  ['currentOp', currentOperations],
+  ['prepareTransaction', prepareTransaction],
+  ['coordinateCommitTransaction', recoverCommitDecision],
 ]);
+
+/** Names of those commands. */
+export const dataCommandNames: readonly string[] = [...commandTable.keys()];

@@ -2,12 +2,14 @@ import { Int32 } from 'bson';
 import { describe, expect, it } from 'vitest';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import { encodeDocument } from '../../../src/bson/encode.js';
+import type { Value } from '../../../src/bson/value.js';
 import { doc } from '../../../src/node/doc-fields.js';
 import { readCommandBody } from '../../../src/wire/command-body.js';
 import { packFrame, unpackFrame } from '../../../src/wire/compression.js';
 import { readLegacyQuery } from '../../../src/wire/legacy-query.js';
-import { messagePrefix, readMessage } from '../../../src/wire/op-msg.js';
-import { headerBytes, messageFlag, ProtocolError } from '../../../src/wire/protocol.js';
+import { messageChecksum, messagePrefix, readMessage } from '../../../src/wire/op-msg.js';
+import { parseCommand } from '../../../src/wire/parsed-command.js';
+import { headerBytes, messageFlag, opCode, ProtocolError } from '../../../src/wire/protocol.js';
 
 const documents = [1, 2].map((id) => encodeDocument(doc(['_id', new Int32(id)])));
 
@@ -19,29 +21,69 @@ function sequence(name: string): Buffer {
   return Buffer.concat([section, content]);
 }
 
+function frameOf(flags: number, ...sections: Buffer[]): Buffer {
+  const head = Buffer.alloc(headerBytes + 4);
+  head.writeInt32LE(opCode.message, 12);
+  head.writeUInt32LE(flags, headerBytes);
+  const frame = Buffer.concat([head, ...sections]);
+  frame.writeInt32LE(frame.length + ((flags & messageFlag.checksumPresent) === 0 ? 0 : 4), 0);
+  return (flags & messageFlag.checksumPresent) === 0 ? frame : Buffer.concat([frame, messageChecksum(frame)]);
+}
+
 describe('OP_MSG', () => {
   const body = encodeDocument(doc(['ping', new Int32(1)]));
-  const message = Buffer.concat([messagePrefix(body.length, 1, 0, 0), body]).subarray(headerBytes);
+  const bodySection = Buffer.concat([Buffer.alloc(1), body]);
 
   it('gives back the body it was made of', () => {
-    expect(readMessage(message).body.equals(body)).toBe(true);
+    expect(readMessage(Buffer.concat([messagePrefix(body.length, 1, 0, 0), body])).body.equals(body)).toBe(true);
   });
 
-  it('keeps document sequences as bytes and leaves out the checksum', () => {
-    const bytes = Buffer.concat([message, sequence('documents'), Buffer.alloc(4)]);
-    bytes.writeUInt32LE(messageFlag.checksumPresent, 0);
-    expect(readMessage(bytes).sequences.get('documents')).toEqual(documents);
+  it('keeps document sequences as bytes', () => {
+    expect(readMessage(frameOf(0, bodySection, sequence('documents'))).sequences.get('documents')).toEqual(documents);
   });
 
-  it('refuses sections that reach too far and messages without a body', () => {
-    expect(() => readMessage(message.subarray(0, message.length - 1))).toThrow(ProtocolError);
-    expect(() => readMessage(Buffer.concat([Buffer.alloc(4), sequence('documents')]))).toThrow(ProtocolError);
+  it('takes a right checksum and no other', () => {
+    const frame = frameOf(messageFlag.checksumPresent, bodySection, sequence('documents'));
+    expect(readMessage(frame).sequences.get('documents')).toEqual(documents);
+    for (let at = headerBytes + 4; at < frame.length; at += 1) {
+      const changed = Buffer.from(frame);
+      changed.writeUInt8((frame[at] ?? 0) ^ 1, at);
+      expect(() => readMessage(changed)).toThrow();
+    }
   });
 
-  it('is the same after packing and unpacking', () => {
+  it.each([
+    ['unknown section kinds', [bodySection, Buffer.from([2, 0])], 40432],
+    ['two bodies', [bodySection, bodySection], 40430],
+    ['no body', [sequence('documents')], 40587],
+    ['the same sequence twice', [bodySection, sequence('documents'), sequence('documents')], 40431],
+    ['a body that is cut off', [bodySection.subarray(0, -1)], 22],
+    ['a sequence that reaches too far', [bodySection, sequence('documents').subarray(0, -1)], 15],
+  ])('answers %s with an error', (_name, sections, code) => {
+    expect(() => readMessage(frameOf(0, ...sections))).toThrow(expect.objectContaining({ code }));
+  });
+
+  it('refuses flags that it must understand and does not', () => {
+    expect(() => readMessage(frameOf(1 << 5, bodySection))).toThrow(ProtocolError);
+    expect(readMessage(frameOf(1 << 20, bodySection)).body.equals(body)).toBe(true);
+  });
+
+  it.each([1, 2])('is the same after packing and unpacking with compressor %i', (compressorId) => {
     const frame = Buffer.concat([messagePrefix(body.length, 7, 3, 0), body]);
-    expect(unpackFrame(packFrame(frame))).toEqual(frame);
-    expect(unpackFrame(frame)).toBe(frame);
+    expect(unpackFrame(packFrame(frame, compressorId))).toEqual({ frame, compressorId });
+    expect(unpackFrame(frame).frame).toBe(frame);
+  });
+
+  it('refuses compressors that the server does not have, and other lengths than announced', () => {
+    const packed = packFrame(Buffer.concat([messagePrefix(body.length, 7, 3, 0), body]), 2);
+    const unknown = Buffer.from(packed);
+    unknown.writeUInt8(3, headerBytes + 8);
+    expect(() => unpackFrame(unknown)).toThrow(ProtocolError);
+    for (const length of [-1, 1, 10_000, 2 ** 31 - 1]) {
+      const changed = Buffer.from(packed);
+      changed.writeInt32LE(length, headerBytes + 4);
+      expect(() => unpackFrame(changed)).toThrow(ProtocolError);
+    }
   });
 });
 
@@ -62,8 +104,17 @@ describe('commands', () => {
 
   it('are read from OP_QUERY on $cmd only', () => {
     const query = (name: string): Buffer =>
-      Buffer.concat([Buffer.alloc(4), Buffer.from(`${name}\0`), Buffer.alloc(8), encodeDocument(doc(['isMaster', new Int32(1)]))]);
+      Buffer.concat([Buffer.alloc(headerBytes + 4), Buffer.from(`${name}\0`), Buffer.alloc(8), encodeDocument(doc(['isMaster', new Int32(1)]))]);
     expect(readLegacyQuery(query('admin.$cmd')).db).toBe('admin');
-    expect(() => readLegacyQuery(query('admin.things'))).toThrow(ProtocolError);
+    expect(readLegacyQuery(query('admin.things')).db).toBeUndefined();
+    expect(() => readLegacyQuery(query('admin.$cmd').subarray(0, 30))).toThrow(ProtocolError);
+  });
+
+  it('need a database, and no field twice', () => {
+    const parse = (...fields: [string, Value][]): unknown => parseCommand(encodeDocument(doc(...fields)), new Map([['documents', []]]));
+    expect(() => parse(['insert', 'c'])).toThrow(expect.objectContaining({ code: 40571 }));
+    expect(() => parse(['insert', 'c'], ['$db', 'a.b'])).toThrow(expect.objectContaining({ code: 73 }));
+    expect(() => parse(['insert', 'c'], ['documents', []], ['$db', 'a'])).toThrow(expect.objectContaining({ code: 40433 }));
+    expect(parse(['insert', 'c'], ['$db', 'a'])).toMatchObject({ name: 'insert', db: 'a' });
   });
 });

@@ -1,0 +1,73 @@
+import type { Doc } from '../bson/value.js';
+import type { CommandRequest, ConnectionState } from '../node/command.js';
+import { docOf } from '../node/doc-fields.js';
+import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
+import { Timestamp } from 'bson';
+import type { Authorizer } from './authorization/authorizer.js';
+import type { ClusterTimeSigner } from './cluster-time-signer.js';
+import { accessCommands } from './command/access-commands.js';
+import { Login } from './login/login.js';
+import { extendHandshake } from './login/sasl-commands.js';
+import type { UserCatalog } from './user/user-catalog.js';
+
+const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
+
+/** The parts of access control that are there only when it is turned on. */
+export interface Enforcement {
+  readonly authorizer: Authorizer;
+  readonly signer: ClusterTimeSigner;
+}
+
+/** Logins of a node's connections, and the commands that are about users, roles and logins. */
+export class Logins {
+  readonly #logins = new WeakMap<ConnectionState, Login>();
+
+  constructor(readonly catalog: UserCatalog) {}
+
+  of(connection: ConnectionState): Login {
+    const known = this.#logins.get(connection) ?? new Login(connection, this.catalog);
+    this.#logins.set(connection, known);
+    return known;
+  }
+
+  /** The commands, each as a node answers it. */
+  answers(): [string, (request: CommandRequest) => Doc | Promise<Doc>][] {
+    return [...accessCommands].map(([name, command]) => [name, (request) => command(this.catalog, request, this.of(request.connection))]);
+  }
+}
+
+/** A node behind the check of who may do what. Without enforcement everybody may do everything, but can log in. */
+export class AccessNode implements ServedNode {
+  constructor(
+    private readonly node: ServedNode,
+    private readonly logins: Logins,
+    private readonly enforcement: Enforcement | undefined,
+  ) {}
+
+  get streamsCursors(): boolean {
+    return this.node.streamsCursors === true;
+  }
+
+  async run(request: CommandRequest): Promise<Doc> {
+    if (handshakes.has(request.name)) return this.#greet(request);
+    if (this.enforcement === undefined) return this.node.run(request);
+    const login = this.logins.of(request.connection);
+    await this.enforcement.authorizer.check(login, request);
+    const reply = await this.node.run(request);
+    this.enforcement.authorizer.finish(login, request, reply);
+    return reply;
+  }
+
+  addReplyFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome): void {
+    this.node.addReplyFields(reply, request, outcome);
+    const clusterTime = docOf(reply.get('$clusterTime'));
+    const time = clusterTime?.get('clusterTime');
+    if (this.enforcement !== undefined && time instanceof Timestamp) clusterTime?.set('signature', this.enforcement.signer.signature(time));
+  }
+
+  async #greet(request: CommandRequest): Promise<Doc> {
+    const reply = await this.node.run(request);
+    await extendHandshake(this.logins.catalog, this.logins.of(request.connection), request, reply);
+    return reply;
+  }
+}

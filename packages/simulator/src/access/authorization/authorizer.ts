@@ -1,0 +1,106 @@
+import type { Doc } from '../../bson/value.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { isTrue } from '../../node/doc-fields.js';
+import { hasCommand } from '../../node/release-rules.js';
+import type { Login } from '../login/login.js';
+import { PrivilegeSet } from '../privilege/privilege-set.js';
+import { clusterResource, databaseResource, namespaceResource } from '../privilege/resource.js';
+import type { UserCatalog } from '../user/user-catalog.js';
+import { commandText } from './command-text.js';
+import { CursorOwners } from './cursor-owners.js';
+import { declaredNeeds } from './declared-needs.js';
+import { keepVisibleCollections, keepVisibleDatabases } from './visible-lists.js';
+
+/** What a client on the server's own machine may do as long as there are no users (manual: "Localhost Exception"). */
+const localhostException = new PrivilegeSet([
+  { resource: databaseResource('admin'), actions: ['createRole', 'createUser', 'grantRole'] },
+  { resource: clusterResource, actions: ['addShard', 'replSetConfigure'] },
+]);
+
+/** Lets commands through, or refuses them as the server does. */
+export class Authorizer {
+  readonly #owners = new CursorOwners();
+
+  constructor(
+    private readonly catalog: UserCatalog,
+    /** Names of the commands that the node behind has in some release; all others it refuses itself. */
+    private readonly known: ReadonlySet<string>,
+  ) {}
+
+  #knows(name: string): boolean {
+    return this.known.has(name) && hasCommand(this.catalog.version, name);
+  }
+
+  /**
+   * Checks a command before it runs.
+   * @throws CommandError 13 for what the caller has no right to
+   */
+  async check(login: Login, request: CommandRequest): Promise<void> {
+    const needs = declaredNeeds.get(request.name);
+    if (!this.#knows(request.name) || needs === 'open') return;
+    await login.refresh();
+    const privileges = await this.#privilegesOf(login);
+    if (privileges === undefined) throw new CommandError(13, 'Unauthorized', `command ${request.name} requires authentication`);
+    if (needs === undefined || needs === 'login') {
+      this.#checkOwn(login, privileges, request);
+      return;
+    }
+    if (!needs(request).every(({ resource, actions }) => actions.every((action) => privileges.allows(resource, action)))) throw refusal(request);
+  }
+
+  /** Looks at the reply of a command that ran: leaves out what the caller may not see, and remembers whose cursors are open. */
+  finish(login: Login, request: CommandRequest, reply: Doc): void {
+    this.#owners.note(request, reply, login.text);
+    if (request.name === 'listDatabases' && !seesAllDatabases(login.privileges, request)) keepVisibleDatabases(reply, login.privileges);
+    if (request.name === 'listCollections' && isTrue(request.body.get('authorizedCollections')) && !listsCollections(login.privileges, request.db)) {
+      keepVisibleCollections(reply, request.db, login.privileges);
+    }
+    if (writesAccess(request)) this.catalog.changed();
+  }
+
+  async #privilegesOf(login: Login): Promise<PrivilegeSet | undefined> {
+    if (login.users.length > 0) return login.privileges;
+    return (await this.catalog.hasUsers()) ? undefined : localhostException;
+  }
+
+  #checkOwn(login: Login, privileges: PrivilegeSet, request: CommandRequest): void {
+    switch (request.name) {
+      case 'getMore':
+        this.#owners.check(request, login.text);
+        return;
+      case 'killCursors':
+        if (this.#owners.concernsOthers(request, login.text) && !privileges.allows(clusterResource, 'killAnyCursor')) throw refusal(request);
+        return;
+      case 'listDatabases':
+        if (request.body.get('authorizedDatabases') === false && !privileges.allows(clusterResource, 'listDatabases')) throw refusal(request);
+        return;
+      case 'listCollections':
+        if (!listsCollections(privileges, request.db) && !asksForOwnNames(privileges, request)) throw refusal(request);
+        return;
+      default:
+    }
+  }
+}
+
+function refusal(request: CommandRequest): CommandError {
+  return new CommandError(13, 'Unauthorized', `not authorized on ${request.db} to execute command ${commandText(request)}`);
+}
+
+function seesAllDatabases(privileges: PrivilegeSet, { body }: CommandRequest): boolean {
+  return privileges.allows(clusterResource, 'listDatabases') && !isTrue(body.get('authorizedDatabases'));
+}
+
+function listsCollections(privileges: PrivilegeSet, db: string): boolean {
+  return privileges.allows(namespaceResource(db, ''), 'listCollections');
+}
+
+/** Names alone of what he may read everybody can ask for. */
+function asksForOwnNames(privileges: PrivilegeSet, { db, body }: CommandRequest): boolean {
+  return isTrue(body.get('nameOnly')) && isTrue(body.get('authorizedCollections')) && privileges.allowsSomewhereIn(db, 'find');
+}
+
+/** True for data commands that write to the collections in which users and roles are kept. */
+function writesAccess({ db, name, body }: CommandRequest): boolean {
+  const collection = body.get(name);
+  return db === 'admin' && (collection === 'system.users' || collection === 'system.roles') && name !== 'find';
+}

@@ -1,0 +1,111 @@
+import type { CommandRequest } from '../../node/command.js';
+import { textOrEmpty } from '../../node/doc-fields.js';
+import { databaseResource, namespaceResource } from '../privilege/resource.js';
+import { type Declaration, type Need, onCluster, onFullyNamed, onNamed } from './need.js';
+
+/** On the database that the first field names. */
+function onNamedDatabase(...actions: string[]): Declaration {
+  return ({ body, name }) => [{ resource: databaseResource(textOrEmpty(body.get(name))), actions }];
+}
+
+function onConfig(collection: string, ...actions: string[]): Need {
+  return { resource: namespaceResource('config', collection), actions };
+}
+
+function zoneNeeds(_request: CommandRequest): Need[] {
+  return [onConfig('shards', 'find', 'update'), onConfig('tags', 'find', 'update', 'remove')];
+}
+
+/** Commands about shards, chunks and zones. */
+const shardingNeeds: readonly (readonly [string, Declaration])[] = [
+  ['addShard', onCluster('addShard')],
+  ['removeShard', onCluster('removeShard')],
+  ['listShards', onCluster('listShards')],
+  ['getShardMap', onCluster('getShardMap')],
+  ['getShardVersion', onFullyNamed('getShardVersion')],
+  ['shardingState', onCluster('shardingState')],
+  ['flushRouterConfig', onCluster('flushRouterConfig')],
+  ['cleanupOrphaned', onCluster('cleanupOrphaned')],
+  ['enableSharding', onNamedDatabase('enableSharding')],
+  ['movePrimary', onNamedDatabase('moveChunk')],
+  ['moveprimary', onNamedDatabase('moveChunk')],
+  ['shardCollection', onFullyNamed('enableSharding')],
+  ['shardcollection', onFullyNamed('enableSharding')],
+  ['refineCollectionShardKey', onFullyNamed('refineCollectionShardKey')],
+  ['reshardCollection', onFullyNamed('reshardCollection')],
+  ['commitReshardCollection', onFullyNamed('reshardCollection')],
+  ['abortReshardCollection', onFullyNamed('reshardCollection')],
+  ['unshardCollection', onFullyNamed('reshardCollection')],
+  ['moveCollection', onFullyNamed('moveCollection')],
+  ['analyzeShardKey', onFullyNamed('analyzeShardKey')],
+  ['configureQueryAnalyzer', onFullyNamed('configureQueryAnalyzer')],
+  ['configureCollectionBalancing', onFullyNamed('enableSharding')],
+  ['checkMetadataConsistency', onCluster('checkMetadataConsistency')],
+  ['split', onFullyNamed('splitChunk')],
+  ['mergeChunks', onFullyNamed('splitChunk')],
+  ['mergeAllChunksOnShard', onFullyNamed('splitChunk')],
+  ['moveChunk', onFullyNamed('moveChunk')],
+  ['moveRange', onFullyNamed('moveChunk')],
+  ['clearJumboFlag', onFullyNamed('clearJumboFlag')],
+  ['addShardToZone', () => [onConfig('shards', 'update')]],
+  ['removeShardFromZone', () => [onConfig('shards', 'update'), onConfig('tags', 'find')]],
+  ['updateZoneKeyRange', zoneNeeds],
+  ['balancerStart', () => [onConfig('settings', 'update')]],
+  ['balancerStop', () => [onConfig('settings', 'update')]],
+  ['balancerStatus', () => [onConfig('settings', 'find')]],
+  ['balancerCollectionStatus', onFullyNamed('enableSharding')],
+];
+
+/** Commands about the node, its set and its settings. */
+const serverNeeds: readonly (readonly [string, Declaration])[] = [
+  ['serverStatus', onCluster('serverStatus')],
+  ['hostInfo', onCluster('hostInfo')],
+  ['getCmdLineOpts', onCluster('getCmdLineOpts')],
+  ['getLog', onCluster('getLog')],
+  ['getParameter', onCluster('getParameter')],
+  ['setParameter', onCluster('setParameter')],
+  ['getClusterParameter', onCluster('getClusterParameter')],
+  ['setClusterParameter', onCluster('setClusterParameter')],
+  ['getDefaultRWConcern', onCluster('getDefaultRWConcern')],
+  ['setDefaultRWConcern', onCluster('setDefaultRWConcern')],
+  ['setFeatureCompatibilityVersion', onCluster('setFeatureCompatibilityVersion')],
+  ['setUserWriteBlockMode', onCluster('setUserWriteBlockMode')],
+  ['connPoolStats', onCluster('connPoolStats')],
+  ['dropConnections', onCluster('dropConnections')],
+  ['top', onCluster('top')],
+  ['currentOp', onCluster('inprog')],
+  ['killOp', onCluster('killop')],
+  ['fsync', onCluster('fsync')],
+  ['fsyncUnlock', onCluster('unlock')],
+  ['logRotate', onCluster('logRotate')],
+  ['shutdown', onCluster('shutdown')],
+  ['appendOplogNote', onCluster('appendOplogNote')],
+  ['applyOps', onCluster('applyOps')],
+  ['replSetGetStatus', onCluster('replSetGetStatus')],
+  ['replSetGetConfig', onCluster('replSetGetConfig')],
+  ['replSetInitiate', onCluster('replSetConfigure')],
+  ['replSetReconfig', onCluster('replSetConfigure')],
+  ['replSetResizeOplog', onCluster('replSetResizeOplog')],
+  ['replSetStepDown', onCluster('replSetStateChange')],
+  ['replSetStepUp', onCluster('replSetStateChange')],
+  ['replSetFreeze', onCluster('replSetStateChange')],
+  ['killAllSessions', onCluster('killAnySession')],
+  ['killAllSessionsByPattern', onCluster('killAnySession')],
+  ['planCacheClear', onNamed('planCacheWrite')],
+  ['startSession', 'login'],
+  ['refreshSessions', 'login'],
+  ['killSessions', 'login'],
+  ['commitTransaction', 'login'],
+  ['abortTransaction', 'login'],
+  ['configureFailPoint', 'login'],
+  ['_hashBSONElement', 'login'],
+];
+
+/** Commands that a client may send before it logs in. */
+const openCommands = ['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo', 'buildinfo', 'isdbgrid', 'whatsmyuri', 'listCommands', 'endSessions'];
+
+export const clusterNeeds: readonly (readonly [string, Declaration])[] = [
+  ...shardingNeeds,
+  ...serverNeeds,
+  ...openCommands.map((name): [string, Declaration] => [name, 'open']),
+];

@@ -1,0 +1,99 @@
+import { scanPath } from '../../bson/scan.js';
+import type { CommandRequest } from '../../node/command.js';
+import { docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
+import { databaseOf } from '../../node/namespace.js';
+import { databaseResource } from '../privilege/resource.js';
+import { aggregateNeeds, pipelineNeeds } from './pipeline-needs.js';
+import { type Declaration, fullName, namedResource, type Need, onDatabase, onFullyNamed, onNamed } from './need.js';
+
+/** Adds what skipping a collection's validator needs. */
+function writing(actions: (request: CommandRequest) => string[]): Declaration {
+  return (request) => {
+    const bypass = isTrue(request.body.get('bypassDocumentValidation')) ? ['bypassDocumentValidation'] : [];
+    return [{ resource: namedResource(request), actions: [...actions(request), ...bypass] }];
+  };
+}
+
+function updateActions({ sequences, body }: CommandRequest): string[] {
+  const sent = sequences.get('updates') ?? [];
+  const listed = body.get('updates');
+  const upserts =
+    sent.some((statement) => scanPath(statement, 'upsert') === true) ||
+    (Array.isArray(listed) && listed.some((each) => isTrue(docOrEmpty(each).get('upsert'))));
+  return upserts ? ['update', 'insert'] : ['update'];
+}
+
+function findAndModifyActions({ body }: CommandRequest): string[] {
+  if (isTrue(body.get('remove'))) return ['find', 'remove'];
+  return isTrue(body.get('upsert')) ? ['find', 'update', 'insert'] : ['find', 'update'];
+}
+
+function createNeeds(request: CommandRequest): Need[] {
+  const { body, db } = request;
+  const viewed = body.get('viewOn');
+  const made: Need = { resource: namedResource(request), actions: ['createCollection'] };
+  return typeof viewed === 'string' ? [made, ...pipelineNeeds(db, viewed, body.get('pipeline'))] : [made];
+}
+
+function collModNeeds(request: CommandRequest): Need[] {
+  const { body, db } = request;
+  const changed: Need = { resource: namedResource(request), actions: ['collMod'] };
+  const viewed = body.get('viewOn');
+  return typeof viewed === 'string' ? [changed, ...pipelineNeeds(db, viewed, body.get('pipeline'))] : [changed];
+}
+
+/** Within one database a right of its own; between databases what a copy would need. */
+function renameNeeds({ body }: CommandRequest): Need[] {
+  const [from, to] = [textOrEmpty(body.get('renameCollection')), textOrEmpty(body.get('to'))];
+  const dropped: Need[] = isTrue(body.get('dropTarget')) ? [{ resource: fullName(to), actions: ['dropCollection'] }] : [];
+  if (databaseOf(from) === databaseOf(to)) return [{ resource: databaseResource(databaseOf(from)), actions: ['renameCollectionSameDB'] }, ...dropped];
+  return [{ resource: fullName(from), actions: ['find', 'dropCollection'] }, { resource: fullName(to), actions: ['insert', 'createIndex'] }, ...dropped];
+}
+
+function bulkWriteNeeds({ body, sequences }: CommandRequest): Need[] {
+  const listed = body.get('nsInfo');
+  const sent = (sequences.get('nsInfo') ?? []).map((bytes) => scanPath(bytes, 'ns'));
+  const names = [...sent, ...(Array.isArray(listed) ? listed.map((each) => docOrEmpty(each).get('ns')) : [])];
+  return names.map((name) => ({ resource: fullName(textOrEmpty(name)), actions: ['insert', 'update', 'remove'] }));
+}
+
+/** Commands on data, collections and indexes. */
+export const dataNeeds: readonly (readonly [string, Declaration])[] = [
+  ['find', onNamed('find')],
+  ['count', onNamed('find')],
+  ['distinct', onNamed('find')],
+  ['aggregate', aggregateNeeds],
+  ['getMore', 'login'],
+  ['killCursors', 'login'],
+  ['insert', writing(() => ['insert'])],
+  ['update', writing(updateActions)],
+  ['delete', writing(() => ['remove'])],
+  ['findAndModify', writing(findAndModifyActions)],
+  ['findandmodify', writing(findAndModifyActions)],
+  ['bulkWrite', bulkWriteNeeds],
+  ['create', createNeeds],
+  ['drop', onNamed('dropCollection')],
+  ['dropDatabase', onDatabase('dropDatabase')],
+  ['renameCollection', renameNeeds],
+  ['convertToCapped', onNamed('convertToCapped')],
+  ['collMod', collModNeeds],
+  ['createIndexes', onNamed('createIndex')],
+  ['dropIndexes', onNamed('dropIndex')],
+  ['deleteIndexes', onNamed('dropIndex')],
+  ['reIndex', onNamed('reIndex')],
+  ['compact', onNamed('compact')],
+  ['listIndexes', onNamed('listIndexes')],
+  ['listCollections', 'login'],
+  ['listDatabases', 'login'],
+  ['collStats', onNamed('collStats')],
+  ['collstats', onNamed('collStats')],
+  ['dbStats', onDatabase('dbStats')],
+  ['dbstats', onDatabase('dbStats')],
+  ['dbHash', onDatabase('dbHash')],
+  ['dbhash', onDatabase('dbHash')],
+  ['profile', onDatabase('enableProfiler')],
+  ['dataSize', onFullyNamed('find')],
+  ['datasize', onFullyNamed('find')],
+  ['validate', onNamed('validate')],
+  ['splitVector', onFullyNamed('splitVector')],
+];

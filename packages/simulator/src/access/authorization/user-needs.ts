@@ -1,0 +1,91 @@
+import type { Value } from '../../bson/value.js';
+import type { CommandRequest } from '../../node/command.js';
+import { isTrue } from '../../node/doc-fields.js';
+import { readPrivileges } from '../privilege/privilege-set.js';
+import { readRole, readRoles } from '../privilege/role-name.js';
+import { clusterResource, databaseResource } from '../privilege/resource.js';
+import { readUserName } from '../command/info-commands.js';
+import { type Declaration, type Need, onCluster, onDatabase } from './need.js';
+
+/** Who gives or takes roles needs the right to do so on the database of each of them. */
+function roleNeeds({ body, db }: CommandRequest, field: string, action: string): Need[] {
+  return readRoles(body.get(field), db).map((role) => ({ resource: databaseResource(role.db), actions: [action] }));
+}
+
+/** Who gives or takes privileges needs the same on the database of each resource. */
+function privilegeNeeds({ body }: CommandRequest, action: string): Need[] {
+  return readPrivileges(body.get('privileges')).map(({ resource }) => ({
+    resource: resource.kind === 'namespace' && resource.db !== '' ? databaseResource(resource.db) : databaseResource('admin'),
+    actions: [action],
+  }));
+}
+
+function creating(action: string): Declaration {
+  return (request) => [
+    { resource: databaseResource(request.db), actions: [action] },
+    ...roleNeeds(request, 'roles', 'grantRole'),
+    ...privilegeNeeds(request, 'grantRole'),
+  ];
+}
+
+function updateUserNeeds(request: CommandRequest): Need[] {
+  const resource = databaseResource(request.db);
+  const needs: Need[] = [];
+  if (request.body.has('pwd')) needs.push({ resource, actions: ['changePassword'] });
+  if (request.body.has('customData')) needs.push({ resource, actions: ['changeCustomData'] });
+  if (request.body.has('roles')) needs.push({ resource, actions: ['revokeRole'] }, ...roleNeeds(request, 'roles', 'grantRole'));
+  return needs;
+}
+
+function updateRoleNeeds(request: CommandRequest): Need[] {
+  return [{ resource: databaseResource(request.db), actions: ['revokeRole'] }, ...roleNeeds(request, 'roles', 'grantRole'), ...privilegeNeeds(request, 'grantRole')];
+}
+
+/** Everybody may look at himself; for others the right to view users of their database is needed. */
+function usersInfoNeeds({ body, db, connection }: CommandRequest): Need[] {
+  const asked = body.get('usersInfo') ?? null;
+  if (asked instanceof Map && isTrue(asked.get('forAllDBs'))) return [{ resource: clusterResource, actions: ['viewUser'] }];
+  const named: readonly Value[] = Array.isArray(asked) ? asked : asked instanceof Map || typeof asked === 'string' ? [asked] : [];
+  if (named.length === 0) return [{ resource: databaseResource(db), actions: ['viewUser'] }];
+  return named
+    .map((each) => readUserName(each, db))
+    .filter((name) => !connection.authenticated.some((own) => own.user === name.user && own.db === name.db))
+    .map((name) => ({ resource: databaseResource(name.db), actions: ['viewUser'] }));
+}
+
+function rolesInfoNeeds({ body, db }: CommandRequest): Need[] {
+  const asked = body.get('rolesInfo') ?? null;
+  const named: readonly Value[] = Array.isArray(asked) ? asked : asked instanceof Map || typeof asked === 'string' ? [asked] : [];
+  if (named.length === 0) return [{ resource: databaseResource(db), actions: ['viewRole'] }];
+  return named.map((each) => ({ resource: databaseResource(readRole(each, db).db), actions: ['viewRole'] }));
+}
+
+function changingRoles(action: string): Declaration {
+  return (request) => roleNeeds(request, 'roles', action);
+}
+
+function changingPrivileges(action: string): Declaration {
+  return (request) => privilegeNeeds(request, action);
+}
+
+/** Commands about users, roles and logins. */
+export const userNeeds: readonly (readonly [string, Declaration])[] = [
+  ...['saslStart', 'saslContinue', 'authenticate', 'logout', 'connectionStatus'].map((name): [string, Declaration] => [name, 'open']),
+  ['createUser', creating('createUser')],
+  ['updateUser', updateUserNeeds],
+  ['dropUser', onDatabase('dropUser')],
+  ['dropAllUsersFromDatabase', onDatabase('dropUser')],
+  ['grantRolesToUser', changingRoles('grantRole')],
+  ['revokeRolesFromUser', changingRoles('revokeRole')],
+  ['usersInfo', usersInfoNeeds],
+  ['createRole', creating('createRole')],
+  ['updateRole', updateRoleNeeds],
+  ['dropRole', onDatabase('dropRole')],
+  ['dropAllRolesFromDatabase', onDatabase('dropRole')],
+  ['grantRolesToRole', changingRoles('grantRole')],
+  ['revokeRolesFromRole', changingRoles('revokeRole')],
+  ['grantPrivilegesToRole', changingPrivileges('grantRole')],
+  ['revokePrivilegesFromRole', changingPrivileges('revokeRole')],
+  ['rolesInfo', rolesInfoNeeds],
+  ['invalidateUserCache', onCluster('invalidateUserCache')],
+];

@@ -1,0 +1,44 @@
+import type { Doc } from '../../bson/value.js';
+import type { CommandRequest } from '../../node/command.js';
+import { connectionStatus } from '../login/connection-status.js';
+import type { Login } from '../login/login.js';
+import { authenticate, saslContinue, saslStart } from '../login/sasl-commands.js';
+import type { UserCatalog } from '../user/user-catalog.js';
+import * as information from './info-commands.js';
+import * as roles from './role-commands.js';
+import * as users from './user-commands.js';
+
+/** Answers one command about users, roles and logins. */
+export type AccessCommand = (catalog: UserCatalog, request: CommandRequest, login: Login) => Doc | Promise<Doc>;
+
+/** Commands about users, roles and logins, by name. */
+export const accessCommands: ReadonlyMap<string, AccessCommand> = new Map<string, AccessCommand>([
+  ['saslStart', (catalog, { db, body }, login) => saslStart(catalog, login, db, body)],
+  ['saslContinue', (_catalog, { db, body }, login) => saslContinue(login, db, body)],
+  ['authenticate', (_catalog, request) => authenticate(request)],
+  [
+    'logout',
+    (_catalog, { db }, login) => {
+      login.remove(db);
+      return new Map();
+    },
+  ],
+  ['connectionStatus', (_catalog, request, login) => connectionStatus(login, request)],
+  ['createUser', users.createUser],
+  ['updateUser', users.updateUser],
+  ['dropUser', users.dropUser],
+  ['dropAllUsersFromDatabase', users.dropAllUsers],
+  ['grantRolesToUser', users.grantRolesToUser],
+  ['revokeRolesFromUser', users.revokeRolesFromUser],
+  ['usersInfo', information.usersInfo],
+  ['createRole', roles.createRole],
+  ['updateRole', roles.updateRole],
+  ['dropRole', roles.dropRole],
+  ['dropAllRolesFromDatabase', roles.dropAllRoles],
+  ['grantRolesToRole', (catalog, request) => roles.changeRolesOfRole(catalog, request, true)],
+  ['revokeRolesFromRole', (catalog, request) => roles.changeRolesOfRole(catalog, request, false)],
+  ['grantPrivilegesToRole', (catalog, request) => roles.changePrivilegesOfRole(catalog, request, true)],
+  ['revokePrivilegesFromRole', (catalog, request) => roles.changePrivilegesOfRole(catalog, request, false)],
+  ['rolesInfo', information.rolesInfo],
+  ['invalidateUserCache', (catalog) => roles.invalidateUserCache(catalog)],
+]);

@@ -1,0 +1,49 @@
+import type { CommandNode } from '../node/command.js';
+import type { Diagnostics } from '../handshake/diagnostics.js';
+import type { ServerVersion } from '../node/server-version.js';
+import type { ServedNode } from '../wire/served-node.js';
+import { AccessNode, Logins } from './access-node.js';
+import type { ServerAuth } from './auth-options.js';
+import { Authorizer } from './authorization/authorizer.js';
+import type { ClusterTimeSigner } from './cluster-time-signer.js';
+import { AccessDocuments } from './user/access-documents.js';
+import { UserCatalog } from './user/user-catalog.js';
+
+/** The users of one deployment, and whether its nodes check what they do. */
+export interface AccessRealm {
+  readonly catalog: UserCatalog;
+  /** Undefined without access control. */
+  readonly signer: ClusterTimeSigner | undefined;
+}
+
+/** Keeps the key of a deployment where its members look for it; nothing without access control. */
+export async function keepSigningKey(keeper: CommandNode, { signer }: AccessRealm): Promise<void> {
+  if (signer !== undefined) await new AccessDocuments(keeper, 'system.keys').put(signer.document());
+}
+
+/**
+ * Sets up the users of a deployment.
+ * @param keeper the node in whose `admin` database users and roles are kept
+ * @param signer signs cluster times, the same for all nodes of a cluster; used only when access control is on
+ */
+export async function openRealm(keeper: CommandNode, version: ServerVersion, auth: ServerAuth, signer: ClusterTimeSigner): Promise<AccessRealm> {
+  const catalog = new UserCatalog(keeper, version);
+  await catalog.addInitialUsers(auth.users);
+  return { catalog, signer: auth.enforced ? signer : undefined };
+}
+
+/** A node with diagnostics, as clients reach it. */
+interface GuardedNode extends ServedNode {
+  readonly diagnostics: Diagnostics;
+  /** Names of all its commands. */
+  readonly commandNames: Iterable<string>;
+}
+
+/** Puts users, roles and logins in front of a node. */
+export function guardNode(node: GuardedNode, realm: AccessRealm): ServedNode {
+  const logins = new Logins(realm.catalog);
+  node.diagnostics.addAnswers(logins.answers());
+  if (realm.signer === undefined) return new AccessNode(node, logins, undefined);
+  const authorizer = new Authorizer(realm.catalog, new Set(node.commandNames));
+  return new AccessNode(node, logins, { authorizer, signer: realm.signer });
+}

@@ -1,0 +1,86 @@
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { doc } from '../../node/doc-fields.js';
+import { coveringKeys, readResource, type Resource, resourceDocument, resourceKey } from './resource.js';
+
+/** Actions on a resource. */
+export interface Privilege {
+  readonly resource: Resource;
+  /** Names of actions; `*` stands for all of them. */
+  readonly actions: Iterable<string>;
+}
+
+const everyAction = '*';
+
+/** All that a user or a role may do: each resource once, with its actions. */
+export class PrivilegeSet {
+  readonly #entries = new Map<string, { resource: Resource; actions: Set<string> }>();
+
+  constructor(privileges: Iterable<Privilege> = []) {
+    this.addAll(privileges);
+  }
+
+  add({ resource, actions }: Privilege): void {
+    const key = resourceKey(resource);
+    const present = this.#entries.get(key);
+    const entry = present ?? { resource, actions: new Set<string>() };
+    if (present === undefined) this.#entries.set(key, entry);
+    for (const action of actions) entry.actions.add(action);
+  }
+
+  addAll(privileges: Iterable<Privilege>): void {
+    for (const privilege of privileges) this.add(privilege);
+  }
+
+  /** Takes actions away; a resource without actions is gone. */
+  remove({ resource, actions }: Privilege): void {
+    const key = resourceKey(resource);
+    const entry = this.#entries.get(key);
+    for (const action of actions) entry?.actions.delete(action);
+    if (entry?.actions.size === 0) this.#entries.delete(key);
+  }
+
+  get privileges(): Privilege[] {
+    return [...this.#entries.values()];
+  }
+
+  /** True when a privilege on the target, or on something that the target is part of, holds the action. */
+  allows(target: Resource, action: string): boolean {
+    return coveringKeys(target).some((key) => {
+      const actions = this.#entries.get(key)?.actions;
+      return actions !== undefined && (actions.has(action) || actions.has(everyAction));
+    });
+  }
+
+  /** True when some resource of this database, of whatever kind, has the action. */
+  allowsSomewhereIn(db: string, action: string): boolean {
+    return [...this.#entries.values()].some(({ resource, actions }) => {
+      if (resource.kind === 'cluster' || !(actions.has(action) || actions.has(everyAction))) return false;
+      return resource.kind === 'any' || resource.db === '' || resource.db === db;
+    });
+  }
+
+  /** As clients see privileges. */
+  toDocuments(): Doc[] {
+    return [...this.#entries.values()].map(({ resource, actions }) => doc(['resource', resourceDocument(resource)], ['actions', shownActions(actions)]));
+  }
+}
+
+/** The server lists actions by name, but for the one that it has put before its neighbour (corpus: 07-auth). */
+const listedAs: ReadonlyMap<string, string> = new Map([['getDefaultRWConcern', 'getC']]);
+
+function shownActions(actions: ReadonlySet<string>): string[] {
+  const place = (action: string): string => listedAs.get(action) ?? action;
+  return [...actions].map((action) => (action === everyAction ? 'anyAction' : action)).sort((a, b) => (place(a) < place(b) ? -1 : 1));
+}
+
+/** Privileges as clients write them. Throws CommandError 9 for malformed ones. */
+export function readPrivileges(value: Value | undefined): Privilege[] {
+  const list = Array.isArray(value) ? value : [];
+  return list.map((each) => {
+    const actions = each instanceof Map ? each.get('actions') : undefined;
+    if (!(each instanceof Map) || !Array.isArray(actions)) throw new CommandError(9, 'FailedToParse', 'privileges must have a resource and actions');
+    const names = actions.filter((action) => typeof action === 'string').map((action) => (action === 'anyAction' ? everyAction : action));
+    return { resource: readResource(each.get('resource')), actions: names };
+  });
+}

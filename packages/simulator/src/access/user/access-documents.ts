@@ -1,0 +1,52 @@
+import { decodeDocument } from '../../bson/decode.js';
+import { encodeDocument } from '../../bson/encode.js';
+import { Int32 } from 'bson';
+import { type Doc, RawDocument, type Value } from '../../bson/value.js';
+import type { CommandNode } from '../../node/command.js';
+import { doc, docOf } from '../../node/doc-fields.js';
+import { internalRequest } from '../../node/internal-request.js';
+
+/** A collection of the `admin` database that is about access: users and roles by `_id` (`database.name`), versions, keys. */
+export class AccessDocuments {
+  constructor(
+    private readonly node: CommandNode,
+    private readonly collection: 'system.users' | 'system.roles' | 'system.version' | 'system.keys',
+  ) {}
+
+  async byId(id: string): Promise<Doc | undefined> {
+    return (await this.find(doc(['_id', id]), 1))[0];
+  }
+
+  /** @param limit 0 for all of them; more than one batch is never needed, as the batch is as large as the server allows */
+  async find(filter: Doc, limit = 0): Promise<Doc[]> {
+    const body = doc(['find', this.collection], ['filter', filter], ['limit', new Int32(limit)], ['batchSize', new Int32(batchDocuments)], ['singleBatch', true]);
+    const cursor = docOf((await this.node.run(internalRequest('admin', body))).get('cursor'));
+    const batch = cursor?.get('firstBatch');
+    return (Array.isArray(batch) ? batch : []).flatMap(asDocument);
+  }
+
+  /** Replaces or inserts the document of this `_id`. */
+  async put(document: Doc): Promise<void> {
+    await this.#write('update', 'updates', doc(['q', doc(['_id', document.get('_id') ?? null])], ['u', document], ['upsert', true]));
+  }
+
+  /** @returns how many documents the filter matched and are gone */
+  async remove(filter: Doc): Promise<number> {
+    const found = await this.find(filter);
+    if (found.length > 0) await this.#write('delete', 'deletes', doc(['q', filter], ['limit', new Int32(0)]));
+    return found.length;
+  }
+
+  async #write(command: string, field: string, statement: Doc): Promise<void> {
+    const sequences = new Map([[field, [encodeDocument(statement)]]]);
+    await this.node.run(internalRequest('admin', doc([command, this.collection]), { sequences }));
+  }
+}
+
+/** More users than any simulated cluster has. */
+const batchDocuments = 1_000_000;
+
+function asDocument(value: Value): Doc[] {
+  if (value instanceof RawDocument) return [decodeDocument(value.bytes)];
+  return value instanceof Map ? [value] : [];
+}

@@ -1,0 +1,47 @@
+import { Double, Int32 } from 'bson';
+import type { Doc, Value } from '../bson/value.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
+import { ConnectionClosedByFailPoint } from './fail-command.js';
+import type { CommandOutcome, ServedNode } from './served-node.js';
+
+/**
+ * Runs a command, and makes its reply of what comes of it.
+ * @param prepare gives the command; a CommandError it throws is the reply
+ * @param connection what the reply's other fields depend on when there is no command
+ * @throws ConnectionClosedByFailPoint instead of a reply
+ */
+export async function runCommand(node: ServedNode, prepare: () => CommandRequest, connection: Pick<CommandRequest, 'connection' | 'signal'>): Promise<Doc> {
+  let request: CommandRequest = { db: 'admin', name: '', body: new Map(), sequences: new Map(), ...connection };
+  let outcome: CommandOutcome = 'success';
+  let reply: Doc;
+  try {
+    request = prepare();
+    reply = await node.run(request);
+    if (!reply.has('ok')) reply.set('ok', new Double(1));
+  } catch (error) {
+    if (error instanceof ConnectionClosedByFailPoint) throw error;
+    const failure = asCommandError(error);
+    outcome = failure.code === 59 ? 'unknownCommand' : 'failed';
+    reply = failureReply(failure);
+  }
+  node.addReplyFields(reply, request, outcome);
+  return reply;
+}
+
+function asCommandError(error: unknown): CommandError {
+  if (error instanceof CommandError) return error;
+  const message = error instanceof Error ? `${error.message} ${error.stack ?? ''}` : String(error);
+  return new CommandError(8, 'UnknownError', message);
+}
+
+/** The answer to a failed command; `code` 0 stands for failures that the server reports without one. */
+export function failureReply(failure: CommandError): Doc {
+  const reply: Doc = new Map<string, Value>([
+    ['ok', new Double(0)],
+    ['errmsg', failure.message],
+  ]);
+  if (failure.code !== 0) reply.set('code', new Int32(failure.code)).set('codeName', failure.codeName);
+  for (const [name, value] of failure.extra) reply.set(name, value);
+  if (failure.labels.length > 0) reply.set('errorLabels', [...failure.labels]);
+  return reply;
+}
