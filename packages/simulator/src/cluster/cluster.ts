@@ -1,15 +1,18 @@
-import { ClusterShard } from '../config/cluster-shard.js';
+import { type AuthSetting, clusterAuth, shardAuth } from '../access/auth-options.js';
+import { ClusterTimeSigner } from '../access/cluster-time-signer.js';
 import { ConfigStore } from '../config/config-store.js';
 import { ShardingCatalog } from '../config/sharding-catalog.js';
 import { ClusterClock } from '../node/clock.js';
-import { numberOf } from '../node/doc-fields.js';
 import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ReleaseSeries, ServerVersion } from '../node/server-version.js';
-import { Balancer } from '../router/sharding/balancer-commands.js';
+import { chunkBytes } from '../config/chunk-size.js';
+import { Balancer, roundMsDefault } from '../router/sharding/balancer.js';
 import { RangeDeletions } from '../router/sharding/range-deletions.js';
+import { MemberControl } from './member-control.js';
+import type { NodeControl } from './node-control.js';
 import { RouterMember } from './router-member.js';
-import { shardAnswer } from './shard-answer.js';
 import { ShardMember } from './shard-member.js';
+import { memberShard, ShardRoster } from './shard-roster.js';
 
 export interface ClusterOptions {
   readonly shards: number;
@@ -26,6 +29,12 @@ export interface ClusterOptions {
   readonly version?: ReleaseSeries;
   /** Milliseconds between no-ops on an idle member; default 1,000. */
   readonly noopIntervalMs?: number;
+  /** How long routers look for a primary of a shard before they fail, in milliseconds; default 15,000. */
+  readonly hostSelectionMs?: number;
+  /** Milliseconds between two rounds of the balancer when there was nothing to move, a tenth of it after moves; default 10,000, 0 for none. */
+  readonly balancerRoundMs?: number;
+  /** Access control, off by default. */
+  readonly auth?: AuthSetting;
 }
 
 /** A running sharded cluster. */
@@ -41,11 +50,20 @@ export interface Cluster {
   readonly shardMembers: readonly ShardMember[];
   readonly routerMembers: readonly RouterMember[];
   readonly catalog: ShardingCatalog;
+  /** The balancer; `round()` makes one round at once. */
+  readonly balancer: Balancer;
+  /** Starts one more member, which `addShard` with its connection string `setName/host:port` makes a shard. */
+  startShard(): Promise<ShardMember>;
+  /** The faults of every node, by name: `router0`, …, `config`, `shard0`, … */
+  readonly nodes: ReadonlyMap<string, NodeControl>;
+  /** The faults of a node. Throws RangeError when there is none of this name. */
+  node(name: string): NodeControl;
+  /** The faults of a shard or of the config server. Throws RangeError when there is none of this name. */
+  member(name: string): MemberControl;
   close(): Promise<void>;
 }
 
 const defaultHost = '127.0.0.1';
-const millisecondsPerSecond = 1000;
 
 /** Starts a sharded cluster in this process: shards of one member each, a config server and routers. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -53,62 +71,59 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const port = (offset: number): number => (options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset);
   const clock = new ClusterClock();
   const deployment = new Deployment(options.version === undefined ? defaultVersion : ServerVersion.parse(options.version));
-  const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs };
-  const config = await ShardMember.start({ kind: 'config', id: 'config', setName: 'cfg', address, port: port(1), clock, deployment, configServer: undefined, ...limits });
+  const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs, hostSelectionMs: options.hostSelectionMs };
+  const common = { address, clock, deployment, signer: new ClusterTimeSigner(clock.tick()), ...limits };
+  const config = await ShardMember.start({ ...common, kind: 'config', id: 'config', setName: 'cfg', port: port(1), configServer: undefined, auth: clusterAuth(options.auth) });
+  const configShard = memberShard(config, config.id, clock);
   const ranges = new RangeDeletions();
-  const catalog = new ShardingCatalog(new ConfigStore(config.shard), clock);
-  const members: ShardMember[] = [];
-  for (let index = 0; index < options.shards; index += 1) {
-    members.push(
-      await ShardMember.start({
-        kind: 'shard',
-        id: `shard${index}`,
-        setName: `s${index}`,
-        address,
-        port: port(2 + index),
-        clock,
-        deployment,
-        configServer: config.connectionString,
-        clusterAnswer: (request) => shardAnswer(catalog, ranges, `shard${index}`, request),
-        ...limits,
-      }),
-    );
-  }
-  const configShard = memberShard(config, clock);
-  await catalog.initialize(members.map((member) => memberShard(member, clock)));
-  const delays = new Map(members.map((member) => [member.id, member.node.diagnostics.parameters]));
-  const shared = {
-    catalog,
-    clock,
-    deployment,
-    configShard,
-    balancer: new Balancer(),
-    migration: {
-      ranges,
-      cleanupDelayMs: (shard: string) => (numberOf(delays.get(shard)?.value('orphanCleanupDelaySecs')) ?? 0) * millisecondsPerSecond,
-    },
-  };
+  const catalog = new ShardingCatalog(new ConfigStore(config.link), clock, deployment.version);
+  const roster = new ShardRoster(catalog, ranges, { ...common, kind: 'shard', configServer: config.connectionString, auth: shardAuth(options.auth) });
+  for (let index = 0; index < options.shards; index += 1) await roster.start(port(2 + index));
+  await catalog.initialize(roster.members.map((member) => memberShard(member, member.id, clock)));
+  const chunkBytesMax = (): number => chunkBytes(configShard.stored, deployment.version);
+  const migration = { catalog, ranges, cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard), chunkBytesMax };
+  const balancer = new Balancer({ migration, configShard, version: deployment.version, roundMs: options.balancerRoundMs ?? roundMsDefault });
+  const shared = { catalog, clock, deployment, configShard, realm: config.realm, balancer, migration, available: roster.available };
   const routers: RouterMember[] = [];
   for (let index = 0; index < (options.routers ?? 1); index += 1) {
-    routers.push(await RouterMember.start(shared, address, port(index === 0 ? 0 : 1 + options.shards + index)));
+    routers.push(await RouterMember.start(`router${index}`, shared, address, port(index === 0 ? 0 : 1 + options.shards + index)));
   }
+  const nodes = new Map<string, NodeControl>([...routers, config, ...roster.members].map(({ control }) => [control.name, control]));
   const hosts = routers.map((router) => router.identity.host);
   return {
     router: hosts[0] ?? '',
     routers: hosts,
     config: config.identity.host,
-    shards: members.map((member) => member.identity.host),
+    shards: roster.members.map((member) => member.identity.host),
     connectionString: `mongodb://${hosts[0] ?? ''}`,
-    shardMembers: members,
+    shardMembers: roster.members,
     routerMembers: routers,
     catalog,
+    balancer,
+    startShard: async () => {
+      const member = await roster.start(0);
+      nodes.set(member.id, member.control);
+      return member;
+    },
+    nodes,
+    node: (name) => nodeNamed(nodes, name),
+    member: (name) => memberNamed(nodes, name),
     close: async () => {
+      balancer.close();
       ranges.close();
-      await Promise.all([...routers, ...members, config].map((member) => member.close()));
+      await Promise.all([...routers, ...roster.members, config].map((member) => member.close()));
     },
   };
 }
 
-function memberShard(member: ShardMember, clock: ClusterClock): ClusterShard {
-  return new ClusterShard(member.id, member.connectionString, member.identity.host, member.shard, member.shard, clock.tick());
+function nodeNamed(nodes: ReadonlyMap<string, NodeControl>, name: string): NodeControl {
+  const node = nodes.get(name);
+  if (node === undefined) throw new RangeError(`no node ${name}: the nodes are ${[...nodes.keys()].join(', ')}`);
+  return node;
+}
+
+function memberNamed(nodes: ReadonlyMap<string, NodeControl>, name: string): MemberControl {
+  const node = nodeNamed(nodes, name);
+  if (node instanceof MemberControl) return node;
+  throw new RangeError(`${name} is a router`);
 }

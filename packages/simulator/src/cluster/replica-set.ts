@@ -1,3 +1,4 @@
+import { type AuthSetting, clusterAuth } from '../access/auth-options.js';
 import type { Doc } from '../bson/value.js';
 import { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
@@ -18,6 +19,8 @@ export interface ReplicaSetOptions {
   readonly version?: ReleaseSeries;
   /** Milliseconds between no-ops on an idle member; default 1,000. */
   readonly noopIntervalMs?: number;
+  /** Access control, off by default. */
+  readonly auth?: AuthSetting;
 }
 
 export interface ReplicaSet {
@@ -44,6 +47,7 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
     snapshotWindowSeconds: options.snapshotWindowSeconds,
     noopIntervalMs: options.noopIntervalMs,
     clusterAnswer: unshardedAnswer,
+    auth: clusterAuth(options.auth),
   });
   return {
     host: member.identity.host,

@@ -1,3 +1,4 @@
+import { type AccessRealm, guardNode } from '../access/guard-node.js';
 import type { ClusterShard } from '../config/cluster-shard.js';
 import type { ShardingCatalog } from '../config/sharding-catalog.js';
 import { NodeIdentity } from '../handshake/node-identity.js';
@@ -10,10 +11,14 @@ import { RouterCursors } from '../router/read/router-cursors.js';
 import { Router } from '../router/router.js';
 import { RouterContext } from '../router/router-context.js';
 import { RouterTransactions } from '../router/router-transactions.js';
-import type { Balancer } from '../router/sharding/balancer-commands.js';
-import type { Migration } from '../router/sharding/chunk-commands.js';
+import type { Balancer } from '../router/sharding/balancer.js';
+import type { Migration } from '../router/sharding/chunk-migration.js';
+import type { AvailableShards } from '../router/sharding/shard-commands.js';
 import { ShardSender } from '../router/target/shard-sender.js';
+import type { ServedNode } from '../wire/served-node.js';
+import { RoutingTable } from '../router/target/routing-table.js';
 import { WireServer } from '../wire/wire-server.js';
+import { NodeControl } from './node-control.js';
 
 /** What all routers of a cluster share. */
 export interface RouterSurroundings {
@@ -22,7 +27,10 @@ export interface RouterSurroundings {
   readonly configShard: ClusterShard;
   readonly balancer: Balancer;
   readonly migration: Migration;
+  readonly available: AvailableShards;
   readonly deployment: Deployment;
+  /** The users of the cluster. */
+  readonly realm: AccessRealm;
 }
 
 /** A router that listens on its port. */
@@ -31,22 +39,35 @@ export class RouterMember {
     readonly identity: NodeIdentity,
     readonly router: Router,
     readonly server: WireServer,
+    /** Its faults. */
+    readonly control: NodeControl,
   ) {}
 
-  static async start(shared: RouterSurroundings, address: string, port: number): Promise<RouterMember> {
-    const started: { router?: Router } = {};
+  /** @param name by which faults name it */
+  static async start(name: string, shared: RouterSurroundings, address: string, port: number): Promise<RouterMember> {
+    const started: { router?: ServedNode } = {};
     const server = await WireServer.listen(address, port, () => {
       if (started.router === undefined) throw new Error('a connection came before the router was ready');
       return started.router;
     });
     const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString, shared.deployment);
-    const transactions = new RouterTransactions();
+    const transactions = new RouterTransactions(shared.clock);
     const sender = new ShardSender(shared.catalog, transactions);
-    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.deployment);
-    const router = new Router(identity, context, shared.balancer, shared.migration);
-    started.router = router;
+    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.deployment, new RoutingTable(shared.catalog));
+    const router = new Router(identity, context, shared.balancer, shared.migration, shared.available);
+    started.router = guardNode(router, shared.realm);
     await announce(shared.catalog, identity);
-    return new RouterMember(identity, router, server);
+    const control = new NodeControl(name, identity, server, router.diagnostics.failPoints, {
+      end: () => {
+        context.cursors.forget();
+        context.transactions.forget();
+        context.routing.clear();
+      },
+      begin: () => undefined,
+      freeze: () => undefined,
+      wake: () => undefined,
+    });
+    return new RouterMember(identity, router, server, control);
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,18 @@
+import { type ServerAuth, shardAuth } from '../access/auth-options.js';
+import { ClusterTimeSigner } from '../access/cluster-time-signer.js';
+import { type AccessRealm, guardNode, keepSigningKey, openRealm } from '../access/guard-node.js';
+import { AccessDocuments } from '../access/user/access-documents.js';
+import { doc } from '../node/doc-fields.js';
 import type { ClusterClock } from '../node/clock.js';
 import type { CommandRequest } from '../node/command.js';
 import type { Deployment } from '../node/deployment.js';
 import type { Doc } from '../bson/value.js';
 import { MemberNode } from '../handshake/member-node.js';
 import { NodeIdentity, type NodeKind } from '../handshake/node-identity.js';
+import { MemberLink } from '../config/member-link.js';
 import { ShardNode } from '../shard/shard-node.js';
+import type { ServedNode } from '../wire/served-node.js';
+import { MemberControl } from './member-control.js';
 import { WireServer } from '../wire/wire-server.js';
 
 export interface MemberOptions {
@@ -21,6 +29,12 @@ export interface MemberOptions {
   readonly snapshotWindowSeconds?: number | undefined;
   /** Milliseconds between no-ops; default 1,000. */
   readonly noopIntervalMs?: number | undefined;
+  /** Its own users, and whether it checks what they do; by default it does not. */
+  readonly auth?: ServerAuth;
+  /** Signs cluster times; members of a cluster share one. */
+  readonly signer?: ClusterTimeSigner;
+  /** How long routers look for a primary of it, in milliseconds; default 15,000. */
+  readonly hostSelectionMs?: number | undefined;
   /** Commands that the cluster answers for the member. */
   readonly clusterAnswer?: (request: CommandRequest) => Promise<Doc> | undefined;
 }
@@ -33,10 +47,16 @@ export class ShardMember {
     readonly shard: ShardNode,
     readonly node: MemberNode,
     readonly server: WireServer,
+    /** The users who can log in to it. */
+    readonly realm: AccessRealm,
+    /** How other nodes of the cluster reach it. */
+    readonly link: MemberLink,
+    /** Its faults. */
+    readonly control: MemberControl,
   ) {}
 
   static async start(options: MemberOptions): Promise<ShardMember> {
-    const started: { node?: MemberNode } = {};
+    const started: { node?: ServedNode; control?: MemberControl } = {};
     const server = await WireServer.listen(options.address, options.port, () => {
       if (started.node === undefined) throw new Error('a connection came before the node was ready');
       return started.node;
@@ -53,9 +73,16 @@ export class ShardMember {
       ...(options.snapshotWindowSeconds === undefined ? {} : { snapshotWindowSeconds: options.snapshotWindowSeconds }),
       ...(options.noopIntervalMs === undefined ? {} : { noopIntervalMs: options.noopIntervalMs }),
     });
-    const node = new MemberNode(identity, shard, () => shard.lastAppliedTime(), options.clock, options.clusterAnswer);
-    started.node = node;
-    return new ShardMember(options.id, identity, shard, node, server);
+    const node = new MemberNode(identity, shard, () => shard.lastAppliedTime(), options.clock, (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request));
+    const { failPoints } = node.diagnostics;
+    const link = new MemberLink(shard, identity, failPoints.failCommand, options.hostSelectionMs);
+    started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());
+    const realm = await openRealm(shard, identity.version, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock.tick()));
+    if (options.kind !== 'shard') await keepSigningKey(shard, realm);
+    const versions = new AccessDocuments(shard, 'system.version');
+    await options.deployment.keepFeatureCompatibilityVersion((text) => versions.put(doc(['_id', 'featureCompatibilityVersion'], ['version', text])));
+    started.node = guardNode(node, realm);
+    return new ShardMember(options.id, identity, shard, node, server, realm, link, started.control);
   }
 
   /** `setName/host:port`. */

@@ -16,6 +16,8 @@ export interface Chunk {
   readonly shard: string;
   /** Version: major in the seconds, minor in the increment, as `config.chunks.lastmod` stores it. */
   readonly version: Timestamp;
+  /** Set when it was found too large to move. */
+  readonly jumbo?: boolean;
   /** Owners, newest first. */
   readonly history: readonly ChunkOwner[];
 }
@@ -24,6 +26,7 @@ export interface Chunk {
 export class ChunkMap {
   /** Ids of the shards that own chunks, sorted. */
   readonly shards: readonly string[];
+  readonly #versions = new Map<string, Timestamp>();
 
   constructor(readonly chunks: readonly Chunk[]) {
     this.shards = [...new Set(chunks.map((chunk) => chunk.shard))].sort();
@@ -64,12 +67,20 @@ export class ChunkMap {
 
   /** Highest version of any chunk, or of those of one shard. */
   version(shard?: string): Timestamp {
+    const known = this.#versions.get(shard ?? '');
+    if (known !== undefined) return known;
     let highest = new Timestamp({ t: 0, i: 0 });
     for (const chunk of this.chunks) {
       if (shard !== undefined && chunk.shard !== shard) continue;
       if (compareTimestamps(chunk.version, highest) > 0) highest = chunk.version;
     }
+    this.#versions.set(shard ?? '', highest);
     return highest;
+  }
+
+  /** False when the shard got a chunk after this cluster time. */
+  unmovedSince(shard: string, time: Timestamp): boolean {
+    return this.chunks.every((chunk) => chunk.shard !== shard || chunk.history.length < 2 || compareTimestamps(chunk.history[0]?.validAfter ?? time, time) <= 0);
   }
 
   /** Puts other chunks in the place of those with these ids. */

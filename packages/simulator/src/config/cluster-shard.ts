@@ -1,34 +1,61 @@
 import type { Timestamp } from 'bson';
-import { ConfigStore } from './config-store.js';
 import type { CommandNode } from '../node/command.js';
-import type { ShardAccess } from '../shard/shard-access.js';
+import type { ShardAccess, ShardStream, ShardStreamOptions } from '../shard/shard-access.js';
+import { ConfigStore } from './config-store.js';
+import type { MemberLink } from './member-link.js';
+
+/** Where a shard is found. */
+export interface ShardAddress {
+  /** `setName/host:port`, as `listShards` shows it. */
+  readonly connectionString: string;
+  readonly host: string;
+}
 
 /** A shard as a member of the cluster. */
 export class ClusterShard {
+  readonly connectionString: string;
+  readonly host: string;
   /** Names of the zones it belongs to. */
   readonly zones = new Set<string>();
   /** Collections that may hold documents which belong to another shard, with the number of ranges not cleaned up. */
   readonly orphanRanges = new Map<string, number>();
+  /** True while its chunks move away, because it is to be removed. */
+  draining = false;
 
   /** The shard's own `config` database. */
   readonly cache: ConfigStore;
 
+  /** @param suspended whether the clean-up of orphans is to wait (fail point `suspendRangeDeletion`) */
   constructor(
     readonly id: string,
-    /** `setName/host:port`, as `listShards` shows it. */
-    readonly connectionString: string,
-    readonly host: string,
-    readonly node: CommandNode,
-    readonly access: ShardAccess,
+    address: ShardAddress,
+    /** Commands from the other nodes of the cluster go this way. */
+    readonly node: MemberLink,
+    /** What it has stored, whether or not its process runs. */
+    readonly stored: ShardAccess & CommandNode,
     readonly addedAt: Timestamp,
+    readonly suspended: () => boolean,
   ) {
-    this.cache = new ConfigStore(node);
+    this.connectionString = address.connectionString;
+    this.host = address.host;
+    this.cache = new ConfigStore(stored);
+  }
+
+  /** @throws CommandError 6 while its process does not run */
+  get access(): ShardAccess {
+    this.node.refuseStopped();
+    return this.stored;
+  }
+
+  /** Opens a change stream for merging, which ends when the shard's process does. */
+  openStream(options: ShardStreamOptions): ShardStream {
+    return this.node.guarded(this.access.openStream(options));
   }
 
   dataBytes(): number {
     let bytes = 0;
-    for (const db of this.access.databaseNames()) {
-      for (const collection of this.access.collectionsOf(db)) bytes += collection.documentBytes;
+    for (const db of this.stored.databaseNames()) {
+      for (const collection of this.stored.collectionsOf(db)) bytes += collection.documentBytes;
     }
     return bytes;
   }

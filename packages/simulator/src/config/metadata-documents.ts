@@ -20,6 +20,7 @@ export function versionDocument(version: ServerVersion, clusterId: ObjectId): Do
 export function shardDocument(version: ServerVersion, shard: ClusterShard): Doc {
   const document = doc(['_id', shard.id], ['host', shard.connectionString], ['state', new Int32(1)]);
   if (version.atLeast(5, 0)) document.set('topologyTime', shard.addedAt);
+  if (shard.draining) document.set('draining', true);
   return shard.zones.size > 0 ? document.set('tags', [...shard.zones]) : document;
 }
 
@@ -78,6 +79,7 @@ export function chunkDocument(version: ServerVersion, collection: ShardedCollect
     .set('shard', chunk.shard)
     .set('lastmod', chunk.version);
   if (!version.atLeast(5, 0)) document.set('lastmodEpoch', collection.epoch);
+  if (chunk.jumbo === true) document.set('jumbo', true);
   const [owner] = chunk.history;
   if (version.atLeast(7, 0) && owner !== undefined) document.set('onCurrentShardSince', owner.validAfter);
   return document.set('history', chunk.history.map((each) => doc(['validAfter', each.validAfter], ['shard', each.shard])));

@@ -54,6 +54,17 @@ export class ShardingCatalog {
     }
   }
 
+  async addShard(shard: ClusterShard): Promise<void> {
+    await this.saveShard(shard);
+    this.#shards.set(shard.id, shard);
+    for (const { namespace, key } of this.#collections.values()) shard.stored.setShardKey(namespace, key.doc);
+  }
+
+  async removeShard(shard: ClusterShard): Promise<void> {
+    this.#shards.delete(shard.id);
+    await this.store.remove('shards', doc(['_id', shard.id]));
+  }
+
   async saveShard(shard: ClusterShard): Promise<void> {
     await this.store.put('shards', documents.shardDocument(this.version, shard));
   }
@@ -117,7 +128,7 @@ export class ShardingCatalog {
   async saveCollection(collection: ShardedCollection): Promise<void> {
     const before = this.#collections.get(collection.namespace);
     this.#collections.set(collection.namespace, collection);
-    for (const shard of this.#shards.values()) shard.access.setShardKey(collection.namespace, collection.key.doc);
+    for (const shard of this.#shards.values()) shard.stored.setShardKey(collection.namespace, collection.key.doc);
     const kept = new Set(collection.chunks.chunks);
     const known = new Set(before?.chunks.chunks);
     const gone = [...known].filter((chunk) => !kept.has(chunk)).filter((chunk) => ![...kept].some((each) => each.id.equals(chunk.id)));
@@ -138,7 +149,7 @@ export class ShardingCatalog {
     const collection = this.#collections.get(namespace);
     if (collection === undefined) return;
     this.#collections.delete(namespace);
-    for (const shard of this.#shards.values()) shard.access.setShardKey(namespace, undefined);
+    for (const shard of this.#shards.values()) shard.stored.setShardKey(namespace, undefined);
     this.#zones = this.#zones.filter((zone) => zone.namespace !== namespace);
     await this.store.remove('tags', doc(['ns', namespace]));
     await this.store.remove('chunks', documents.chunksOf(this.version, collection));
@@ -157,7 +168,7 @@ export class ShardingCatalog {
     const collection = this.#collections.get(from);
     if (collection === undefined) return;
     this.#collections.delete(from);
-    for (const shard of this.#shards.values()) shard.access.setShardKey(from, undefined);
+    for (const shard of this.#shards.values()) shard.stored.setShardKey(from, undefined);
     await this.store.remove('collections', doc(['_id', from]));
     for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', from]));
     await this.saveCollection({ ...collection, namespace: to, timestamp: this.clock.tick(), epoch: new ObjectId() });
@@ -183,6 +194,11 @@ export class ShardingCatalog {
     );
     this.#zones = this.#zones.filter((zone) => !gone.includes(zone));
     for (const zone of gone) await this.store.remove('tags', doc(['_id', zone.id]));
+  }
+
+  /** True while a range of any collection is bound to the zone. */
+  isZoneUsed(zone: string): boolean {
+    return this.#zones.some((range) => range.zone === zone);
   }
 
   shardsOfZone(zone: string): string[] {

@@ -22,7 +22,7 @@ export class Diagnostics {
   readonly gate: CommandGate;
   readonly parameters: ServerParameters;
   readonly #replicaSetId = new ObjectId();
-  readonly #answers: ReadonlyMap<string, Answer>;
+  readonly #answers: Map<string, Answer>;
 
   constructor(
     private readonly identity: NodeIdentity,
@@ -45,12 +45,21 @@ export class Diagnostics {
       ['setParameter', (request) => this.parameters.set(request.body)],
       ['setFeatureCompatibilityVersion', (request) => setFeatureCompatibilityVersion(identity, request)],
       ['setUserWriteBlockMode', (request) => setUserWriteBlockMode(identity, request)],
-      ['connectionStatus', connectionStatus],
       ['getCmdLineOpts', () => commandLine(identity)],
       ['whatsmyuri', (request) => doc(['you', request.connection.remoteAddress])],
       ['getLog', (request) => logLines(request)],
       ...(identity.kind === 'router' ? this.#routerAnswers() : this.#memberAnswers()),
     ]);
+  }
+
+  /** Adds commands, or takes the place of those of the same name. */
+  addAnswers(answers: Iterable<[string, Answer]>): void {
+    for (const [name, answer] of answers) this.#answers.set(name, answer);
+  }
+
+  /** Names of the commands. */
+  get commandNames(): string[] {
+    return [...this.#answers.keys(), 'configureFailPoint'];
   }
 
   /** The answer, or undefined when the command is not one of these. */
@@ -83,13 +92,6 @@ function setUserWriteBlockMode(identity: NodeIdentity, request: CommandRequest):
   }
   identity.deployment.writeBlock.set(request);
   return new Map();
-}
-
-function connectionStatus(request: CommandRequest): Doc {
-  const users = request.connection.authenticated.map(({ user, db }) => doc(['user', user], ['db', db]));
-  const info = doc(['authenticatedUsers', users], ['authenticatedUserRoles', []]);
-  if (request.body.get('showPrivileges') === true) info.set('authenticatedUserPrivileges', []);
-  return doc(['authInfo', info]);
 }
 
 function commandLine(identity: NodeIdentity): Doc {

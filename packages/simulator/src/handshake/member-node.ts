@@ -4,14 +4,27 @@ import type { ClusterClock } from '../node/clock.js';
 import type { CommandNode, CommandRequest, ConnectionState } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
+import { dataCommandNames } from '../shard/commands/command-table.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
 import { clusterTimeField } from './cluster-time.js';
 import { Diagnostics } from './diagnostics.js';
-import { electionId, type NodeIdentity } from './node-identity.js';
+import { opTime } from './hello.js';
+import type { NodeIdentity } from './node-identity.js';
+import { refuseBySecondary } from './secondary-refusal.js';
 import { countCommand } from './server-status.js';
+
+/** Commands after which a connection's last write is the end of the oplog, whether they changed anything or failed. */
+const writingCommands: ReadonlySet<string> = new Set([
+  'insert', 'update', 'delete', 'findAndModify', 'create', 'createIndexes', 'drop', 'dropDatabase', 'dropIndexes', 'collMod', 'renameCollection', 'convertToCapped',
+  'commitTransaction', 'abortTransaction', 'applyOps', 'appendOplogNote', 'cleanupOrphaned',
+]);
+
+/** Commands that the cluster around a member answers for it. */
+const clusterCommandNames = ['cleanupOrphaned', 'flushRouterConfig'];
 
 /** A data-bearing node behind a port: diagnostics first, everything else goes to the data. */
 export class MemberNode implements ServedNode {
+  readonly streamsCursors = true;
   readonly diagnostics: Diagnostics;
   /** Time of the last write of each connection, for `$gleStats`. */
   readonly #lastWrites = new WeakMap<ConnectionState, Value>();
@@ -27,14 +40,20 @@ export class MemberNode implements ServedNode {
     this.diagnostics = new Diagnostics(identity, lastApplied);
   }
 
+  /** Names of the commands that it has in some release. */
+  get commandNames(): string[] {
+    return [...this.diagnostics.commandNames, ...dataCommandNames, ...clusterCommandNames];
+  }
+
   async run(request: CommandRequest): Promise<Doc> {
     countCommand(this.identity, request);
-    return this.diagnostics.failCommand.apply(request, async () => {
-      const answer = this.#ownAnswer(request) ?? this.data.run(request);
-      const reply = await answer;
-      const written = reply.get('opTime');
-      if (written !== undefined) this.#lastWrites.set(request.connection, written);
-      return reply;
+    return this.diagnostics.gate.run(request, async () => {
+      const answer = this.#ownAnswer(request) ?? this.#dataAnswer(request);
+      try {
+        return await answer;
+      } finally {
+        if (writingCommands.has(request.name)) this.#lastWrites.set(request.connection, opTime(this.lastApplied()));
+      }
     });
   }
 
@@ -43,6 +62,11 @@ export class MemberNode implements ServedNode {
     if (!hasCommand(this.identity.version, request.name)) return undefined;
     refuseForeignFields(this.identity.version, request);
     return this.diagnostics.answer(request) ?? this.clusterAnswer(request);
+  }
+
+  #dataAnswer(request: CommandRequest): Promise<Doc> {
+    refuseBySecondary(this.identity, request);
+    return this.data.run(request);
   }
 
   addReplyFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome): void {
@@ -57,7 +81,7 @@ export class MemberNode implements ServedNode {
     const understood = outcome !== 'unknownCommand';
     if (understood) {
       const lastWrite = this.#lastWrites.get(request.connection) ?? new Timestamp({ t: 0, i: 0 });
-      reply.set('$gleStats', doc(['lastOpTime', lastWrite], ['electionId', electionId]));
+      reply.set('$gleStats', doc(['lastOpTime', lastWrite], ['electionId', this.identity.role.electionId]));
     }
     reply.set('lastCommittedOpTime', applied);
     if (understood) reply.set('$configServerState', doc(['opTime', doc(['ts', this.clock.current()], ['t', Long.fromInt(-1)])]));

@@ -1,21 +1,29 @@
 import { Int32, Long, ObjectId } from 'bson';
 import type { Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
+import { NodeCondition } from '../node/node-condition.js';
 import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
+import { ReplicaRole } from './replica-role.js';
 
 export type NodeKind = 'router' | 'shard' | 'config' | 'replicaSet';
 
-/** The election of the only member of a set, in its first term. */
-export const electionId = ObjectId.createFromHexString('7fffffff0000000000000001');
+/** The first term of a set, in which everything is written that is written before a step-down. */
 export const electionTerm = Long.fromInt(1);
+
+/**
+ * What a node's topology version has counted by the end of its set-up: a router none; a member its initiation, its election and the steps
+ * between; members of clusters also the change of their configuration that the implicit write concern makes.
+ */
+const topologyChanges: Readonly<Record<NodeKind, number>> = { router: 0, replicaSet: 6, shard: 9, config: 9 };
 
 /** Who a node is, for its answers to handshakes and diagnostic commands. */
 export class NodeIdentity {
-  readonly processId = new ObjectId();
-  readonly startedMs = Date.now();
-  /** Changes of the topology this node has seen; only the first state exists. */
-  readonly topologyCounter = Long.fromInt(6);
+  readonly condition = new NodeCondition();
+  /** For members of a set. */
+  readonly role: ReplicaRole;
+  #processId = new ObjectId();
+  #startedMs = Date.now();
   /** Commands answered, by the counter's name in `serverStatus.opcounters`. */
   readonly counters = new Map<string, number>();
 
@@ -28,7 +36,9 @@ export class NodeIdentity {
     /** `set/host:port` of the config server, for members of a sharded cluster. */
     readonly configServer: string | undefined,
     readonly deployment: Deployment = new Deployment(defaultVersion),
-  ) {}
+  ) {
+    this.role = new ReplicaRole(this.condition, topologyChanges[kind]);
+  }
 
   /** The release it behaves as. */
   get version(): ServerVersion {
@@ -41,7 +51,20 @@ export class NodeIdentity {
   }
 
   get topologyVersion(): Doc {
-    return doc(['processId', this.processId], ['counter', this.topologyCounter]);
+    return doc(['processId', this.#processId], ['counter', this.role.counter]);
+  }
+
+  /** When the process was started, in milliseconds since 1970. */
+  get startedMs(): number {
+    return this.#startedMs;
+  }
+
+  /** A new process takes the place of the one that ended. */
+  restart(): void {
+    this.#processId = new ObjectId();
+    this.#startedMs = Date.now();
+    this.counters.clear();
+    this.role.restart();
   }
 
   /** Process name as `serverStatus` gives it. */

@@ -2,11 +2,12 @@ import { Double, Int32, Long, ObjectId, Timestamp } from 'bson';
 import { DateTime, type Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
 import { opTime, wallTime } from './hello.js';
-import { electionTerm, type NodeIdentity } from './node-identity.js';
+import type { NodeIdentity } from './node-identity.js';
 
 const heartbeatMs = 2000;
 const electionTimeoutMs = 10_000;
 const primaryState = 1;
+const secondaryState = 2;
 
 /** `replSetGetStatus` of a set with this one member. */
 export function replicaSetStatus(identity: NodeIdentity, applied: Timestamp): Doc {
@@ -14,8 +15,8 @@ export function replicaSetStatus(identity: NodeIdentity, applied: Timestamp): Do
   return doc(
     ['set', identity.setName],
     ['date', new DateTime(BigInt(Date.now()))],
-    ['myState', new Int32(primaryState)],
-    ['term', electionTerm],
+    ['myState', new Int32(stateOf(identity))],
+    ['term', identity.role.term],
     ['syncSourceHost', ''],
     ['syncSourceId', new Int32(-1)],
     ['heartbeatIntervalMillis', Long.fromInt(heartbeatMs)],
@@ -41,13 +42,17 @@ export function replicaSetStatus(identity: NodeIdentity, applied: Timestamp): Do
   );
 }
 
+function stateOf(identity: NodeIdentity): number {
+  return identity.role.primary ? primaryState : secondaryState;
+}
+
 function electionMetrics(identity: NodeIdentity): Doc {
   const started = new DateTime(BigInt(identity.startedMs));
   const first = doc(['ts', new Timestamp({ t: Math.floor(identity.startedMs / 1000), i: 1 })], ['t', Long.fromInt(-1)]);
   return doc(
     ['lastElectionReason', 'electionTimeout'],
     ['lastElectionDate', started],
-    ['electionTerm', electionTerm],
+    ['electionTerm', identity.role.term],
     ['lastCommittedOpTimeAtElection', first],
     ['lastSeenOpTimeAtElection', first],
     ['numVotesNeeded', new Int32(1)],
@@ -64,8 +69,8 @@ function member(identity: NodeIdentity, applied: Timestamp): Doc {
     ['_id', new Int32(0)],
     ['name', identity.host],
     ['health', new Double(1)],
-    ['state', new Int32(primaryState)],
-    ['stateStr', 'PRIMARY'],
+    ['state', new Int32(stateOf(identity))],
+    ['stateStr', identity.role.primary ? 'PRIMARY' : 'SECONDARY'],
     ['uptime', new Int32(Math.floor((Date.now() - identity.startedMs) / 1000))],
     ['optime', opTime(applied)],
     ['optimeDate', wallTime(applied)],

@@ -8,6 +8,7 @@ import type { Deployment } from '../node/deployment.js';
 import type { ServerVersion } from '../node/server-version.js';
 import type { RouterCursors } from './read/router-cursors.js';
 import type { RouterTransactions } from './router-transactions.js';
+import type { RoutingTable } from './target/routing-table.js';
 import type { ShardSender } from './target/shard-sender.js';
 
 /** Databases whose collections live on the config server. */
@@ -23,11 +24,26 @@ export class RouterContext {
     readonly transactions: RouterTransactions,
     readonly configShard: ClusterShard,
     readonly deployment: Deployment,
+    /** What this router knows of the cluster; definition commands go by the catalog itself. */
+    readonly routing: RoutingTable,
   ) {}
 
   /** The release of all nodes. */
   get version(): ServerVersion {
     return this.deployment.version;
+  }
+
+  /** The shard that an unsharded namespace is taken to be on, as far as this router knows. */
+  routedPrimaryOf(namespace: string): ClusterShard | undefined {
+    const db = databaseOf(namespace);
+    if (configDatabases.has(db)) return this.configShard;
+    const entry = this.routing.database(db);
+    return entry === undefined ? undefined : this.catalog.shard(entry.primary);
+  }
+
+  /** The same, making the database when it is not there. */
+  async routedPrimaryForWrite(namespace: string): Promise<ClusterShard> {
+    return this.routedPrimaryOf(namespace) ?? this.primaryForWrite(namespace);
   }
 
   /** The shard of an unsharded namespace; undefined when its database does not exist. */

@@ -1,58 +1,135 @@
-import { Binary } from 'bson';
+import { Binary, Long, type Timestamp } from 'bson';
 import type { Doc } from '../bson/value.js';
-import { docOf, numberOf } from '../node/doc-fields.js';
+import type { ClusterClock } from '../node/clock.js';
+import { CommandError } from '../node/command.js';
+import { docOf } from '../node/doc-fields.js';
 
-/** Transactions a router may know of at once. */
+/** Transactions a router may know of at once; the longest untouched is forgotten beyond it. */
 const transactionsMax = 10_000;
 
-interface OpenTransaction {
-  readonly txnNumber: number;
-  readonly participants: Set<string>;
-  /** `readConcern` of the first statement, which every participant's first statement carries. */
-  readonly readConcern: Doc | undefined;
+/** What a router knows of one transaction. */
+export class RoutedTransaction {
+  /** By shard: true once it has written. */
+  readonly participants = new Map<string, boolean>();
+  state: 'open' | 'committed' | 'aborted' = 'open';
+  /** The shard that can tell the outcome later: the first one that wrote. */
+  recoveryShard: string | undefined;
+
+  constructor(
+    readonly txnNumber: bigint,
+    /** `readConcern` that every participant's first statement carries. */
+    readonly readConcern: Doc | undefined,
+  ) {}
+
+  /** Takes note of what a participant says about itself with each reply. */
+  noteReply(shard: string, readOnly: boolean): void {
+    if (readOnly) return;
+    this.participants.set(shard, true);
+    this.recoveryShard ??= shard;
+  }
+
+  /** Participants in the order in which they commit: by id, as recorded in 04-events-documents and 11-transactions. */
+  shards(wrote?: boolean): string[] {
+    return [...this.participants].filter(([, written]) => wrote === undefined || written === wrote).map(([shard]) => shard).sort();
+  }
 }
 
-/** Which shards take part in the open transaction of each session. */
+/** Which shards take part in the last transaction of each session. */
 export class RouterTransactions {
-  readonly #open = new Map<string, OpenTransaction>();
+  readonly #known = new Map<string, RoutedTransaction>();
+
+  constructor(private readonly clock: ClusterClock) {}
+
+  /**
+   * Registers a statement of a client's transaction.
+   * @returns undefined for commands outside of transactions
+   * @throws CommandError 117, 225 or 251 for a number that cannot be begun or gone on with
+   */
+  enter(body: Doc): RoutedTransaction | undefined {
+    const session = sessionKey(body);
+    const txnNumber = numberOf(body);
+    if (session === undefined || txnNumber === undefined || body.get('autocommit') !== false) return undefined;
+    const known = this.#known.get(session);
+    if (known !== undefined && txnNumber < known.txnNumber) {
+      throw new CommandError(225, 'TransactionTooOld', `txnNumber ${txnNumber} is less than last txnNumber ${known.txnNumber} seen in session ${session}`);
+    }
+    if (body.get('startTransaction') === true) {
+      if (known?.txnNumber === txnNumber && known.state !== 'aborted') {
+        throw new CommandError(117, 'ConflictingOperationInProgress', `txnNumber ${txnNumber} for session ${session} already started`);
+      }
+      return this.begin(body);
+    }
+    if (known?.txnNumber !== txnNumber) {
+      throw noSuchTransaction(`cannot continue txnId ${known?.txnNumber ?? -1} for session ${session} with txnId ${txnNumber}`);
+    }
+    if (known.state === 'aborted') throw noSuchTransaction(`Transaction ${txnNumber} has been aborted.`);
+    if (known.state === 'committed') {
+      throw new CommandError(256, 'TransactionCommitted', `Transaction with { txnNumber: ${txnNumber} } has been committed.`);
+    }
+    return known;
+  }
+
+  /** Begins the transaction that a command names; one that the session had before is forgotten. */
+  begin(body: Doc): RoutedTransaction {
+    const session = sessionKey(body) ?? '';
+    const transaction = new RoutedTransaction(numberOf(body) ?? -1n, this.#readConcern(docOf(body.get('readConcern'))));
+    this.#known.delete(session);
+    this.#known.set(session, transaction);
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size > transactionsMax) this.#known.delete(oldest);
+    return transaction;
+  }
+
+  /** The transaction that a command belongs to, in whatever state it is. */
+  of(body: Doc): RoutedTransaction | undefined {
+    const session = sessionKey(body);
+    const known = session === undefined ? undefined : this.#known.get(session);
+    return known?.txnNumber === numberOf(body) ? known : undefined;
+  }
 
   /** The command as a shard must see it: the first one in a transaction on that shard starts the transaction there. */
   joined(shard: string, body: Doc): Doc {
-    const session = sessionKey(body);
-    if (session === undefined || body.get('autocommit') !== false) return body;
-    const txnNumber = numberOf(body.get('txnNumber')) ?? -1;
-    let open = this.#open.get(session);
-    if (open?.txnNumber !== txnNumber) {
-      if (this.#open.size >= transactionsMax) this.#open.clear();
-      open = { txnNumber, participants: new Set(), readConcern: docOf(body.get('readConcern')) };
-      this.#open.set(session, open);
-    }
-    if (open.participants.has(shard)) {
-      body.delete('startTransaction');
-      body.delete('readConcern');
-    } else {
-      open.participants.add(shard);
-      body.set('startTransaction', true);
-      if (open.readConcern !== undefined) body.set('readConcern', open.readConcern);
-    }
+    if (body.get('autocommit') !== false) return body;
+    const transaction = this.of(body);
+    if (transaction === undefined) return body;
+    body.delete('startTransaction');
+    body.delete('readConcern');
+    if (transaction.participants.has(shard)) return body;
+    transaction.participants.set(shard, false);
+    body.set('startTransaction', true);
+    if (transaction.readConcern !== undefined) body.set('readConcern', transaction.readConcern);
     return body;
   }
 
-  /** The shards that take part, in the order in which they commit: by id, as recorded in 04-events-documents and 11-transactions. */
-  participants(body: Doc): string[] {
-    const session = sessionKey(body);
-    const open = session === undefined ? undefined : this.#open.get(session);
-    return [...(open?.participants ?? [])].sort();
+  /** Loses what is known of all transactions, as the end of the router's process does. */
+  forget(): void {
+    this.#known.clear();
   }
 
-  /** Forgets the transaction of a session. */
-  end(body: Doc): void {
-    const session = sessionKey(body);
-    if (session !== undefined) this.#open.delete(session);
+  /** Snapshots of all participants are taken at one time, which the router chooses. */
+  #readConcern(given: Doc | undefined): Doc | undefined {
+    if (given?.get('level') !== 'snapshot' || given.has('atClusterTime')) return given;
+    const time: Timestamp = this.clock.current();
+    const concern = new Map(given).set('atClusterTime', time);
+    concern.delete('afterClusterTime');
+    return concern;
   }
 }
 
+/** The error of a transaction that is not there (any more), which a client may try again from its beginning. */
+export function noSuchTransaction(message: string): CommandError {
+  return new CommandError(251, 'NoSuchTransaction', message, ['TransientTransactionError']);
+}
+
+function numberOf(body: Doc): bigint | undefined {
+  const number = body.get('txnNumber');
+  return number instanceof Long ? number.toBigInt() : undefined;
+}
+
 function sessionKey(body: Doc): string | undefined {
-  const id = docOf(body.get('lsid'))?.get('id');
-  return id instanceof Binary ? id.toString('hex') : undefined;
+  const lsid = docOf(body.get('lsid'));
+  const id = lsid?.get('id');
+  const uid = lsid?.get('uid');
+  if (!(id instanceof Binary)) return undefined;
+  return id.toString('hex') + (uid instanceof Binary ? uid.toString('hex') : '');
 }

@@ -19,29 +19,38 @@ import { findCommand } from './read/find-command.js';
 import type { RouterContext } from './router-context.js';
 import { sessionCommand, startSession } from './session-commands.js';
 import { abortTransaction, commitTransaction, runStatement } from './transaction-commands.js';
-import { Balancer, balancerCollectionStatus, getShardMap, listShards } from './sharding/balancer-commands.js';
-import { mergeChunksCommand, type Migration, moveChunkCommand, splitCommand } from './sharding/chunk-commands.js';
+import type { Balancer } from './sharding/balancer.js';
+import { balancerCollectionStatus } from './sharding/balancer-commands.js';
+import * as chunks from './sharding/chunk-commands.js';
+import type { Migration } from './sharding/chunk-migration.js';
+import { addShardCommand, type AvailableShards, getShardMap, listShards, removeShardCommand } from './sharding/shard-commands.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
 import { refineShardKeyCommand } from './sharding/refine-shard-key.js';
 import { shardCollectionCommand } from './sharding/shard-collection.js';
 import { addShardToZoneCommand, removeShardFromZoneCommand, updateZoneKeyRangeCommand } from './sharding/zone-commands.js';
+import { retriedWhenStale } from './target/stale-routing.js';
 import { bulkWrite } from './write/bulk-write.js';
 import { findAndModifyCommand } from './write/find-and-modify.js';
 
 type Command = (context: RouterContext, request: CommandRequest) => Doc | Promise<Doc>;
 
+/** Looks again and repeats when a shard finds the router's picture stale. */
+function fresh(command: Command): Command {
+  return (context, request) => retriedWhenStale(context, request, command);
+}
+
 const dataCommands: readonly (readonly [string, Command])[] = [
-  ['find', findCommand],
-  ['aggregate', aggregateCommand],
+  ['find', fresh(findCommand)],
+  ['aggregate', fresh(aggregateCommand)],
   ['getMore', getMoreCommand],
   ['killCursors', killCursorsCommand],
-  ['count', countDocuments],
-  ['distinct', distinctCommand],
+  ['count', fresh(countDocuments)],
+  ['distinct', fresh(distinctCommand)],
   ['insert', (context, request) => bulkWrite(context, request, 'insert')],
   ['update', (context, request) => bulkWrite(context, request, 'update')],
   ['delete', (context, request) => bulkWrite(context, request, 'delete')],
-  ['findAndModify', findAndModifyCommand],
-  ['findandmodify', findAndModifyCommand],
+  ['findAndModify', fresh(findAndModifyCommand)],
+  ['findandmodify', fresh(findAndModifyCommand)],
 ];
 
 const definitionCommands: readonly (readonly [string, Command])[] = [
@@ -71,7 +80,12 @@ const sessionCommands: readonly (readonly [string, Command])[] = [
   ['abortTransaction', abortTransaction],
 ];
 
-function shardingCommands(balancer: Balancer, migration: Migration): readonly (readonly [string, Command])[] {
+function flushRouting(context: RouterContext): Doc {
+  context.routing.clear();
+  return doc(['flushed', true]);
+}
+
+function shardingCommands(balancer: Balancer, migration: Migration, available: AvailableShards): readonly (readonly [string, Command])[] {
   return [
     ['listShards', listShards],
     ['getShardMap', getShardMap],
@@ -79,17 +93,22 @@ function shardingCommands(balancer: Balancer, migration: Migration): readonly (r
     ['movePrimary', movePrimaryCommand],
     ['shardCollection', shardCollectionCommand],
     ['refineCollectionShardKey', refineShardKeyCommand],
-    ['split', splitCommand],
-    ['mergeChunks', mergeChunksCommand],
-    ['moveChunk', (context, request) => moveChunkCommand(context, request, migration)],
+    ['split', chunks.splitCommand],
+    ['mergeChunks', chunks.mergeChunksCommand],
+    ['mergeAllChunksOnShard', chunks.mergeAllChunksCommand],
+    ['clearJumboFlag', chunks.clearJumboCommand],
+    ['moveRange', (context, request) => chunks.moveRangeCommand(context, request, migration)],
+    ['addShard', (context, request) => addShardCommand(context, request, available)],
+    ['removeShard', removeShardCommand],
+    ['moveChunk', (context, request) => chunks.moveChunkCommand(context, request, migration)],
     ['addShardToZone', addShardToZoneCommand],
     ['removeShardFromZone', removeShardFromZoneCommand],
     ['updateZoneKeyRange', updateZoneKeyRangeCommand],
-    ['balancerStart', (context) => balancer.start(context)],
-    ['balancerStop', (context) => balancer.stop(context)],
-    ['balancerStatus', (context) => balancer.status(context)],
-    ['balancerCollectionStatus', balancerCollectionStatus],
-    ['flushRouterConfig', () => doc(['flushed', true])],
+    ['balancerStart', () => balancer.start()],
+    ['balancerStop', () => balancer.stop()],
+    ['balancerStatus', () => balancer.status()],
+    ['balancerCollectionStatus', (context, request) => balancerCollectionStatus(context, request, balancer)],
+    ['flushRouterConfig', (context) => flushRouting(context)],
   ];
 }
 
@@ -106,6 +125,8 @@ function definedDatabase(request: CommandRequest): string {
   return databaseOf(named);
 }
 
+const endsTransaction: ReadonlySet<string> = new Set(['commitTransaction', 'abortTransaction']);
+
 /** A mongos: answers clients, asks the shards. */
 export class Router implements ServedNode {
   readonly diagnostics: Diagnostics;
@@ -116,9 +137,20 @@ export class Router implements ServedNode {
     private readonly context: RouterContext,
     balancer: Balancer,
     migration: Migration,
+    available: AvailableShards,
   ) {
     this.diagnostics = new Diagnostics(identity, () => context.clock.current());
-    this.#commands = new Map([...dataCommands, ...definitionCommands, ...sessionCommands, ...shardingCommands(balancer, migration)]);
+    this.#commands = new Map([...dataCommands, ...definitionCommands, ...sessionCommands, ...shardingCommands(balancer, migration, available)]);
+  }
+
+  /** Routers stream cursors since 7.1. */
+  get streamsCursors(): boolean {
+    return this.context.version.atLeast(8);
+  }
+
+  /** Names of the commands that it has in some release. */
+  get commandNames(): string[] {
+    return [...this.diagnostics.commandNames, ...this.#commands.keys()];
   }
 
   async run(request: CommandRequest): Promise<Doc> {
@@ -132,7 +164,8 @@ export class Router implements ServedNode {
       const command = known ? this.#commands.get(request.name) : undefined;
       if (shardedDefinitions.has(request.name)) this.context.deployment.writeBlock.refuseClient(request.connection, definedDatabase(request));
       if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
-      return command(this.context, request);
+      if (request.body.get('autocommit') !== false || endsTransaction.has(request.name)) return command(this.context, request);
+      return runStatement(this.context, request, async () => command(this.context, request));
     });
   }
 

@@ -1,5 +1,15 @@
 import type { Binary, Timestamp } from 'bson';
 import type { Doc } from '../bson/value.js';
+import type { StatementResult } from './session/logical-session.js';
+import type { DefinitionEvent } from './oplog/entry.js';
+
+/** What was done under one statement of a retryable write. */
+export interface SessionRecord {
+  readonly lsid: Doc;
+  readonly txnNumber: bigint;
+  readonly statementId: number;
+  readonly result: StatementResult;
+}
 
 /** What a shard tells about one collection, for the router and the config server. */
 export interface CollectionFacts {
@@ -27,12 +37,28 @@ export type StreamStart =
   /** Events after this token (hex text of `_data`). `resumeAfter` refuses a token of an invalidate event. */
   | { readonly kind: 'token'; readonly token: string; readonly afterInvalidate: boolean };
 
+export type FullDocument = 'default' | 'updateLookup' | 'whenAvailable' | 'required';
+export type FullDocumentBeforeChange = 'off' | 'whenAvailable' | 'required';
+
+/** What a `$changeStream` stage asks for. */
+export interface StreamStage {
+  readonly allChangesForCluster: boolean;
+  readonly allowToRunOnConfigDB: boolean;
+  readonly fullDocument: FullDocument;
+  readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
+  readonly showExpandedEvents: boolean;
+  readonly showRawUpdateDescription: boolean;
+  readonly showSystemEvents: boolean;
+  /** Undefined: from now on. */
+  readonly start: StreamStart | undefined;
+}
+
 export interface ShardStreamOptions {
   readonly scope: StreamScope;
   readonly start: StreamStart;
-  readonly updateLookup: boolean;
-  /** True for streams of a router: an insert's document key then holds the shard key too, in the event and in its token. */
-  readonly wholeDocumentKeys: boolean;
+  readonly stage: StreamStage;
+  /** True for streams that a router merges with those of other shards. */
+  readonly merged: boolean;
   /** Stages behind `$changeStream`, as decoded documents. */
   readonly pipeline: readonly Doc[];
   /**
@@ -56,12 +82,15 @@ export interface ShardStreamEvent {
 /** A change stream of one shard that a router merges with those of the others. */
 export interface ShardStream {
   /**
-   * Takes the next events in order, at most `events_max` of them and about `bytes_max` bytes (at least one event
-   * if there is any). Throws CommandError 286 when the oplog no longer reaches back to the stream's position.
+   * Takes the next events in order, at most `eventsMax` of them and about `bytesMax` bytes (at least one event
+   * if there is any). Throws CommandError 286 when the oplog does not reach back to the stream's start, and 136 when it
+   * has overrun the open stream.
    */
   take(eventsMax: number, bytesMax: number): ShardStreamEvent[];
   /** Every event of this shard at or before this time has been taken. */
   readonly scannedTo: Timestamp;
+  /** True once the event of the token that the stream resumes at was met, and when it does not resume at an event. */
+  readonly tokenSeen: boolean;
   /** Resolves when the oplog grows, after `timeoutMs`, or when the signal aborts; never rejects. */
   waitForChange(timeoutMs: number, signal: AbortSignal): Promise<void>;
   close(): void;
@@ -96,18 +125,27 @@ export interface ShardAccess {
   documents(namespace: string, wanted: (document: Uint8Array) => boolean): Uint8Array[];
   /** Stores documents that a chunk migration brings; no change events (`fromMigrate`). Throws CommandError 11000 on a duplicate `_id`. */
   receiveMigrated(namespace: string, documents: readonly Uint8Array[]): void;
+  /** Waits for running transactions that wrote to a collection. Throws CommandError 24 when they take longer than the limit. */
+  transactionsDone(namespace: string, limitMs: number): Promise<void>;
+  /** How many cursors have been opened so far, to tell earlier from later ones. */
+  cursorMark(): number;
+  /** True while a cursor of the collection is open that was opened before the mark was taken. */
+  hasCursorsBefore(namespace: string, mark: number): boolean;
+  /** What the shard remembers of retryable writes to documents of a collection that `wanted` accepts, for the shard that gets them. */
+  sessionRecords(namespace: string, wanted: (document: Uint8Array) => boolean): SessionRecord[];
+  /** Takes over what another shard remembers; numbers below the shard's own are left out. */
+  receiveSessionRecords(records: readonly SessionRecord[]): void;
   /** Removes documents that a chunk migration took away; no change events. Reads at earlier times still see them. Returns how many. */
   removeMigrated(namespace: string, wanted: (document: Uint8Array) => boolean): number;
 
   /** Notes that a migration gives another shard its first chunk of the collection; streams on this shard alone show `kNewShardDetected`. */
   noteNewShard(namespace: string, to: string): void;
+  /** Notes a change of how a collection is sharded, which streams with expanded events show. @param description its `operationDescription` */
+  noteDefinition(namespace: string, event: DefinitionEvent, description: Doc): void;
 
   /** Finds the live document with this `_id` (and the other fields of the key, if given). */
   findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined;
 
   /** Opens a change stream for merging. Throws CommandError as `aggregate` does. */
   openStream(options: ShardStreamOptions): ShardStream;
-
-  /** True while a fail point of this name is set by `configureFailPoint`. */
-  failPointActive(name: string): boolean;
 }

@@ -1,15 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Binary, type Timestamp } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
+import { collectionOf, databaseOf } from '../node/namespace.js';
 import { hasCommand, refuseForeignFields } from '../node/release-rules.js';
 import { openChangeStream } from './change-stream/open-stream.js';
 import { listedSpec } from './commands/indexes.js';
 import { buildIndexes } from './index-spec/build.js';
 import { commandTable } from './commands/command-table.js';
 import { removeCollection } from './commands/drop.js';
+import { createOperation } from './oplog/definition-operations.js';
 import { documentKeyFrom } from './oplog/document-key.js';
-import type { CollectionFacts, ShardAccess, ShardStream, ShardStreamOptions } from './shard-access.js';
+import { refuseInvalidTime, waitWithin } from './command-limits.js';
+import { refuseInvalidWriteConcern } from './write/write-concern.js';
+import { readiness } from './read/read-concern.js';
+import type { RunningTransaction } from './session/running-transaction.js';
+import { refuseInTransaction } from './session/transaction-rules.js';
+import type { DefinitionEvent } from './oplog/entry.js';
+import type { CollectionFacts, SessionRecord, ShardAccess, ShardStream, ShardStreamOptions } from './shard-access.js';
 import { ShardState, type ShardNodeOptions } from './shard-state.js';
 import type { Collection } from './storage/collection.js';
 import { visibleBytes, type ReadView } from './storage/record.js';
@@ -23,13 +32,14 @@ const NOW: ReadView = { time: LATEST, transaction: null };
 export class ShardNode implements CommandNode, ShardAccess {
   readonly name: string;
   readonly #state: ShardState;
-  readonly #housekeeping: NodeJS.Timeout | undefined;
+  readonly #housekeepingMs: number;
+  #housekeeping: NodeJS.Timeout | undefined;
 
   constructor(options: ShardNodeOptions) {
     this.name = options.name;
     this.#state = new ShardState(options);
-    const interval = options.noopIntervalMs ?? NOOP_INTERVAL_MS;
-    if (interval > 0) this.#housekeeping = this.#startHousekeeping(interval);
+    this.#housekeepingMs = options.noopIntervalMs ?? NOOP_INTERVAL_MS;
+    this.resume();
   }
 
   async run(request: CommandRequest): Promise<Doc> {
@@ -37,9 +47,16 @@ export class ShardNode implements CommandNode, ShardAccess {
     if (handler === undefined) throw new CommandError(59, 'CommandNotFound', `no such command: '${request.name}'`);
     const state = this.#state;
     refuseForeignFields(state.version, request);
+    refuseInvalidTime(request.body);
+    refuseInvalidWriteConcern(request.body);
     const participation = state.sessions.begin(request);
     try {
-      return await state.writeBlock.actAs(request.connection, () => handler({ state, request, participation }));
+      if (participation.transaction !== null) refuseInTransaction(request);
+      const ready = readiness(state, request, participation);
+      if (ready !== undefined) await waitWithin(ready, request.body, request.signal);
+      request.routed?.refuseStale();
+      const reply = await state.writeBlock.actAs(request.connection, () => handler({ state, request, participation }));
+      return participation.transaction === null || request.routed === undefined ? reply : reply.set('readOnly', participation.transaction.operations.length === 0);
     } catch (error) {
       const { session, transaction } = participation;
       if (session !== null && transaction !== null && session.running === transaction) state.sessions.abort(session);
@@ -49,8 +66,38 @@ export class ShardNode implements CommandNode, ShardAccess {
 
   /** Stops timers and ends all cursors. */
   close(): void {
-    clearInterval(this.#housekeeping);
+    this.standStill();
     this.#state.cursors.closeAll();
+  }
+
+  /** Ends what lives in memory only, as the end of the process does: cursors, running transactions, sessions' unwritten numbers. */
+  crash(): void {
+    this.#state.interruption.byShutdown();
+    this.close();
+    this.#state.sessions.forgetVolatile();
+  }
+
+  /** Ends running transactions and writes that wait; cursors go on, as after a step-down. */
+  stepDown(): void {
+    this.#state.interruption.byStepDown();
+    this.standStill();
+    this.#state.sessions.forgetVolatile();
+  }
+
+  /** Writes no more no-ops of its own accord, until `resume`. */
+  standStill(): void {
+    clearInterval(this.#housekeeping);
+    this.#housekeeping = undefined;
+  }
+
+  /** Goes on after `crash`, `stepDown` or `standStill`. */
+  resume(): void {
+    if (this.#housekeepingMs > 0) this.#housekeeping ??= this.#startHousekeeping(this.#housekeepingMs);
+  }
+
+  /** Loses the oplog's entries below a time, as if it had been filled with newer ones; the newest entry always stays. */
+  loseOplogBefore(time: Timestamp): void {
+    this.#state.oplog.loseBefore(timeKey(time));
   }
 
   lastAppliedTime(): Timestamp {
@@ -80,9 +127,9 @@ export class ShardNode implements CommandNode, ShardAccess {
     if (collection === undefined) {
       const clusterTime = oplog.nextTime();
       collection = catalog.addCollection(namespace, options, timeKey(clusterTime), uuid);
-      oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['create', namespace]]) }]);
+      oplog.append(clusterTime, [createOperation(collection, true)]);
     }
-    buildIndexes(this.#state, collection, indexes);
+    buildIndexes(this.#state, collection, indexes, true);
   }
 
   forgetCollection(namespace: string): void {
@@ -114,6 +161,35 @@ export class ShardNode implements CommandNode, ShardAccess {
     oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['migratedTo', namespace]]) }]);
   }
 
+  async transactionsDone(namespace: string, limitMs: number): Promise<void> {
+    const limit = new AbortController();
+    const late = delay(limitMs, 'late' as const, { signal: limit.signal }).catch(() => 'late' as const);
+    const running = (): RunningTransaction[] => this.#state.sessions.runningOn(databaseOf(namespace), collectionOf(namespace));
+    for (let first = running()[0]; first !== undefined; first = running()[0]) {
+      if ((await Promise.race([first.storage.ended, late])) === 'late') {
+        throw new CommandError(24, 'LockTimeout', `Unable to acquire lock '{${namespace}}' within ${limitMs}ms.`);
+      }
+    }
+    limit.abort();
+  }
+
+  cursorMark(): number {
+    return this.#state.cursors.opened;
+  }
+
+  hasCursorsBefore(namespace: string, mark: number): boolean {
+    const collection = this.#state.catalog.collection(namespace);
+    return collection !== undefined && this.#state.cursors.hasEarlier(collection.uuid.toString('hex'), mark);
+  }
+
+  sessionRecords(namespace: string, wanted: (document: Uint8Array) => boolean): SessionRecord[] {
+    return this.#state.sessions.records((touched) => touched.namespace === namespace && wanted(touched.document));
+  }
+
+  receiveSessionRecords(records: readonly SessionRecord[]): void {
+    this.#state.sessions.receive(records);
+  }
+
   removeMigrated(namespace: string, wanted: (document: Uint8Array) => boolean): number {
     const { catalog, oplog } = this.#state;
     const collection = catalog.collection(namespace);
@@ -138,6 +214,13 @@ export class ShardNode implements CommandNode, ShardAccess {
     oplog.append(oplog.nextTime(), [{ kind: 'newShard', target: collection.target, from: this.name, to }]);
   }
 
+  noteDefinition(namespace: string, event: DefinitionEvent, description: Doc): void {
+    const { catalog, oplog } = this.#state;
+    const collection = catalog.collection(namespace);
+    if (collection === undefined) return;
+    oplog.append(oplog.nextTime(), [{ kind: 'definition', event, target: collection.target, description }]);
+  }
+
   findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined {
     const record = this.#state.catalog.collection(namespace)?.recordById(documentKey.get('_id') ?? null, NOW);
     const bytes = record === null || record === undefined ? null : visibleBytes(record, NOW);
@@ -148,10 +231,6 @@ export class ShardNode implements CommandNode, ShardAccess {
 
   openStream(options: ShardStreamOptions): ShardStream {
     return openChangeStream(this.#state, options);
-  }
-
-  failPointActive(name: string): boolean {
-    return this.#state.failPoints.has(name);
   }
 
   /** Writes a no-op when nothing else was written since the last look, and clears away what has outlived its time. */

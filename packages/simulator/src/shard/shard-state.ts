@@ -1,6 +1,9 @@
+import { hostname } from 'node:os';
 import { History } from './storage/history.js';
 import { Catalog } from './storage/catalog.js';
 import { Oplog } from './oplog/oplog.js';
+import { PreImages } from './change-stream/pre-images.js';
+import { Interruption } from './interruption.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
 import { BucketCatalog } from './timeseries/bucket-catalog.js';
@@ -44,7 +47,8 @@ export class ShardState {
   readonly cursors: Cursors;
   readonly writer: DocumentWriter;
   readonly openBuckets = new BucketCatalog();
-  readonly failPoints = new Set<string>();
+  readonly preImages: PreImages;
+  readonly interruption = new Interruption();
 
   constructor(readonly options: ShardNodeOptions) {
     this.deployment = options.deployment ?? new Deployment(defaultVersion);
@@ -52,6 +56,7 @@ export class ShardState {
     this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
     this.catalog = new Catalog(this.history);
     this.oplog = new Oplog(options.clock, options.oplogBytesMax ?? OPLOG_BYTES_MAX, this.now);
+    this.preImages = new PreImages(this.oplog, this.now);
     this.sessions = new Sessions(this.oplog, this.now);
     this.cursors = new Cursors(this.now);
     this.writer = new DocumentWriter(this.oplog, this.writeBlock);
@@ -66,8 +71,8 @@ export class ShardState {
     return this.deployment.writeBlock;
   }
 
-  /** `host:port`, as statistics name the node. */
-  get address(): string {
-    return `${this.options.host}:${this.options.port}`;
+  /** The machine's name with the node's port, as statistics name the node. */
+  get diagnosticHost(): string {
+    return `${hostname()}:${this.options.port}`;
   }
 }

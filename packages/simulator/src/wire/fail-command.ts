@@ -1,9 +1,9 @@
-import { Int32 } from 'bson';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Doc, Value } from '../bson/value.js';
-import { CommandError, type CommandRequest } from '../node/command.js';
+import type { Doc } from '../bson/value.js';
+import { CommandError, type CommandRequest, type ConnectionState } from '../node/command.js';
+import { docOf, isTrue, numberOf, textOrEmpty } from '../node/doc-fields.js';
 import { errorName } from '../node/error-name.js';
-import { isTrue, numberOf, textOrEmpty } from '../node/doc-fields.js';
+import { FailPoint } from './fail-point.js';
 
 /** Tells the connection layer to cut the connection instead of answering. */
 export class ConnectionClosedByFailPoint extends Error {
@@ -13,68 +13,98 @@ export class ConnectionClosedByFailPoint extends Error {
   }
 }
 
-/** Commands the `failCommand` fail point never touches, as on the real server. */
-const exempt: ReadonlySet<string> = new Set(['configureFailPoint', 'hello', 'isMaster', 'ismaster', 'ping']);
+/** A failure whose labels the fail point has chosen: the node adds none of its own. */
+export class LabelledFailure extends CommandError {}
 
-/** One setting of the `failCommand` fail point (test commands of the server): which commands fail, how and how often. */
+/** Names that stand for the same command. */
+const aliases: ReadonlyMap<string, string> = new Map([
+  ['ismaster', 'isMaster'],
+  ['findandmodify', 'findAndModify'],
+  ['buildinfo', 'buildInfo'],
+  ['dropIndexes', 'deleteIndexes'],
+  ['collstats', 'collStats'],
+  ['dbstats', 'dbStats'],
+]);
+const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
+const failureText = `Failing command via 'failCommand' failpoint`;
+
+/**
+ * The `failCommand` fail point (server wiki, "The failCommand fail point"): which commands fail, how and how often.
+ * Data: `failCommands` or `failAllCommands`, `namespace`, `appName`, `failInternalCommands` choose the commands;
+ * `errorCode`, `errorLabels`, `closeConnection`, `blockConnection` with `blockTimeMS`, `writeConcernError` say what happens.
+ */
 export class FailCommand {
-  #left = 0;
-  #skip = 0;
-  #data: Doc = new Map();
-  #entered = 0;
+  readonly #appNames = new WeakMap<ConnectionState, string>();
 
-  /**
-   * Takes `configureFailPoint: "failCommand"`: `mode` `alwaysOn`, `off`, `{times: n}` or `{skip: n}`.
-   * @returns the reply: how often the point was entered so far
-   */
-  configure(body: Doc): Doc {
-    const mode = body.get('mode');
-    const data = body.get('data');
-    this.#skip = 0;
-    this.#left = 0;
-    if (mode === 'alwaysOn') this.#left = Infinity;
-    if (mode instanceof Map) {
-      this.#skip = numberOf(mode.get('skip')) ?? 0;
-      this.#left = mode.has('skip') ? Infinity : (numberOf(mode.get('times')) ?? 0);
-    }
-    if (data instanceof Map) this.#data = data;
-    return new Map<string, Value>([['count', new Int32(this.#entered)]]);
-  }
+  constructor(readonly point: FailPoint = new FailPoint()) {}
 
   /**
    * Runs a command under the fail point.
+   * @param internal true for a command that another node of the cluster sends
    * @throws CommandError as set by `errorCode`; ConnectionClosedByFailPoint for `closeConnection`
    */
-  async apply(request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
-    if (this.#left <= 0 || !this.#concerns(request)) return run();
-    if (this.#skip > 0) {
-      this.#skip -= 1;
-      return run();
-    }
-    this.#left -= 1;
-    this.#entered += 1;
-    const data = this.#data;
-    if (isTrue(data.get('blockConnection'))) await delay(numberOf(data.get('blockTimeMS')) ?? 0, undefined, { signal: request.signal });
-    if (isTrue(data.get('closeConnection'))) throw new ConnectionClosedByFailPoint();
-    const code = numberOf(data.get('errorCode'));
-    if (code !== undefined) throw this.#failure(code, request.name);
+  async apply(request: CommandRequest, run: () => Promise<Doc>, internal = false): Promise<Doc> {
+    if (handshakes.has(request.name)) this.#noteClient(request);
+    if (!this.point.active || request.name === 'configureFailPoint') return run();
+    const data = this.point.enter((set) => this.#concerns(set, request, internal) && interferes(set));
+    if (data !== undefined) await interfere(data, request);
     const reply = await run();
-    const writeConcernError = data.get('writeConcernError');
-    if (writeConcernError !== undefined) reply.set('writeConcernError', writeConcernError);
+    const told = this.point.enter((set) => set.has('writeConcernError') && this.#concerns(set, request, internal));
+    if (told !== undefined) addConcernError(reply, told);
     return reply;
   }
 
-  #concerns(request: CommandRequest): boolean {
-    if (exempt.has(request.name)) return false;
-    const names = this.#data.get('failCommands');
-    const namespace = this.#data.get('namespace');
-    if (!Array.isArray(names) || !names.includes(request.name)) return false;
-    return typeof namespace !== 'string' || namespace === `${request.db}.${textOrEmpty(request.body.get(request.name))}`;
+  #noteClient({ body, connection }: CommandRequest): void {
+    const name = docOf(docOf(body.get('client'))?.get('application'))?.get('name');
+    if (typeof name === 'string') this.#appNames.set(connection, name);
   }
 
-  #failure(code: number, command: string): CommandError {
-    const labels = this.#data.get('errorLabels');
-    const names = Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [];
-    return new CommandError(code, errorName(code), `Failing command via 'failCommand' failpoint: ${command}`, names);
+  #concerns(data: Doc, request: CommandRequest, internal: boolean): boolean {
+    if (internal && !isTrue(data.get('failInternalCommands'))) return false;
+    const appName = data.get('appName');
+    if (appName !== undefined && appName !== (this.#appNames.get(request.connection) ?? '')) return false;
+    const namespace = data.get('namespace');
+    if (namespace !== undefined && namespace !== namespaceOf(request)) return false;
+    if (data.has('failAllCommands')) return true;
+    const names = data.get('failCommands');
+    return Array.isArray(names) && names.some((name) => typeof name === 'string' && canonical(name) === canonical(request.name));
   }
+}
+
+function canonical(name: string): string {
+  return aliases.get(name) ?? name;
+}
+
+/** The namespace that a command is about; `getMore` names its collection in a field of its own. */
+function namespaceOf({ db, name, body }: CommandRequest): string {
+  const collection = textOrEmpty(body.get(name === 'getMore' ? 'collection' : name));
+  return collection === '' ? db : `${db}.${collection}`;
+}
+
+function interferes(data: Doc): boolean {
+  return data.get('closeConnection') === true || data.get('blockConnection') === true || numberOf(data.get('errorCode')) !== undefined;
+}
+
+async function interfere(data: Doc, request: CommandRequest): Promise<void> {
+  if (data.get('blockConnection') === true) await delay(blockMs(data), undefined, { signal: request.signal });
+  if (data.get('closeConnection') === true) throw new ConnectionClosedByFailPoint();
+  const code = numberOf(data.get('errorCode'));
+  if (code === undefined) return;
+  const labels = data.get('errorLabels');
+  if (!Array.isArray(labels)) throw new CommandError(code, errorName(code), failureText);
+  throw new LabelledFailure(code, errorName(code), failureText, labels.filter((label) => typeof label === 'string'));
+}
+
+function blockMs(data: Doc): number {
+  const blockTimeMs = numberOf(data.get('blockTimeMS'));
+  if (blockTimeMs === undefined) throw new CommandError(72, 'InvalidOptions', `must specify 'blockTimeMS' when 'blockConnection' is true`);
+  if (blockTimeMs < 0) throw new CommandError(72, 'InvalidOptions', `'blockTimeMS' must be non-negative`);
+  return blockTimeMs;
+}
+
+/** The write has happened; only its concern is said not to be met. */
+function addConcernError(reply: Doc, data: Doc): void {
+  reply.set('writeConcernError', data.get('writeConcernError') ?? null);
+  const labels = data.get('errorLabels');
+  if (Array.isArray(labels)) reply.set('errorLabels', labels);
 }

@@ -1,15 +1,20 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { ConnectionState } from '../node/command.js';
 import { ClientConnection } from './client-connection.js';
+import { LinkFaults } from './link-faults.js';
 import type { ServedNode } from './served-node.js';
 
 /** A TCP port behind which a node answers. */
 export class WireServer {
+  /** What is wrong with the network to the clients. */
+  readonly faults = new LinkFaults();
   readonly #connections = new Set<ClientConnection>();
   #nextConnectionId = 1;
 
   private constructor(
     private readonly server: Server,
+    private readonly host: string,
+    readonly port: number,
     private readonly node: () => ServedNode,
   ) {
     server.on('connection', (socket) => this.#accept(socket));
@@ -22,18 +27,13 @@ export class WireServer {
    */
   static async listen(host: string, port: number, node: () => ServedNode): Promise<WireServer> {
     const server = createServer();
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, host, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
-    return new WireServer(server, node);
+    await open(server, host, port);
+    return new WireServer(server, host, (server.address() as AddressInfo).port, node);
   }
 
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+  /** Opens the same port again after `close`. */
+  async reopen(): Promise<void> {
+    await open(this.server, this.host, this.port);
   }
 
   get connectionCount(): number {
@@ -45,7 +45,9 @@ export class WireServer {
     for (const connection of this.#connections) connection.close();
   }
 
+  /** Cuts all connections and refuses new ones. */
   async close(): Promise<void> {
+    if (!this.server.listening) return;
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     this.dropConnections();
     await closed;
@@ -57,8 +59,18 @@ export class WireServer {
       remoteAddress: `${socket.remoteAddress ?? ''}:${socket.remotePort ?? 0}`,
       authenticated: [],
     };
-    const connection = new ClientConnection(socket, this.node(), state);
+    const connection = new ClientConnection(socket, this.node(), state, this.faults);
     this.#connections.add(connection);
     socket.on('close', () => this.#connections.delete(connection));
   }
+}
+
+function open(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
 }

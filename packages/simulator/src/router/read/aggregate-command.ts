@@ -2,6 +2,7 @@ import type { Timestamp } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { type Doc, RawDocument } from '../../bson/value.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
@@ -12,6 +13,7 @@ import { commandCollection } from '../router-context.js';
 import { changeStreamCommand } from '../stream/change-stream-command.js';
 import { ShardOwnership } from '../target/shard-ownership.js';
 import { targetQuery } from '../target/query-targeting.js';
+import type { SendOptions } from '../target/shard-sender.js';
 import { firstBatchDefault } from './batch-size.js';
 import { ListCursor } from './list-cursor.js';
 import { MergedCursor } from './merged-cursor.js';
@@ -32,15 +34,16 @@ export async function aggregateCommand(context: RouterContext, request: CommandR
   const namespace = `${request.db}.${wholeDatabase ? '$cmd.aggregate' : commandCollection(request)}`;
   const time = snapshotTime(request, context.clock);
   const body = withSnapshotTime(request.body, time);
-  const collection = context.catalog.collection(namespace);
-  const shards = targetsOf(context, namespace, collection, pipeline, request, time);
+  const picture = wholeDatabase ? undefined : context.routing.picture(namespace);
+  const options = { time, picture };
+  const shards = targetsOf(context, namespace, picture?.collection, pipeline, request, time);
   const [only, ...others] = shards;
   if (only === undefined) return context.cursors.first(new ListCursor(namespace, []), { documents: [], exhausted: true }, false, request);
   if (others.length === 0) {
-    const cursor = new OneShardCursor(namespace, await ShardCursor.open(context.sender, only, request, body, { time }));
+    const cursor = new OneShardCursor(namespace, await ShardCursor.open(context.sender, only, request, body, options));
     return context.cursors.first(cursor, cursor.first(), false, request);
   }
-  return mergeShards(context, request, namespace, body, pipeline, shards, time);
+  return mergeShards(context, request, namespace, body, pipeline, shards, options);
 }
 
 function refusePassthrough(body: Doc): void {
@@ -64,11 +67,16 @@ function targetsOf(
   pipeline: readonly Doc[],
   request: CommandRequest,
   time: Timestamp | undefined,
-) {
-  if (collection === undefined) return context.holdersOf(namespace);
+): ClusterShard[] {
+  if (collection === undefined) return unshardedHolder(context, namespace);
   const filter = docOrEmpty(pipeline[0]?.get('$match'));
   const chunks = time === undefined ? collection.chunks : collection.chunks.at(time);
   return context.shardsOf(targetQuery(collection, filter, request.body.get('collation'), chunks).shards);
+}
+
+function unshardedHolder(context: RouterContext, namespace: string): ClusterShard[] {
+  const primary = context.routedPrimaryOf(namespace);
+  return primary === undefined ? [] : [primary];
 }
 
 async function mergeShards(
@@ -77,13 +85,12 @@ async function mergeShards(
   namespace: string,
   body: Doc,
   pipeline: readonly Doc[],
-  shards: ReturnType<typeof targetsOf>,
-  time: Timestamp | undefined,
+  shards: readonly ClusterShard[],
+  options: SendOptions,
 ): Promise<Doc> {
   const split = splitPipeline(pipeline);
   const shardBody = new Map(body).set('pipeline', split.onShards);
-  const cursors: ShardCursor[] = [];
-  for (const shard of shards) cursors.push(await ShardCursor.open(context.sender, shard, request, shardBody, { time }));
+  const cursors = await ShardCursor.openAll(context.sender, shards, request, shardBody, options);
   const batchSize = numberOf(docOf(body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
   const merged = new MergedCursor(namespace, cursors, { skip: 0, limit: Infinity });
   if (split.onRouter.length === 0) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
@@ -97,13 +104,13 @@ async function mergeShards(
     collation: collation === undefined ? undefined : parseCollation(collation),
     lookup: (from: string) => foreignDocuments(context, `${databaseOf(namespace)}.${from}`),
   });
-  const list = new ListCursor(namespace, [...run(documents)], time);
+  const list = new ListCursor(namespace, [...run(documents)], options.time);
   return context.cursors.first(list, await list.next(batchSize), false, request);
 }
 
 function* foreignDocuments(context: RouterContext, namespace: string): Generator<Doc> {
   for (const shard of context.holdersOf(namespace)) {
-    const owned = new ShardOwnership(context.catalog, shard, undefined);
+    const owned = new ShardOwnership(context.catalog, shard, {});
     for (const document of shard.access.documents(namespace, (bytes) => owned.owns(namespace, bytes))) yield decodeDocument(document);
   }
 }

@@ -14,10 +14,11 @@ export async function countCommand(context: RouterContext, request: CommandReque
     const shown = '{ readConcern: { level: "snapshot", provenance: "clientSupplied" } }';
     throw new CommandError(72, 'InvalidOptions', `Command count does not support ${shown} :: caused by :: read concern snapshot not supported`);
   }
-  const collection = context.catalog.collection(namespace);
+  const picture = context.routing.picture(namespace);
+  const { collection } = picture;
   if (collection === undefined) {
-    const primary = context.primaryOf(namespace);
-    return primary === undefined ? doc(['n', new Int32(0)]) : context.sender.run(primary, request, request.body);
+    const primary = context.routedPrimaryOf(namespace);
+    return primary === undefined ? doc(['n', new Int32(0)]) : context.sender.run(primary, request, request.body, { picture });
   }
   const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
   const skip = numberOf(request.body.get('skip')) ?? 0;
@@ -28,7 +29,7 @@ export async function countCommand(context: RouterContext, request: CommandReque
   const shards: Doc = new Map();
   let total = 0;
   for (const shard of context.shardsOf(target.shards)) {
-    const n = numberOf((await context.sender.run(shard, request, body)).get('n')) ?? 0;
+    const n = numberOf((await context.sender.run(shard, request, body, { picture })).get('n')) ?? 0;
     shards.set(shard.id, new Int32(n));
     total += n;
   }
@@ -39,15 +40,16 @@ export async function countCommand(context: RouterContext, request: CommandReque
 /** `distinct` through a router: the values of all shards, each once, in order. */
 export async function distinctCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
-  const collection = context.catalog.collection(namespace);
+  const picture = context.routing.picture(namespace);
+  const { collection } = picture;
   if (collection === undefined) {
-    const primary = context.primaryOf(namespace);
-    return primary === undefined ? doc(['values', []]) : context.sender.run(primary, request, request.body);
+    const primary = context.routedPrimaryOf(namespace);
+    return primary === undefined ? doc(['values', []]) : context.sender.run(primary, request, request.body, { picture });
   }
   const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
   const all: Value[] = [];
   for (const shard of context.shardsOf(target.shards)) {
-    const values = (await context.sender.run(shard, request, request.body)).get('values');
+    const values = (await context.sender.run(shard, request, request.body, { picture })).get('values');
     if (Array.isArray(values)) all.push(...values);
   }
   all.sort((a, b) => compareValues(a, b));

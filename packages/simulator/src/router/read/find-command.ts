@@ -9,6 +9,7 @@ import { compileProjection } from '../../query/projection.js';
 import { compileSort } from '../../query/sort.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
+import type { SendOptions } from '../target/shard-sender.js';
 import { firstBatchDefault } from './batch-size.js';
 import { MergedCursor, type MergeOrder } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
@@ -22,11 +23,12 @@ export async function findCommand(context: RouterContext, request: CommandReques
   const filter = docOrEmpty(request.body.get('filter'));
   const time = snapshotTime(request, context.clock);
   compileMatcher(filter);
-  const collection = context.catalog.collection(namespace);
+  const picture = context.routing.picture(namespace);
+  const { collection } = picture;
   const body = withSnapshotTime(request.body, time);
-  const options = { time };
+  const options = { time, picture };
   if (collection === undefined) {
-    const primary = context.primaryOf(namespace);
+    const primary = context.routedPrimaryOf(namespace);
     if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true }, false, request);
     return handThrough(context, request, namespace, () => ShardCursor.open(context.sender, primary, request, body, options));
   }
@@ -36,7 +38,7 @@ export async function findCommand(context: RouterContext, request: CommandReques
   if (only !== undefined && others.length === 0) {
     return handThrough(context, request, namespace, () => ShardCursor.open(context.sender, only, request, body, options));
   }
-  return mergeShards(context, request, collection, body, shards, time);
+  return mergeShards(context, request, collection, body, shards, options);
 }
 
 async function handThrough(context: RouterContext, request: CommandRequest, namespace: string, open: () => Promise<ShardCursor>): Promise<Doc> {
@@ -50,14 +52,10 @@ async function mergeShards(
   collection: ShardedCollection,
   body: Doc,
   shards: readonly string[],
-  time: ReturnType<typeof snapshotTime>,
+  options: SendOptions,
 ): Promise<Doc> {
   const plan = mergePlan(collection, body);
-  const cursors = await asShardQuery(async () => {
-    const opened: ShardCursor[] = [];
-    for (const shard of context.shardsOf(shards)) opened.push(await ShardCursor.open(context.sender, shard, request, plan.body, { time }));
-    return opened;
-  });
+  const cursors = await asShardQuery(() => ShardCursor.openAll(context.sender, context.shardsOf(shards), request, plan.body, options));
   const merged = new MergedCursor(collection.namespace, cursors, plan);
   const batch = await merged.next(numberOf(body.get('batchSize')) ?? firstBatchDefault, request);
   return context.cursors.first(merged, batch, isTrue(body.get('singleBatch')), request);

@@ -1,4 +1,5 @@
 import { CommandError } from '../../node/command.js';
+import { isStale } from '../target/stale-routing.js';
 
 /** Codes a find passes on without a preface: the router found them itself, or the client must see them as they are. */
 const untouched: ReadonlySet<number> = new Set([43, 18, 13]);
@@ -8,7 +9,7 @@ export async function asShardQuery<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (!(error instanceof CommandError) || untouched.has(error.code)) throw error;
+    if (!(error instanceof CommandError) || untouched.has(error.code) || isStale(error)) throw error;
     const preface = 'Encountered non-retryable error during query :: caused by :: ';
     throw new CommandError(error.code, error.codeName, preface + error.message, error.labels, error.extra);
   }

@@ -83,6 +83,11 @@ export class RouterCursors {
     return true;
   }
 
+  /** Loses all cursors, as the end of the router's process does; those of the shards stay until they have been idle for too long. */
+  forget(): void {
+    this.#open.clear();
+  }
+
   #keep(cursor: RouterCursor): Long {
     this.#giveUpIdle();
     const id = Long.fromBigInt(randomBytes(8).readBigUInt64LE() >> 1n);

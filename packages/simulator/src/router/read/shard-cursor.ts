@@ -31,7 +31,25 @@ export class ShardCursor {
   static async open(sender: ShardSender, shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<ShardCursor> {
     const reply = await sender.run(shard, request, body, options);
     const cursor = docOrEmpty(reply.get('cursor'));
-    return new ShardCursor(sender, shard, textOrEmpty(cursor.get('ns')), options, cursor);
+    return new ShardCursor(sender, shard, textOrEmpty(cursor.get('ns')), { ...options, picture: undefined }, cursor);
+  }
+
+  /** Runs the command on several shards; when one fails, the cursors of the others are closed. */
+  static async openAll(
+    sender: ShardSender,
+    shards: readonly ClusterShard[],
+    request: CommandRequest,
+    body: Doc,
+    options: SendOptions = {},
+  ): Promise<ShardCursor[]> {
+    const opened: ShardCursor[] = [];
+    try {
+      for (const shard of shards) opened.push(await ShardCursor.open(sender, shard, request, body, options));
+      return opened;
+    } catch (error) {
+      for (const cursor of opened) await cursor.close(request).catch(() => undefined);
+      throw error;
+    }
   }
 
   /** The documents that are here, without asking the shard. */

@@ -4,13 +4,14 @@ import { encodeDocument } from '../../bson/encode.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { compareKeys, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { CommandError } from '../../node/command.js';
 import { doc } from '../../node/doc-fields.js';
 import { internalRequest } from '../../node/internal-request.js';
 
-/** How often a suspended clean-up looks whether it may go on. */
-const suspendedMs = 50;
-/** Fail point of the server that keeps orphans where they are. */
-const suspendingFailPoint = 'suspendRangeDeletion';
+/** How often a clean-up that has to wait looks whether it may go on. */
+const heldUpMs = 50;
+/** How long a migration waits for ranges that it brings back (server: `receiveChunkWaitForRangeDeleterTimeoutMS`). */
+const returnWaitMs = 10_000;
 
 interface PendingRange {
   readonly id: Binary;
@@ -18,6 +19,8 @@ interface PendingRange {
   readonly collection: ShardedCollection;
   readonly min: KeyValues;
   readonly max: KeyValues;
+  /** Cursors that were opened on the shard up to now may still need the documents. */
+  readonly cursorMark: number;
   timer: NodeJS.Timeout | undefined;
   readonly done: Promise<void>;
   readonly finish: () => void;
@@ -36,12 +39,17 @@ export class RangeDeletions {
     const done = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    const range: PendingRange = { id: new Binary(new UUID().buffer, Binary.SUBTYPE_UUID), shard, collection, min, max, timer: undefined, done, finish };
-    shard.orphanRanges.set(collection.namespace, (shard.orphanRanges.get(collection.namespace) ?? 0) + 1);
+    const id = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
+    const range: PendingRange = { id, shard, collection, min, max, cursorMark: shard.stored.cursorMark(), timer: undefined, done, finish };
     this.#pending.add(range);
     await this.#record(range, delayMs);
     this.#plan(range, delayMs);
     return { done };
+  }
+
+  /** Notes that a shard holds a range it does not own any more; the clean-up is scheduled afterwards. */
+  mark(shard: ClusterShard, namespace: string): void {
+    shard.orphanRanges.set(namespace, (shard.orphanRanges.get(namespace) ?? 0) + 1);
   }
 
   /** Resolves when no range of a collection waits on a shard. */
@@ -49,9 +57,24 @@ export class RangeDeletions {
     await Promise.all(this.#of(shard, namespace).map((range) => range.done));
   }
 
-  /** Cleans up at once, before chunks come back to the shard. */
-  async cleanNow(shard: ClusterShard, namespace: string): Promise<void> {
-    for (const range of this.#of(shard, namespace)) await this.#clean(range);
+  /**
+   * Cleans up what lies in a range, before chunks come back to the shard.
+   * @throws CommandError 120 when the clean-up is suspended, or cursors need the documents for too long
+   */
+  async cleanNow(shard: ClusterShard, namespace: string, min: KeyValues, max: KeyValues): Promise<void> {
+    const overlapping = this.#of(shard, namespace).filter((range) => compareKeys(range.min, max) < 0 && compareKeys(min, range.max) < 0);
+    for (const range of overlapping) {
+      clearTimeout(range.timer);
+      this.#plan(range, 0);
+    }
+    if (overlapping.length === 0) return;
+    let limit: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      limit = setTimeout(() => resolve('late'), returnWaitMs);
+    });
+    const first = await Promise.race([Promise.all(overlapping.map((range) => range.done)), late]);
+    clearTimeout(limit);
+    if (first === 'late') throw new CommandError(96, 'OperationFailed', 'Data transfer error: Failed to delete orphaned ranges: timed out');
   }
 
   close(): void {
@@ -65,7 +88,7 @@ export class RangeDeletions {
 
   #plan(range: PendingRange, delayMs: number): void {
     range.timer = setTimeout(() => {
-      if (range.shard.access.failPointActive(suspendingFailPoint)) this.#plan(range, suspendedMs);
+      if (isHeldUp(range)) this.#plan(range, heldUpMs);
       else void this.#clean(range);
     }, delayMs);
     range.timer.unref();
@@ -73,12 +96,11 @@ export class RangeDeletions {
 
   async #clean(range: PendingRange): Promise<void> {
     if (!this.#pending.delete(range)) return;
-    clearTimeout(range.timer);
     const { shard, collection, min, max } = range;
     const { namespace, key } = collection;
-    const present = shard.access.collection(namespace);
+    const present = shard.stored.collection(namespace);
     if (present !== undefined && compareValues(present.uuid, collection.uuid) === 0) {
-      shard.access.removeMigrated(namespace, (document) => {
+      shard.stored.removeMigrated(namespace, (document) => {
         const at = key.keyOf(document);
         return compareKeys(min, at) <= 0 && compareKeys(at, max) < 0;
       });
@@ -87,7 +109,7 @@ export class RangeDeletions {
     if (left > 0) shard.orphanRanges.set(namespace, left);
     else shard.orphanRanges.delete(namespace);
     const statement = encodeDocument(doc(['q', doc(['_id', range.id])], ['limit', new Int32(1)]));
-    await shard.node.run(internalRequest('config', doc(['delete', 'rangeDeletions']), { sequences: new Map([['deletes', [statement]]]) }));
+    await shard.node.run(internalRequest('config', doc(['delete', 'rangeDeletions']), { sequences: new Map([['deletes', [statement]]]) })).catch(() => undefined);
     range.finish();
   }
 
@@ -104,4 +126,9 @@ export class RangeDeletions {
     const sequences = new Map([['documents', [encodeDocument(document)]]]);
     await shard.node.run(internalRequest('config', doc(['insert', 'rangeDeletions']), { sequences }));
   }
+}
+
+/** A clean-up waits while it is suspended, while its shard is down, and for cursors that were open before the chunk moved. */
+function isHeldUp({ shard, collection, cursorMark }: PendingRange): boolean {
+  return shard.suspended() || !shard.node.up || shard.stored.hasCursorsBefore(collection.namespace, cursorMark);
 }

@@ -1,32 +1,47 @@
 import { Timestamp } from 'bson';
 import { highWaterToken, resumeTokenDocument } from '../../bson/resume-token.js';
 import type { Doc } from '../../bson/value.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
-import { readStreamStage, streamScope } from '../../shard/change-stream/open-stream.js';
-import type { StreamScope, StreamStart } from '../../shard/shard-access.js';
+import { eventPipeline } from '../../shard/change-stream/event-pipeline.js';
+import { tokenVersion } from '../../shard/change-stream/event-style.js';
+import { readStartToken, readStreamStage, streamScope } from '../../shard/change-stream/stream-stage.js';
+import type { ShardStream, StreamScope, StreamStart } from '../../shard/shard-access.js';
 import { commandCollection, type RouterContext } from '../router-context.js';
-import { MergedStream } from './merged-stream.js';
+import { MergedStream, type MergedStreamStart } from './merged-stream.js';
 
 /** `aggregate` with `$changeStream` through a router: the streams of all shards, merged. */
 export function changeStreamCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
   const [first, ...stages] = pipeline;
-  const stage = readStreamStage(first?.get('$changeStream') ?? null);
+  const stage = readStreamStage(first?.get('$changeStream') ?? null, context.version, true);
   const collection = numberOf(request.body.get('aggregate')) === 1 ? undefined : commandCollection(request);
   const scope = streamScope(stage, request.db, collection);
-  const start = stage.start ?? startNow(context);
-  const streams = context.catalog.shards.map((shard) =>
-    shard.access.openStream({
+  const { splitsEvents } = eventPipeline(stages, context.version);
+  const given = stage.start ?? startNow(context);
+  const open = (shard: ClusterShard, start: StreamStart): ShardStream =>
+    shard.openStream({
       scope,
       start,
-      updateLookup: stage.updateLookup,
-      wholeDocumentKeys: true,
+      stage,
+      merged: true,
       pipeline: stages,
       lookup: (namespace, documentKey) => presentDocument(context, namespace, documentKey),
-    }),
+    });
+  const merged = new MergedStream(
+    cursorNamespace(request.db, scope),
+    context.version,
+    { shards: () => context.catalog.shards, open },
+    mergedStart(context, scope, given, startToken(given, first), splitsEvents),
   );
-  const merged = new MergedStream(cursorNamespace(request.db, scope), streams, startToken(start, first));
   return context.cursors.first(merged, merged.first(), false, request);
+}
+
+function mergedStart(context: RouterContext, scope: StreamScope, start: StreamStart, given: Doc | undefined, splitsEvents: boolean): MergedStreamStart {
+  const version = tokenVersion(context.version, splitsEvents);
+  if (start.kind === 'time') return { start, token: resumeTokenDocument(highWaterToken(start.clusterTime, version)), resumesAtEvent: false, tokenVersion: version };
+  const { tokenType } = readStartToken(start, scope, context.version);
+  return { start, token: given ?? new Map([['_data', start.token]]), resumesAtEvent: tokenType === 'event', tokenVersion: version };
 }
 
 /** From now on: just behind the present cluster time. */
@@ -35,11 +50,12 @@ function startNow(context: RouterContext): StreamStart {
   return { kind: 'time', clusterTime: new Timestamp({ t: now.t, i: now.i + 1 }) };
 }
 
-function startToken(start: StreamStart, stage: Doc | undefined): Doc {
-  if (start.kind === 'time') return resumeTokenDocument(highWaterToken(start.clusterTime));
+/** The token as the client gave it, with what stands beside its `_data`. */
+function startToken(start: StreamStart, stage: Doc | undefined): Doc | undefined {
+  if (start.kind === 'time') return undefined;
   const options = stage?.get('$changeStream');
   const token = options instanceof Map ? (options.get('resumeAfter') ?? options.get('startAfter')) : undefined;
-  return token instanceof Map ? token : new Map([['_data', start.token]]);
+  return token instanceof Map ? token : undefined;
 }
 
 function cursorNamespace(db: string, scope: StreamScope): string {

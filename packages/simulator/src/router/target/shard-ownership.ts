@@ -1,33 +1,95 @@
 import type { Timestamp } from 'bson';
+import { compareTimestamps } from '../../bson/compare.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
 import type { ShardingCatalog } from '../../config/sharding-catalog.js';
-import type { RoutedAccess } from '../../node/command.js';
+import { CommandError, type RoutedAccess } from '../../node/command.js';
+import { databaseOf } from '../../node/namespace.js';
+import type { RoutingPicture } from './routing-table.js';
+import { staleConfigError, staleDatabaseError } from './stale-routing.js';
 
-/** Which documents a shard owns, now or at a cluster time; lets through everything where no chunk has moved. */
+/** Databases whose collections live on the config server. */
+const configDatabases: ReadonlySet<string> = new Set(['config', 'admin']);
+
+/** By what a command was sent to its shard. */
+export interface SentBy {
+  /** Cluster time of a snapshot read. */
+  readonly time?: Timestamp | undefined;
+  /** Cluster time at which a transaction reads. */
+  readonly transactionTime?: Timestamp | undefined;
+  /** The picture the router went by; undefined for commands that go to a shard whatever it owns. */
+  readonly picture?: RoutingPicture | undefined;
+}
+
+/**
+ * Which documents a shard owns, as of the command or at a cluster time; lets through everything where no chunk has
+ * moved. A cursor keeps the ownership of the command that opened it, as the server's cursors do.
+ */
 export class ShardOwnership implements RoutedAccess {
+  readonly #owned = new Map<string, ShardedCollection | undefined>();
+
   constructor(
     private readonly catalog: ShardingCatalog,
     private readonly shard: ClusterShard,
-    private readonly time: Timestamp | undefined,
-  ) {}
-
-  owns(namespace: string, document: Uint8Array): boolean {
-    const collection = this.catalog.collection(namespace);
-    if (collection === undefined) return true;
-    if (this.time === undefined) {
-      return !this.shard.orphanRanges.has(namespace) || this.#isOwner(collection.chunks, collection.key, document);
-    }
-    if (!collection.chunks.chunks.some((chunk) => chunk.history.length > 1)) return true;
-    return this.#isOwner(collection.chunks.at(this.time), collection.key, document);
+    private readonly by: SentBy,
+  ) {
+    const namespace = by.picture?.namespace;
+    if (namespace !== undefined) this.#owned.set(namespace, catalog.collection(namespace));
   }
 
-  #isOwner(
-    chunks: ChunkMap,
-    key: ShardKeyPattern,
-    document: Uint8Array,
-  ): boolean {
+  owns(namespace: string, document: Uint8Array): boolean {
+    const collection = this.#collection(namespace);
+    if (collection === undefined) return true;
+    const { time } = this.by;
+    if (time !== undefined) {
+      if (!collection.chunks.chunks.some((chunk) => chunk.history.length > 1)) return true;
+      return this.#isOwner(collection.chunks.at(time), collection.key, document);
+    }
+    const unmoved = !this.shard.orphanRanges.has(namespace) && this.catalog.collection(namespace)?.chunks === collection.chunks;
+    return unmoved || this.#isOwner(collection.chunks, collection.key, document);
+  }
+
+  /**
+   * Compares the router's picture with the shard's.
+   * @throws CommandError 13388 or 249 when the router must look again; 272 when a transaction reads at a time before the shard got a chunk
+   */
+  refuseStale(): void {
+    const { picture } = this.by;
+    if (picture === undefined) return;
+    const present = this.catalog.collection(picture.namespace);
+    if (present === undefined && picture.collection === undefined) this.#refuseMovedDatabase(picture.namespace);
+    else if (present !== picture.collection && !this.#sameVersion(present, picture.collection)) {
+      throw staleConfigError(picture.namespace, this.shard.id);
+    }
+    this.#refuseLaterChunks(present);
+  }
+
+  #collection(namespace: string): ShardedCollection | undefined {
+    if (!this.#owned.has(namespace)) this.#owned.set(namespace, this.catalog.collection(namespace));
+    return this.#owned.get(namespace);
+  }
+
+  #refuseMovedDatabase(namespace: string): void {
+    const name = databaseOf(namespace);
+    if (configDatabases.has(name)) return;
+    if (this.catalog.database(name)?.primary !== this.shard.id) throw staleDatabaseError(name, this.shard.id);
+  }
+
+  #sameVersion(present: ShardedCollection | undefined, known: ShardedCollection | undefined): boolean {
+    if (present === undefined || known === undefined || !present.epoch.equals(known.epoch)) return false;
+    return compareTimestamps(present.chunks.version(this.shard.id), known.chunks.version(this.shard.id)) === 0;
+  }
+
+  #refuseLaterChunks(collection: ShardedCollection | undefined): void {
+    const time = this.by.transactionTime;
+    if (collection === undefined || time === undefined || collection.chunks.unmovedSince(this.shard.id, time)) return;
+    const message = `Transaction ${collection.namespace} reads at a time before a chunk was moved to ${this.shard.id}`;
+    throw new CommandError(272, 'MigrationConflict', message);
+  }
+
+  #isOwner(chunks: ChunkMap, key: ShardKeyPattern, document: Uint8Array): boolean {
     return chunks.ownerOf(key.keyOf(document)) === this.shard.id;
   }
 }

@@ -1,17 +1,21 @@
-import type { Timestamp } from 'bson';
+import { Timestamp } from 'bson';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import type { Doc } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { internalRequest } from '../../node/internal-request.js';
-import type { RouterTransactions } from '../router-transactions.js';
+import type { RoutedTransaction, RouterTransactions } from '../router-transactions.js';
+import type { RoutingPicture } from './routing-table.js';
 import { ShardOwnership } from './shard-ownership.js';
+import { isStale } from './stale-routing.js';
 
 export interface SendOptions {
   readonly db?: string;
   readonly sequences?: ReadonlyMap<string, Uint8Array[]>;
   /** Cluster time of a snapshot read. */
   readonly time?: Timestamp | undefined;
+  /** By what the shard was chosen; a shard that knows better refuses. Undefined for commands that go to a shard whatever it owns. */
+  readonly picture?: RoutingPicture | undefined;
 }
 
 /** Fields of a client's command that go along to the shards. */
@@ -31,15 +35,43 @@ export class ShardSender {
       const value = request.body.get(name);
       if (value !== undefined && !sent.has(name)) sent.set(name, value);
     }
+    const transaction = sent.get('autocommit') === false ? this.transactions.of(sent) : undefined;
+    const joins = transaction !== undefined && !transaction.participants.has(shard.id);
     sent = this.transactions.joined(shard.id, sent);
-    return shard.node.run(
+    const at = transaction?.readConcern?.get('atClusterTime');
+    const { time, picture } = options;
+    const reply = shard.node.run(
       internalRequest(options.db ?? request.db, sent, {
         connection: request.connection,
         signal: request.signal,
         sequences: options.sequences ?? new Map(),
-        routed: new ShardOwnership(this.catalog, shard, options.time),
+        routed: new ShardOwnership(this.catalog, shard, { time, picture, transactionTime: at instanceof Timestamp ? at : undefined }),
       }),
     );
+    return transaction === undefined ? reply : this.#noted(shard.id, sent, joins ? this.#leaves(shard.id, transaction, reply) : reply);
+  }
+
+  /** A shard that finds the router's picture stale has not taken part. */
+  async #leaves(shard: string, transaction: RoutedTransaction, answer: Promise<Doc>): Promise<Doc> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (isStale(error)) transaction.participants.delete(shard);
+      throw error;
+    }
+  }
+
+  /** Takes note of what a participant of a transaction says about itself. */
+  async #noted(shard: string, sent: Doc, answer: Promise<Doc>): Promise<Doc> {
+    const reply = await answer;
+    this.transactions.of(sent)?.noteReply(shard, reply.get('readOnly') !== false);
+    reply.delete('readOnly');
+    return reply;
+  }
+
+  /** @throws CommandError 13388 or 249 when a shard knows better than the picture */
+  refuseStale(shard: ClusterShard, picture: RoutingPicture | undefined): void {
+    new ShardOwnership(this.catalog, shard, { picture }).refuseStale();
   }
 
   /** Sends the same command to several shards, one after the other; stops at the first failure. */

@@ -10,10 +10,11 @@ import { targetQuery } from '../target/query-targeting.js';
  */
 export async function findAndModifyCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
-  const collection = context.catalog.collection(namespace);
+  const picture = context.routing.picture(namespace);
+  const { collection } = picture;
   let shard;
   if (collection === undefined) {
-    shard = await context.primaryForWrite(namespace);
+    shard = await context.routedPrimaryForWrite(namespace);
   } else {
     const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
     const [only] = target.shards;
@@ -22,7 +23,7 @@ export async function findAndModifyCommand(context: RouterContext, request: Comm
     }
     shard = context.catalog.shard(only);
   }
-  const reply = await context.sender.run(shard, request, request.body);
+  const reply = await context.sender.run(shard, request, request.body, { picture });
   for (const own of ['electionId', 'opTime']) reply.delete(own);
   return reply;
 }

@@ -7,11 +7,13 @@ import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, docOrEmpty } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, numberOf, textOrEmpty } from '../../node/doc-fields.js';
+import { errorName } from '../../node/error-name.js';
 import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { applyUpdate } from '../../update/apply.js';
 import type { RouterContext } from '../router-context.js';
+import { abortEverywhere, commitEverywhere } from '../transaction-commands.js';
 
 interface Move {
   readonly from: ClusterShard;
@@ -53,6 +55,7 @@ function findMove(context: RouterContext, collection: ShardedCollection, from: C
   const matches = compileMatcher(filter, collation === undefined ? undefined : parseCollation(collation));
   const before = documentFor(from, collection.namespace, filter, matches);
   if (before === undefined) return undefined;
+  if (collection.chunks.ownerOf(collection.key.keyOf(before)) !== from.id) return undefined;
   const after = updated(before, statement);
   const owner = collection.chunks.ownerOf(collection.key.keyOf(after));
   const unchanged = compareKeys(collection.key.keyOf(before), collection.key.keyOf(after)) === 0;
@@ -67,8 +70,7 @@ function refuseDollarFields(before: Doc): void {
     compileMatcher(before);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    const preface = 'Update operation was converted into a distributed transaction because the document being updated would move shards and that transaction failed.';
-    throw new CommandError(error.code, error.codeName, `${preface} :: caused by :: ${error.message}`);
+    throw distributedFailure(error);
   }
 }
 
@@ -92,17 +94,49 @@ function updated(before: Uint8Array, statement: Doc): Uint8Array {
   return encodeDocument(result.after);
 }
 
+/** Deletes and inserts in the client's transaction, or in one of the router's own under the number of the retryable write. */
 async function moveDocument(context: RouterContext, request: CommandRequest, namespace: string, move: Move): Promise<void> {
-  const own = request.body.get('autocommit') !== false;
-  const coll = collectionOf(namespace);
-  const fields = own ? doc(['autocommit', false], ['startTransaction', true]) : doc();
-  const remove = new Map<string, Uint8Array[]>([['deletes', [encodeDocument(doc(['q', move.id], ['limit', new Int32(1)]))]]]);
-  await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...fields]), { sequences: remove });
-  const insert = new Map<string, Uint8Array[]>([['documents', [move.after]]]);
-  await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...fields]), { sequences: insert });
-  if (!own) return;
-  for (const shard of [move.from, move.to].sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    await context.sender.run(shard, request, doc(['commitTransaction', new Int32(1)], ['autocommit', false]), { db: 'admin' });
+  if (request.body.get('autocommit') === false) {
+    await moveInTransaction(context, request, namespace, move);
+    return;
   }
-  context.transactions.end(request.body);
+  const transaction = context.transactions.begin(request.body);
+  try {
+    await moveInTransaction(context, request, namespace, move);
+    await commitEverywhere(context, request, transaction, doc(['commitTransaction', new Int32(1)], ['autocommit', false]));
+  } catch (error) {
+    await abortEverywhere(context, request, transaction);
+    throw error instanceof CommandError ? distributedFailure(error) : error;
+  }
+}
+
+async function moveInTransaction(context: RouterContext, request: CommandRequest, namespace: string, move: Move): Promise<void> {
+  const coll = collectionOf(namespace);
+  const inside = doc(['autocommit', false]);
+  const remove = new Map<string, Uint8Array[]>([['deletes', [encodeDocument(doc(['q', move.id], ['limit', new Int32(1)]))]]]);
+  refuseErrors(await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), { sequences: remove }));
+  const insert = new Map<string, Uint8Array[]>([['documents', [move.after]]]);
+  refuseErrors(await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...inside]), { sequences: insert }));
+}
+
+/** Turns a write error into a failure of the whole. */
+function refuseErrors(reply: Doc): void {
+  const errors = reply.get('writeErrors');
+  const error = Array.isArray(errors) ? docOrEmpty(errors[0]) : undefined;
+  if (error === undefined) return;
+  const code = numberOf(error.get('code')) ?? 8;
+  const extra = new Map([...error].filter(([name]) => !['index', 'code', 'codeName', 'errmsg'].includes(name)));
+  throw new CommandError(code, errorName(code), textOrEmpty(error.get('errmsg')), [], extra);
+}
+
+const duplicateKeyCode = 11_000;
+
+/** The failure of a move, in the words of the server's router. */
+function distributedFailure(error: CommandError): CommandError {
+  const duplicate =
+    "Failed to update document's shard key field. There is either an orphan for this document or _id for this collection is not globally unique.";
+  const converted =
+    'Update operation was converted into a distributed transaction because the document being updated would move shards and that transaction failed.';
+  const preface = error.code === duplicateKeyCode ? duplicate : converted;
+  return new CommandError(error.code, error.codeName, `${preface} :: caused by :: ${error.message}`, error.labels, error.extra);
 }

@@ -21,12 +21,3 @@ export function hashElement({ request }: CommandContext): Doc {
     ['out', hashShardKeyValue(key)],
   ]);
 }
-
-/** `configureFailPoint` for points other than `failCommand`, which the connection layer has: on or off. */
-export function configureFailPoint({ state, request }: CommandContext): Doc {
-  const name = request.body.get(request.name);
-  if (typeof name !== 'string') throw failure.typeMismatch("BSON field 'configureFailPoint.configureFailPoint' is the wrong type, expected type 'string'");
-  if (request.body.get('mode') === 'off') state.failPoints.delete(name);
-  else state.failPoints.add(name);
-  return new Map<string, Value>([['count', new Int32(0)]]);
-}

@@ -16,7 +16,7 @@ import { optionalDoc, targetNamespace, type CommandContext } from './command-con
 import { letVariables } from './let-variables.js';
 import { updateScope } from './update.js';
 import { addWriteConcernError } from './write-reply.js';
-import { attempt } from './write-statements.js';
+import { attempt, runTouching } from './write-statements.js';
 
 /** `findAndModify`: changes or removes one document and gives it back, as it was or as it is. */
 export async function findAndModify(context: CommandContext): Promise<Doc> {
@@ -29,9 +29,9 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   if (remove === body.has('update')) {
     throw failure.failedToParse(remove ? "Cannot specify both an update and remove=true" : "Either an update or remove=true must be specified");
   }
-  const { reply, wrote } = await attempt(context, () => (remove ? removeOne(context) : updateOne(context)));
+  const { reply, wrote, touched } = await attempt(context, () => runTouching(context, () => (remove ? removeOne(context) : updateOne(context))));
   if (participation.retryable && wrote) {
-    participation.session?.statements.set(id, { n: 1, nModified: 0, upsertedId: undefined, reply });
+    participation.session?.statements.set(id, { n: 1, nModified: 0, upsertedId: undefined, reply, touched });
   }
   addWriteConcernError(reply, context);
   return reply;

@@ -1,8 +1,9 @@
 import { encodeDocument } from '../../bson/encode.js';
 import { RawDocument } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import { waitWithin } from '../command-limits.js';
 import { failure } from '../failure.js';
-import type { StatementResult } from '../session/logical-session.js';
+import type { StatementResult, TouchedDocument } from '../session/logical-session.js';
 import { recordedResult, statementIds } from '../session/sessions.js';
 import { HeldByTransaction } from '../storage/write-unit.js';
 import type { CommandContext } from './command-context.js';
@@ -65,20 +66,33 @@ export async function runStatements(
   for (let index = 0; index < statements.length; index += 1) {
     const recorded = recordedResult(participation, idOf(index));
     try {
-      const outcome = recorded === undefined ? await attempt(context, () => run(statements[index] as Uint8Array)) : { ...recorded, wrote: true };
+      const outcome = recorded === undefined ? await attempt(context, () => runTouching(context, () => run(statements[index] as Uint8Array))) : { ...recorded, wrote: true };
       add(tally, index, outcome);
       if (participation.retryable && recorded === undefined && outcome.wrote) {
-        const { n, nModified, upsertedId } = outcome;
-        participation.session?.statements.set(idOf(index), { n, nModified, upsertedId, reply: undefined });
+        const { n, nModified, upsertedId, touched } = outcome as Touching<StatementOutcome>;
+        participation.session?.statements.set(idOf(index), { n, nModified, upsertedId, reply: undefined, touched });
       }
     } catch (error) {
       if (!(error instanceof CommandError) || endsCommand(error)) throw error;
       tally.addError(index, error);
       if (participation.transaction !== null) abortTransaction(context);
-      if (ordered || participation.transaction !== null) break;
+      if (ordered || participation.transaction !== null || isStale(error)) break;
     }
   }
   return tally;
+}
+
+/** What a statement did, and the document it wrote last. */
+export type Touching<T> = T & { readonly touched?: TouchedDocument | undefined };
+
+/**
+ * Runs a statement and says which document it wrote. Every statement asks anew whether the router still knows where
+ * its document belongs: it may have waited for a transaction meanwhile.
+ */
+export function runTouching<T extends object>({ request, state, participation }: CommandContext, run: () => T): Touching<T> {
+  request.routed?.refuseStale();
+  const outcome = run();
+  return participation.retryable ? { ...outcome, touched: state.writer.lastWritten } : outcome;
 }
 
 /** Runs a write that is not part of a batch. Throws CommandError 112 when a transaction meets another's change. */
@@ -92,7 +106,9 @@ export async function attempt<T>(context: CommandContext, write: () => T): Promi
         abortTransaction(context);
         throw failure.writeConflict();
       }
-      await error.holder.ended;
+      const before = context.state.interruption.count;
+      await waitWithin(error.holder.ended, context.request.body, context.request.signal);
+      context.state.interruption.refuseSince(before);
     }
   }
 }
@@ -110,7 +126,14 @@ function abortTransaction({ state, participation }: CommandContext): void {
   if (participation.session !== null) state.sessions.abort(participation.session);
 }
 
-/** Conflicts and lost sessions end the whole command, not one statement. */
+/** Conflicts, lost sessions and interruptions end the whole command, not one statement. */
+const endingCodes: ReadonlySet<number> = new Set([112, 225, 251, 11600, 11602]);
+
+/** The shard owns other chunks than the router thinks: the rest of the batch must go elsewhere. */
+function isStale(error: CommandError): boolean {
+  return error.code === 13_388 || error.code === 249;
+}
+
 function endsCommand(error: CommandError): boolean {
-  return error.code === 112 || error.code === 225 || error.code === 251;
+  return endingCodes.has(error.code);
 }

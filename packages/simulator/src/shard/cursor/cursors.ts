@@ -26,34 +26,50 @@ export interface BatchSource {
 /** A cursor that a client may go on reading. */
 export interface OpenCursor {
   readonly id: bigint;
+  /** How many were opened before it. */
+  readonly number: number;
   readonly namespace: string;
   /** Hex of the UUID of the collection it reads, for killing it with the collection; undefined for streams. */
   readonly collectionUuid: string | undefined;
   /** Session that opened it, as text for messages; undefined without one. */
   readonly session: string | undefined;
   readonly source: BatchSource;
+  /** True for one that is not closed for being idle. */
+  readonly noTimeout?: boolean | undefined;
   lastUsedMs: number;
   inUse: boolean;
   /** Why it ended before its end. */
   killedBy: CommandError | undefined;
 }
 
-/** The server's `cursorTimeoutMillis`. */
-const CURSOR_TIMEOUT_MS = 600_000;
 /** Open cursors at most, the oldest idle one is closed above it; far above what clients of a test need. */
 const CURSORS_MAX = 10_000;
 
 /** The open cursors of a node. */
 export class Cursors {
   readonly #cursors = new Map<bigint, OpenCursor>();
+  #opened = 0;
+  /** Milliseconds that a cursor may be idle (`cursorTimeoutMillis`). */
+  idleMsMax = 600_000;
 
   constructor(private readonly now: () => number) {}
 
-  open(cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source'>): OpenCursor {
+  open(cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source' | 'noTimeout'>): OpenCursor {
     if (this.#cursors.size >= CURSORS_MAX) this.expire(0);
-    const opened: OpenCursor = { ...cursor, id: makeId(), lastUsedMs: this.now(), inUse: false, killedBy: undefined };
+    const opened: OpenCursor = { ...cursor, id: makeId(), number: this.#opened++, lastUsedMs: this.now(), inUse: false, killedBy: undefined };
     this.#cursors.set(opened.id, opened);
     return opened;
+  }
+
+  /** How many have been opened so far. */
+  get opened(): number {
+    return this.#opened;
+  }
+
+  /** True while a cursor of a collection is open that was opened as one of the first so many. */
+  hasEarlier(collectionUuid: string, opened: number): boolean {
+    for (const cursor of this.#cursors.values()) if (cursor.number < opened && cursor.collectionUuid === collectionUuid) return true;
+    return false;
   }
 
   get(id: bigint): OpenCursor | undefined {
@@ -73,11 +89,24 @@ export class Cursors {
   }
 
   /** Closes cursors that have been idle for longer than the timeout. */
-  expire(timeoutMs = CURSOR_TIMEOUT_MS): void {
+  expire(timeoutMs = this.idleMsMax): void {
     const limit = this.now() - timeoutMs;
     for (const cursor of this.#cursors.values()) {
-      if (!cursor.inUse && cursor.lastUsedMs <= limit) this.close(cursor);
+      const spared = cursor.inUse || (cursor.noTimeout === true && timeoutMs > 0);
+      if (!spared && cursor.lastUsedMs <= limit) this.close(cursor);
     }
+  }
+
+  /** Closes the cursors of sessions; of all of them for undefined. */
+  killBySession(sessions: ReadonlySet<string> | undefined): void {
+    for (const cursor of this.#cursors.values()) {
+      if (cursor.session !== undefined && (sessions === undefined || sessions.has(cursor.session))) this.close(cursor);
+    }
+  }
+
+  /** How many are open. */
+  get count(): number {
+    return this.#cursors.size;
   }
 
   closeAll(): void {

@@ -2,7 +2,7 @@ import type { Timestamp } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import type { ClusterClock } from '../../node/clock.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
-import { operationBytes, type EntryTransaction, type OplogEntry, type OplogOperation } from './entry.js';
+import { operationBytes, type EntryTransaction, type OplogEntry, type OplogOperation, type TransactionPart } from './entry.js';
 
 /** Cut-off entries that are kept in the array before it is copied, so that cutting stays cheap. */
 const CUT_ENTRIES_MAX = 4096;
@@ -15,7 +15,6 @@ export class Oplog {
   #base = 0;
   #bytes = 0;
   #last: { time: TimeKey; clusterTime: Timestamp };
-  #cutTime: TimeKey = 0;
   #waiters = new Set<() => void>();
   #wakeScheduled = false;
 
@@ -58,14 +57,15 @@ export class Oplog {
     return this.clock.tick();
   }
 
-  append(clusterTime: Timestamp, operations: readonly OplogOperation[], transaction?: EntryTransaction): void {
+  /** @param part of a transaction that takes several entries: which of them this is */
+  append(clusterTime: Timestamp, operations: readonly OplogOperation[], transaction?: EntryTransaction, part?: TransactionPart): void {
     let bytes = 0;
-    for (const operation of operations) bytes += operationBytes(operation);
+    for (const operation of part?.written ?? operations) bytes += operationBytes(operation);
     const time = timeKey(clusterTime);
-    this.#entries.push({ time, clusterTime, operations, transaction, bytes, wallMs: this.now() });
+    this.#entries.push({ time, clusterTime, operations, transaction, part, bytes, wallMs: this.now() });
     this.#bytes += bytes;
     this.#last = { time, clusterTime };
-    if (this.#bytes > this.bytesMax) this.#cutFront();
+    if (this.#bytes > this.bytesMax) this.#cutFront(() => this.#bytes > this.bytesMax);
     if (this.#waiters.size > 0) this.#scheduleWake();
   }
 
@@ -92,9 +92,10 @@ export class Oplog {
     return this.#base + low;
   }
 
-  /** False when entries at or after this time have been cut off. */
+  /** True when nothing after this time has been cut off: while the first entry ever is there, or one at or before the time. */
   reachesBackTo(time: TimeKey): boolean {
-    return this.#cutTime < time;
+    const oldest = this.at(this.start);
+    return this.start === 0 || (oldest !== undefined && oldest.time <= time);
   }
 
   /** Resolves at the next entry, after the timeout, or on abort. */
@@ -123,11 +124,16 @@ export class Oplog {
     });
   }
 
-  #cutFront(): void {
-    while (this.#bytes > this.bytesMax && this.#cut < this.#entries.length - 1) {
+  /** Cuts off the entries below a time; the last one stays. */
+  loseBefore(time: TimeKey): void {
+    this.#cutFront((oldest) => oldest.time < time);
+  }
+
+  #cutFront(goes: (oldest: OplogEntry) => boolean): void {
+    while (this.#cut < this.#entries.length - 1) {
       const oldest = this.#entries[this.#cut] as OplogEntry;
+      if (!goes(oldest)) break;
       this.#bytes -= oldest.bytes;
-      this.#cutTime = oldest.time;
       this.#cut += 1;
     }
     if (this.#cut < CUT_ENTRIES_MAX) return;

@@ -4,6 +4,13 @@ import type { Doc, Value } from '../../bson/value.js';
 import { uuidText } from '../uuid-text.js';
 import type { RunningTransaction } from './running-transaction.js';
 
+/** A document that was written, and where. */
+export interface TouchedDocument {
+  readonly namespace: string;
+  /** As it was after the write; before it for a delete. */
+  readonly document: Uint8Array;
+}
+
 /** What a retryable statement did, for answering its repetition. */
 export interface StatementResult {
   readonly n: number;
@@ -11,6 +18,8 @@ export interface StatementResult {
   readonly upsertedId: Value | undefined;
   /** The whole reply of a findAndModify. */
   readonly reply: Doc | undefined;
+  /** The document it wrote, so that the record goes along when the document's chunk moves. */
+  readonly touched?: TouchedDocument | undefined;
 }
 
 export type TransactionOutcome = 'none' | 'running' | 'committed' | 'aborted';
@@ -24,18 +33,43 @@ export class LogicalSession {
   outcome: TransactionOutcome = 'none';
   running: RunningTransaction | null = null;
   /** Results of the retryable statements under the present number, by statement id. */
-  readonly statements = new Map<number, StatementResult>();
+  statements: Map<number, StatementResult> = new Map<number, StatementResult>();
+  /** The highest number below the present one under which something was written, and what is remembered of it. */
+  #written: WrittenNumber | undefined;
   lastUsedMs = 0;
 
   constructor(readonly identity: SessionIdentity) {}
 
   /** Begins a higher number; what was remembered of the old one is forgotten. */
   advance(txnNumber: Long, isTransaction: boolean): void {
+    if (this.#isWritten) this.#written = { txnNumber: this.txnNumber, isTransaction: this.isTransaction, outcome: this.outcome, statements: this.statements };
     this.txnNumber = txnNumber.toBigInt();
     this.isTransaction = isTransaction;
     this.outcome = isTransaction ? 'running' : 'none';
-    this.statements.clear();
+    this.statements = new Map();
   }
+
+  /** Goes back to the last number under which something was written: the others were in memory only. */
+  forgetVolatile(): void {
+    if (this.#isWritten) return;
+    const { txnNumber, isTransaction, outcome, statements } = this.#written ?? { txnNumber: -1n, isTransaction: false, outcome: 'none', statements: new Map<number, StatementResult>() };
+    this.txnNumber = txnNumber;
+    this.isTransaction = isTransaction;
+    this.outcome = outcome;
+    this.statements = statements;
+  }
+
+  get #isWritten(): boolean {
+    return this.statements.size > 0 || this.outcome === 'committed';
+  }
+}
+
+/** A number of a session as it was left. */
+interface WrittenNumber {
+  readonly txnNumber: bigint;
+  readonly isTransaction: boolean;
+  readonly outcome: TransactionOutcome;
+  readonly statements: Map<number, StatementResult>;
 }
 
 /** A session id as clients send it, completed with the user's digest. */

@@ -1,6 +1,7 @@
-import type { Long } from 'bson';
+import type { Long, Timestamp } from 'bson';
 import type { DocumentOperation, EntryTransaction } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
+import { writePrepared, writePreparedAbort, writePreparedCommit, writeTransaction, type PreparedEntries } from '../oplog/transaction-entries.js';
 import type { ReadView } from '../storage/record.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
 import { Transaction } from '../storage/transaction.js';
@@ -9,9 +10,10 @@ import type { SessionIdentity } from './logical-session.js';
 /** A multi-document transaction of a session on this shard while it runs. */
 export class RunningTransaction {
   readonly storage: Transaction;
-  /** What it did, in order; becomes one oplog entry. */
+  /** What it did, in order; becomes one oplog entry, or several when it is large. */
   readonly operations: DocumentOperation[] = [];
   readonly startedMs: number;
+  #prepared: PreparedEntries | undefined;
 
   constructor(
     private readonly session: SessionIdentity,
@@ -27,19 +29,40 @@ export class RunningTransaction {
     return { time: this.storage.readTime, transaction: this.storage };
   }
 
-  /** Makes everything visible at one new cluster time. A transaction that wrote nothing leaves no entry. */
-  commit(oplog: Oplog): void {
+  /** When it was prepared; undefined while it still runs. Its fate is then no longer this shard's alone. */
+  get prepareTime(): Timestamp | undefined {
+    return this.#prepared?.prepareTime;
+  }
+
+  /** Writes everything down without making it visible. @returns the time from which on it may become visible */
+  prepare(oplog: Oplog): Timestamp {
+    this.#prepared ??= writePrepared(oplog, this.operations, this.#identity);
+    return this.#prepared.prepareTime;
+  }
+
+  /**
+   * Makes everything visible at once. A transaction that wrote nothing leaves no entry.
+   * @param commitTime of a prepared transaction: when, the same on all shards
+   */
+  commit(oplog: Oplog, commitTime?: Timestamp): void {
+    if (this.#prepared !== undefined) {
+      writePreparedCommit(oplog, this.#prepared, commitTime ?? this.#prepared.prepareTime);
+      this.storage.commit(timeKey(commitTime ?? this.#prepared.prepareTime));
+      return;
+    }
     if (this.operations.length === 0) {
       this.storage.commit(oplog.lastKey);
       return;
     }
-    const clusterTime = oplog.nextTime();
-    this.storage.commit(timeKey(clusterTime));
-    const identity: EntryTransaction = { lsid: this.session.toDoc(), txnNumber: this.txnNumber };
-    oplog.append(clusterTime, this.operations, identity);
+    this.storage.commit(timeKey(writeTransaction(oplog, this.operations, this.#identity)));
   }
 
-  abort(): void {
+  abort(oplog: Oplog): void {
+    if (this.#prepared !== undefined) writePreparedAbort(oplog, this.#prepared);
     this.storage.rollBack();
+  }
+
+  get #identity(): EntryTransaction {
+    return { lsid: this.session.toDoc(), txnNumber: this.txnNumber };
   }
 }

@@ -4,15 +4,14 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
 import type { Oplog } from '../oplog/oplog.js';
-import { timeKey } from '../storage/time-key.js';
-import { LogicalSession, SessionIdentity, type StatementResult } from './logical-session.js';
+import { timeKey, type TimeKey } from '../storage/time-key.js';
+import type { SessionRecord } from '../shard-access.js';
+import { LogicalSession, SessionIdentity, type StatementResult, type TouchedDocument } from './logical-session.js';
 import { RunningTransaction } from './running-transaction.js';
+import { ENDING_COMMANDS, refuseTransactionFields } from './transaction-rules.js';
 
 /** Sessions remembered at most; the longest unused go first. The server keeps one million. */
 const SESSIONS_MAX = 100_000;
-/** The server's `transactionLifetimeLimitSeconds`. */
-const TRANSACTION_LIFETIME_MS = 60_000;
-
 const RETRYABLE: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'findAndModify', 'findandmodify']);
 
 /** How one command takes part in its session. */
@@ -29,11 +28,15 @@ const ALONE: Participation = { session: null, transaction: null, retryable: fals
 /** The logical sessions of one shard. */
 export class Sessions {
   readonly #sessions = new Map<string, LogicalSession>();
+  readonly #prepared = new Set<RunningTransaction>();
 
   constructor(
     private readonly oplog: Oplog,
     private readonly now: () => number,
   ) {}
+
+  /** Milliseconds that a transaction may run (`transactionLifetimeLimitSeconds`). */
+  transactionLifetimeMs = 60_000;
 
   /** Registers a command with its session. Throws CommandError for a number or a transaction that cannot go on. */
   begin(request: CommandRequest): Participation {
@@ -51,16 +54,34 @@ export class Sessions {
     return this.#joinRetryable(session, txnNumber, request.name);
   }
 
-  commit(session: LogicalSession): void {
-    if (session.running === null) return;
-    session.running.commit(this.oplog);
+  /** @param commitTime of a prepared transaction: when it becomes visible on all shards */
+  commit(session: LogicalSession, commitTime?: Timestamp): void {
+    const { running } = session;
+    if (running === null) return;
+    running.commit(this.oplog, commitTime);
+    this.#prepared.delete(running);
     session.running = null;
     session.outcome = 'committed';
   }
 
+  /** Prepares the running transaction of a session. @returns its prepare time */
+  prepare(running: RunningTransaction): Timestamp {
+    const prepareTime = running.prepare(this.oplog);
+    this.#prepared.add(running);
+    return prepareTime;
+  }
+
+  /** Resolves when no transaction is prepared that a read at this time would have to show; undefined when there is none. */
+  preparedUpTo(time: TimeKey): Promise<unknown> | undefined {
+    const undecided = [...this.#prepared].filter(({ prepareTime }) => prepareTime !== undefined && timeKey(prepareTime) <= time);
+    return undecided.length === 0 ? undefined : Promise.all(undecided.map(({ storage }) => storage.ended));
+  }
+
   abort(session: LogicalSession): void {
-    if (session.running === null) return;
-    session.running.abort();
+    const { running } = session;
+    if (running === null) return;
+    running.abort(this.oplog);
+    this.#prepared.delete(running);
     session.running = null;
     session.outcome = 'aborted';
   }
@@ -70,15 +91,57 @@ export class Sessions {
     const keys = identities?.map((identity) => identity.key) ?? [...this.#sessions.keys()];
     for (const key of keys) {
       const session = this.#sessions.get(key);
-      if (session !== undefined) this.abort(session);
+      if (session?.running?.prepareTime === undefined && session !== undefined) this.abort(session);
+    }
+  }
+
+  /** The records of retryable statements whose document `wanted` accepts. */
+  records(wanted: (touched: TouchedDocument) => boolean): SessionRecord[] {
+    const found: SessionRecord[] = [];
+    for (const { identity, txnNumber, statements } of this.#sessions.values()) {
+      for (const [statementId, result] of statements) {
+        if (result.touched !== undefined && wanted(result.touched)) found.push({ lsid: identity.toDoc(), txnNumber, statementId, result });
+      }
+    }
+    return found;
+  }
+
+  /** Takes over the records of another shard, whose documents come here; what is older than this shard's own is left out. */
+  receive(records: readonly SessionRecord[]): void {
+    for (const { lsid, txnNumber, statementId, result } of records) {
+      const identity = SessionIdentity.read(lsid);
+      if (identity === undefined) continue;
+      const session = this.#session(identity);
+      if (txnNumber < session.txnNumber) continue;
+      if (txnNumber > session.txnNumber) {
+        this.abort(session);
+        session.advance(Long.fromBigInt(txnNumber), false);
+      }
+      if (!session.statements.has(statementId)) session.statements.set(statementId, result);
+    }
+  }
+
+  /** The running transactions that wrote to a collection. */
+  runningOn(db: string, collection: string): RunningTransaction[] {
+    const wrote = ({ operations }: RunningTransaction): boolean => operations.some(({ target }) => target.db === db && target.collection === collection);
+    return [...this.#sessions.values()].flatMap(({ running }) => (running !== null && wrote(running) ? [running] : []));
+  }
+
+  /** Loses what is in memory only: running transactions that are not prepared, and numbers under which nothing was written. */
+  forgetVolatile(): void {
+    for (const session of this.#sessions.values()) {
+      if (session.running?.prepareTime !== undefined) continue;
+      this.abort(session);
+      session.forgetVolatile();
     }
   }
 
   /** Aborts transactions that have run too long. */
   expire(): void {
-    const limit = this.now() - TRANSACTION_LIFETIME_MS;
+    const limit = this.now() - this.transactionLifetimeMs;
     for (const session of this.#sessions.values()) {
-      if (session.running !== null && session.running.startedMs < limit) this.abort(session);
+      const { running } = session;
+      if (running !== null && running.prepareTime === undefined && running.startedMs <= limit) this.abort(session);
     }
   }
 
@@ -117,19 +180,23 @@ export class Sessions {
   #joinTransaction(session: LogicalSession, txnNumber: Long, body: Doc, name: string): Participation {
     const number = txnNumber.toBigInt();
     if (number < session.txnNumber) throw tooOld('Cannot start transaction', '', session, number);
+    refuseTransactionFields(body, name);
     if (body.get('startTransaction') === true) {
       this.#start(session, txnNumber, body);
     } else if (number > session.txnNumber || !session.isTransaction) {
       throw noSuchTransaction(`Given transaction number ${number.toString()} does not match any in-progress transactions. The active transaction number is ${session.txnNumber.toString()}`);
     }
-    const ending = name === 'commitTransaction' || name === 'abortTransaction';
+    const ending = ENDING_COMMANDS.has(name);
     if (session.running === null && !ending) throw endedTransaction(session, number);
+    if (session.running?.prepareTime !== undefined && !ending) {
+      throw new CommandError(267, 'PreparedTransactionInProgress', `Cannot run operations on a transaction that has been prepared: { txnNumber: ${number.toString()} }`);
+    }
     return { session, transaction: session.running, retryable: false };
   }
 
   #start(session: LogicalSession, txnNumber: Long, body: Doc): void {
-    if (txnNumber.toBigInt() === session.txnNumber && session.running !== null) {
-      throw new CommandError(50911, 'Location50911', `Cannot start a transaction at given transaction number ${txnNumber.toString()} a transaction with the same number is in state TxnState::InProgress`);
+    if (txnNumber.toBigInt() === session.txnNumber && (session.isTransaction ? session.outcome !== 'aborted' : session.statements.size > 0)) {
+      throw new CommandError(50911, 'Location50911', `Cannot start a transaction at given transaction number ${txnNumber.toString()} a transaction with the same number is in state ${stateName(session)}`);
     }
     this.abort(session);
     session.advance(txnNumber, true);
@@ -138,6 +205,11 @@ export class Sessions {
     const readTime = at instanceof Timestamp ? timeKey(at) : this.oplog.lastKey;
     session.running = new RunningTransaction(session.identity, txnNumber, readTime, this.now());
   }
+}
+
+function stateName({ outcome }: LogicalSession): string {
+  const names = { none: 'RetryableWrite', running: 'InProgress', committed: 'Committed', aborted: 'Aborted' };
+  return `TxnState::${names[outcome]}`;
 }
 
 /** Statement ids of a write command: given by a router, else by position. */

@@ -1,0 +1,58 @@
+import { ClusterShard } from '../config/cluster-shard.js';
+import type { ShardingCatalog } from '../config/sharding-catalog.js';
+import type { ClusterClock } from '../node/clock.js';
+import { numberOf } from '../node/doc-fields.js';
+import type { RangeDeletions } from '../router/sharding/range-deletions.js';
+import { shardAnswer } from './shard-answer.js';
+import { type MemberOptions, ShardMember } from './shard-member.js';
+
+const millisecondsPerSecond = 1000;
+
+/** The members that are shards of a cluster, or may become them. */
+export class ShardRoster {
+  readonly members: ShardMember[] = [];
+  /** What `addShard` may take, by `setName/host:port`. */
+  readonly available = new Map<string, (id: string) => ClusterShard>();
+  /** Members by the id of their shard. */
+  readonly #byShard = new Map<string, ShardMember>();
+
+  constructor(
+    private readonly catalog: ShardingCatalog,
+    private readonly ranges: RangeDeletions,
+    private readonly options: Omit<MemberOptions, 'id' | 'setName' | 'port' | 'clusterAnswer'>,
+  ) {}
+
+  /** Starts one more member. @param port 0 takes any free one */
+  async start(port: number): Promise<ShardMember> {
+    const index = this.members.length;
+    const shard = { id: `shard${index}` };
+    const member = await ShardMember.start({
+      ...this.options,
+      id: shard.id,
+      setName: `s${index}`,
+      port,
+      clusterAnswer: (request) => shardAnswer(this.catalog, this.ranges, shard.id, request),
+    });
+    this.members.push(member);
+    this.#byShard.set(shard.id, member);
+    this.available.set(member.connectionString, (id) => {
+      shard.id = id;
+      this.#byShard.set(id, member);
+      return memberShard(member, id, this.options.clock);
+    });
+    return member;
+  }
+
+  /** Milliseconds that a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */
+  cleanupDelayMs(shard: string): number {
+    const parameters = this.#byShard.get(shard)?.node.diagnostics.parameters;
+    return (numberOf(parameters?.value('orphanCleanupDelaySecs')) ?? 0) * millisecondsPerSecond;
+  }
+}
+
+/** A member as the rest of the cluster sees it. */
+export function memberShard(member: ShardMember, id: string, clock: ClusterClock): ClusterShard {
+  const { connectionString, identity, link, shard, node } = member;
+  const suspended = (): boolean => node.diagnostics.failPoints.active('suspendRangeDeletion');
+  return new ClusterShard(id, { connectionString, host: identity.host }, link, shard, clock.tick(), suspended);
+}

@@ -1,0 +1,64 @@
+import { Long, ObjectId } from 'bson';
+import type { NodeCondition } from '../node/node-condition.js';
+
+/** Hex digits that stand before the term in an election id (server source: OpTime terms as election ids). */
+const electionPrefix = '7fffffff';
+const termDigits = 16;
+
+/** The place of a set's only member: primary, or for a time after a step-down secondary. */
+export class ReplicaRole {
+  #primary = true;
+  #term = 1;
+  #counter: number;
+
+  /**
+   * @param condition wakes those who wait for a change of the node
+   * @param setUpChanges changes of the topology that a member has seen when it is primary and set up
+   */
+  constructor(
+    private readonly condition: NodeCondition,
+    private readonly setUpChanges: number,
+  ) {
+    this.#counter = setUpChanges;
+  }
+
+  get primary(): boolean {
+    return this.#primary;
+  }
+
+  /** How many elections the set has seen. */
+  get term(): Long {
+    return Long.fromInt(this.#term);
+  }
+
+  get electionId(): ObjectId {
+    return ObjectId.createFromHexString(electionPrefix + this.#term.toString(16).padStart(termDigits, '0'));
+  }
+
+  /** `topologyVersion.counter`. */
+  get counter(): Long {
+    return Long.fromInt(this.#counter);
+  }
+
+  stepDown(): void {
+    this.#primary = false;
+    this.#counter += 1;
+    this.condition.notify();
+  }
+
+  /** The only member always wins its election. */
+  elect(): void {
+    this.#primary = true;
+    this.#term += 1;
+    this.#counter += 1;
+    this.condition.notify();
+  }
+
+  /** A new process counts anew, and is elected in a new term. */
+  restart(): void {
+    this.#counter = this.setUpChanges;
+    this.#primary = true;
+    this.#term += 1;
+    this.condition.notify();
+  }
+}

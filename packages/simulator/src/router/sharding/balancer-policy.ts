@@ -1,0 +1,132 @@
+import type { Chunk } from '../../config/chunk-map.js';
+import { compareKeys, type KeyValues } from '../../config/shard-key.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { type ZoneRange, zoneMin } from '../../config/zone.js';
+
+/** Why the balancer moves a chunk, in the words of `balancerCollectionStatus`. */
+export type ViolationKind = 'draining' | 'zoneViolation' | 'chunksImbalance';
+
+/** A move that brings a collection closer to balance. */
+export interface PlannedMove {
+  readonly chunk: Chunk;
+  readonly to: string;
+  readonly reason: ViolationKind;
+}
+
+/** A shard as the balancer sees it. */
+export interface BalancedShard {
+  readonly id: string;
+  readonly draining: boolean;
+  readonly zones: ReadonlySet<string>;
+  /** Bytes of the collection on it. */
+  readonly bytes: number;
+}
+
+export interface BalancingInput {
+  readonly collection: ShardedCollection;
+  readonly shards: readonly BalancedShard[];
+  readonly zones: readonly ZoneRange[];
+  /** Since 6.0 shards are evened out by their bytes, before by their chunks; undefined for the latter, else the bytes of a range. */
+  readonly rangeBytes: number | undefined;
+}
+
+/** Sizes of a range by which the fullest and the emptiest shard may differ (manual: "Migration Thresholds", 6.0). */
+const rangesApartMax = 3;
+
+/**
+ * The moves of one round for one collection: off draining shards first, then into zones, then for evenness. Each shard
+ * takes part in one move at most; jumbo chunks stay (server source: balancer policy).
+ */
+export function planMoves(input: BalancingInput): PlannedMove[] {
+  const used = new Set<string>();
+  const moves: PlannedMove[] = [];
+  const take = (move: PlannedMove | undefined): boolean => {
+    if (move === undefined || used.has(move.chunk.shard) || used.has(move.to)) return false;
+    moves.push(move);
+    used.add(move.chunk.shard).add(move.to);
+    return true;
+  };
+  for (const move of drainingMoves(input)) take(move);
+  for (const move of zoneMoves(input)) take(move);
+  const names = new Set([...input.zones.map(({ zone }) => zone), '']);
+  for (const zone of names) take(evenMove(input, zone, used));
+  return moves;
+}
+
+function* drainingMoves(input: BalancingInput): Generator<PlannedMove | undefined> {
+  const leaving = new Set(input.shards.filter((shard) => shard.draining).map((shard) => shard.id));
+  for (const chunk of movable(input)) if (leaving.has(chunk.shard)) yield toLeastLoaded(input, chunk, 'draining');
+}
+
+function* zoneMoves(input: BalancingInput): Generator<PlannedMove | undefined> {
+  for (const chunk of movable(input)) {
+    const zone = zoneOf(input, chunk);
+    const owner = input.shards.find((shard) => shard.id === chunk.shard);
+    if (zone !== '' && owner?.zones.has(zone) === false) yield toLeastLoaded(input, chunk, 'zoneViolation');
+  }
+}
+
+function evenMove(input: BalancingInput, zone: string, used: ReadonlySet<string>): PlannedMove | undefined {
+  const candidates = receivers(input, zone);
+  const loads = candidates.map((shard) => ({ shard, load: loadOf(input, shard, zone) })).sort((a, b) => a.load - b.load);
+  const least = loads.find(({ shard }) => !used.has(shard.id));
+  const most = [...loads].reverse().find(({ shard }) => !used.has(shard.id));
+  if (least === undefined || most === undefined || least === most) return undefined;
+  if (!isApart(input, zone, candidates.length, least.load, most.load)) return undefined;
+  const chunk = movable(input).find((each) => each.shard === most.shard.id && zoneOf(input, each) === zone);
+  return chunk === undefined ? undefined : { chunk, to: least.shard.id, reason: 'chunksImbalance' };
+}
+
+/** By chunks: the fullest shard has at least one more than its share, and the emptiest fewer than that. By bytes: three ranges. */
+function isApart(input: BalancingInput, zone: string, shards: number, least: number, most: number): boolean {
+  if (input.rangeBytes !== undefined) return most - least >= rangesApartMax * input.rangeBytes;
+  const total = input.collection.chunks.chunks.filter((chunk) => zoneOf(input, chunk) === zone).length;
+  const share = Math.round(total / shards);
+  return most > share && least < share;
+}
+
+function toLeastLoaded(input: BalancingInput, chunk: Chunk, reason: ViolationKind): PlannedMove | undefined {
+  const zone = zoneOf(input, chunk);
+  const [least] = receivers(input, zone)
+    .filter((shard) => shard.id !== chunk.shard)
+    .map((shard) => ({ shard, load: loadOf(input, shard, zone) }))
+    .sort((a, b) => a.load - b.load);
+  return least === undefined ? undefined : { chunk, to: least.shard.id, reason };
+}
+
+function receivers({ shards }: BalancingInput, zone: string): BalancedShard[] {
+  return shards.filter((shard) => !shard.draining && (zone === '' || shard.zones.has(zone)));
+}
+
+function loadOf(input: BalancingInput, shard: BalancedShard, zone: string): number {
+  if (input.rangeBytes !== undefined) return shard.bytes;
+  return input.collection.chunks.chunks.filter((chunk) => chunk.shard === shard.id && zoneOf(input, chunk) === zone).length;
+}
+
+function movable({ collection }: BalancingInput): Chunk[] {
+  return collection.chunks.chunks.filter((chunk) => chunk.jumbo !== true);
+}
+
+/** The zone that holds the whole chunk; empty for none. */
+function zoneOf({ collection, zones }: BalancingInput, chunk: Chunk): string {
+  const zone = zones.find((each) => {
+    const [min, max] = zoneKeys(collection, each);
+    return compareKeys(min, chunk.min) <= 0 && compareKeys(chunk.max, max) <= 0;
+  });
+  return zone?.zone ?? '';
+}
+
+/** Bounds of zones that lie within chunks: the balancer splits there before it moves. */
+export function zoneSplits(collection: ShardedCollection, zones: readonly ZoneRange[]): { chunk: Chunk; at: KeyValues }[] {
+  const bounds = zones.flatMap((zone) => [...zoneKeys(collection, zone)]);
+  return bounds.flatMap((at) => {
+    if (compareKeys(at, collection.key.globalMin) === 0 || compareKeys(at, collection.key.globalMax) === 0) return [];
+    const chunk = collection.chunks.find(at);
+    return compareKeys(chunk.min, at) === 0 ? [] : [{ chunk, at }];
+  });
+}
+
+function zoneKeys(collection: ShardedCollection, zone: ZoneRange): readonly [KeyValues, KeyValues] {
+  const min = zoneMin(zone).length === 0 ? collection.key.globalMin : collection.key.boundFrom(zone.minDocument);
+  return [min, collection.key.boundFrom(zone.maxDocument)];
+}

@@ -1,0 +1,197 @@
+import { Long } from 'bson';
+import type { Doc } from '../../bson/value.js';
+import { chunkBytes } from '../../config/chunk-size.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
+import { compareKeys, type KeyValues } from '../../config/shard-key.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { CommandError } from '../../node/command.js';
+import { doc } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
+import { type BalancingInput, planMoves, zoneSplits } from './balancer-policy.js';
+import { balancerSettings, inWindow, isExempt, splitsByItself } from './balancer-settings.js';
+import { markJumbo, splitChunk } from './chunk-changes.js';
+import { inRange } from './chunk-lookup.js';
+import { type Migration, moveChunk } from './chunk-migration.js';
+
+/** Time between two rounds when nothing was moved (server: 10 s), and after a move (1 s) as a part of it. */
+export const roundMsDefault = 10_000;
+const busyRoundShare = 10;
+const chunkTooBig = 153;
+
+export interface BalancerOptions {
+  readonly migration: Migration;
+  readonly configShard: ClusterShard;
+  readonly version: ServerVersion;
+  /** Milliseconds between rounds when there was nothing to move; 0 for no rounds of its own. */
+  readonly roundMs: number;
+  /** Time of day, for `activeWindow`. */
+  readonly now?: () => Date;
+}
+
+/** The balancer of the cluster: moves chunks by itself, round by round, while `config.settings` says so. */
+export class Balancer {
+  #rounds = 1;
+  #round: Promise<number> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #closed = new AbortController();
+
+  constructor(private readonly options: BalancerOptions) {
+    this.#plan(options.roundMs);
+  }
+
+  async start(): Promise<Doc> {
+    await this.#set('full');
+    return new Map();
+  }
+
+  /** Switches off and waits for the round that is going on. */
+  async stop(): Promise<Doc> {
+    await this.#set('off');
+    await this.#round;
+    return new Map();
+  }
+
+  status(): Doc {
+    const { mode } = balancerSettings(this.options.configShard.access);
+    return doc(['mode', mode], ['inBalancerRound', this.#round !== undefined], ['numBalancerRounds', Long.fromInt(this.#rounds)]);
+  }
+
+  /**
+   * Makes one round now, if the settings allow it.
+   * @returns how many chunks were moved
+   */
+  async round(): Promise<number> {
+    this.#round ??= this.#balance().finally(() => {
+      this.#round = undefined;
+      this.#rounds += 1;
+    });
+    return this.#round;
+  }
+
+  close(): void {
+    this.#closed.abort();
+    clearTimeout(this.#timer);
+  }
+
+  /** Everything that keeps a collection from being in balance, as moves that would mend it. */
+  input(collection: ShardedCollection): BalancingInput {
+    const { migration, configShard, version } = this.options;
+    const shards = migration.catalog.shards.map(({ id, draining, zones, stored }) => {
+      return { id, draining, zones, bytes: stored.collection(collection.namespace)?.documentBytes ?? 0 };
+    });
+    const rangeBytes = version.atLeast(6, 0) ? chunkBytes(configShard.stored, version) : undefined;
+    return { collection, shards, zones: migration.catalog.zonesOf(collection.namespace), rangeBytes };
+  }
+
+  #plan(delayMs: number): void {
+    if (delayMs <= 0 || this.#closed.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      void this.round()
+        .catch(() => 0)
+        .then((moved) => this.#plan(moved > 0 ? this.options.roundMs / busyRoundShare : this.options.roundMs));
+    }, delayMs);
+    this.#timer.unref();
+  }
+
+  async #set(mode: 'full' | 'off'): Promise<void> {
+    const { store } = this.options.migration.catalog;
+    await store.set('settings', 'balancer', doc(['mode', mode], ['stopped', mode === 'off']));
+    if (!this.options.version.atLeast(6, 0)) await store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
+  }
+
+  get #active(): boolean {
+    const { configShard } = this.options;
+    if (!configShard.node.up || this.#closed.signal.aborted) return false;
+    const settings = balancerSettings(configShard.stored);
+    return settings.mode === 'full' && inWindow(settings, this.options.now?.() ?? new Date());
+  }
+
+  async #balance(): Promise<number> {
+    const { migration, configShard, version } = this.options;
+    let moved = 0;
+    for (const { namespace } of migration.catalog.collections) {
+      if (!this.#active) return moved;
+      if (isExempt(configShard.stored, namespace)) continue;
+      await this.#splitAtZones(namespace);
+      if (!version.atLeast(6, 0) && splitsByItself(configShard.stored)) await this.#splitLarge(namespace);
+      moved += await this.#moveIn(namespace);
+    }
+    return moved;
+  }
+
+  async #moveIn(namespace: string): Promise<number> {
+    const { migration, configShard } = this.options;
+    const collection = migration.catalog.collection(namespace);
+    if (collection === undefined) return 0;
+    const { waitForDelete } = balancerSettings(configShard.stored);
+    let moved = 0;
+    for (const { chunk, to } of planMoves(this.input(collection))) {
+      if (!this.#active) return moved;
+      try {
+        await this.#shrink(namespace, chunk.min);
+        await moveChunk(migration, namespace, chunk.min, migration.catalog.shard(to), { waitForDelete, signal: this.#closed.signal });
+        moved += 1;
+      } catch (error) {
+        if (!(error instanceof CommandError)) throw error;
+        if (error.code === chunkTooBig) await this.#markJumbo(namespace, chunk.min);
+      }
+    }
+    return moved;
+  }
+
+  async #markJumbo(namespace: string, min: KeyValues): Promise<void> {
+    const { catalog } = this.options.migration;
+    const collection = catalog.collection(namespace);
+    if (collection !== undefined) await markJumbo(catalog, collection, collection.chunks.find(min), true);
+  }
+
+  async #splitAtZones(namespace: string): Promise<void> {
+    const { catalog } = this.options.migration;
+    for (;;) {
+      const collection = catalog.collection(namespace);
+      const [first] = collection === undefined ? [] : zoneSplits(collection, catalog.zonesOf(namespace));
+      if (collection === undefined || first === undefined) return;
+      await splitChunk(catalog, collection, first.chunk, [first.at]);
+    }
+  }
+
+  async #splitLarge(namespace: string): Promise<void> {
+    const collection = this.options.migration.catalog.collection(namespace);
+    for (const chunk of collection?.chunks.chunks ?? []) await this.#splitBySize(namespace, chunk.min, false);
+  }
+
+  /** Since 6.0 only a range of the configured size is moved, whatever the size of its chunk. */
+  async #shrink(namespace: string, min: KeyValues): Promise<void> {
+    if (this.options.version.atLeast(6, 0)) await this.#splitBySize(namespace, min, true);
+  }
+
+  /** Splits a chunk that holds more bytes than a chunk should. @param once true to split off one part of that size only */
+  async #splitBySize(namespace: string, min: KeyValues, once: boolean): Promise<void> {
+    const { migration, configShard, version } = this.options;
+    const collection = migration.catalog.collection(namespace);
+    if (collection === undefined) return;
+    const chunk = collection.chunks.find(min);
+    const { stored } = migration.catalog.shard(chunk.shard);
+    const limit = chunkBytes(configShard.stored, version);
+    if ((stored.collection(namespace)?.documentBytes ?? 0) <= limit) return;
+    const keys = splitKeys(collection, stored.documents(namespace, inRange(collection, chunk.min, chunk.max)), chunk.min, limit);
+    if (keys.length > 0) await splitChunk(migration.catalog, collection, chunk, once ? keys.slice(0, 1) : keys);
+  }
+}
+
+/** Keys at which parts of about the given size end. */
+function splitKeys(collection: ShardedCollection, documents: readonly Uint8Array[], min: KeyValues, bytesMax: number): KeyValues[] {
+  const sized = documents.map((document) => ({ key: collection.key.keyOf(document), bytes: document.length })).sort((a, b) => compareKeys(a.key, b.key));
+  const keys: KeyValues[] = [];
+  let last = min;
+  let bytes = 0;
+  for (const { key, bytes: size } of sized) {
+    if (bytes + size > bytesMax && compareKeys(key, last) > 0) {
+      keys.push(key);
+      last = key;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  return keys;
+}

@@ -1,0 +1,118 @@
+import { documentText } from '../../bson/text.js';
+import type { Chunk } from '../../config/chunk-map.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
+import type { KeyValues } from '../../config/shard-key.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import type { ShardingCatalog } from '../../config/sharding-catalog.js';
+import { CommandError } from '../../node/command.js';
+import { giveChunk } from './chunk-changes.js';
+import { inRange } from './chunk-lookup.js';
+import type { RangeDeletions } from './range-deletions.js';
+
+/** What chunk migration needs. */
+export interface Migration {
+  readonly catalog: ShardingCatalog;
+  readonly ranges: RangeDeletions;
+  /** Milliseconds a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */
+  readonly cleanupDelayMs: (shard: string) => number;
+  /** Bytes that a chunk may hold to be moved. */
+  readonly chunkBytesMax: () => number;
+}
+
+export interface MoveOptions {
+  /** Ends when the donor has cleaned up. */
+  readonly waitForDelete?: boolean;
+  /** Moves a chunk however large it is. */
+  readonly forceJumbo?: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** How long the last step waits for transactions that wrote to the collection (server: `migrationLockAcquisitionMaxWaitMS`). */
+const lockWaitMs = 500;
+/** A chunk may be larger than its size by this before it counts as too large (server source: migration chunk cloner). */
+const tooLargeFactor = 1.3;
+
+/** Shards that give or take a chunk; each takes part in one migration at a time. */
+const busy = new WeakMap<ShardingCatalog, Set<string>>();
+
+/**
+ * Moves a chunk: copies its documents and what sessions remember of them, changes the owner, and leaves the rest to the
+ * clean-up. Writers see one change of owner: nothing is lost between copy and change.
+ * @param min lower bound of the chunk, which is looked up anew after every wait
+ * @throws CommandError 117 when a shard takes part in another migration; 153 for a chunk that is too large; 24 when transactions hold it up
+ */
+export async function moveChunk(migration: Migration, namespace: string, min: KeyValues, to: ClusterShard, options: MoveOptions): Promise<void> {
+  const { catalog, ranges } = migration;
+  const planned = catalog.sharded(namespace).chunks.find(min);
+  const from = catalog.shard(planned.shard);
+  if (from === to) return;
+  const leave = enter(catalog, from.id, to.id);
+  try {
+    await from.node.ready(options.signal);
+    await to.node.ready(options.signal);
+    await ranges.cleanNow(to, namespace, planned.min, planned.max);
+    await from.access.transactionsDone(namespace, lockWaitMs);
+    const collection = catalog.sharded(namespace);
+    const chunk = collection.chunks.find(min);
+    if (chunk.shard !== from.id) throw new CommandError(117, 'ConflictingOperationInProgress', `chunk moved away from ${from.id} meanwhile`);
+    const saved = handOver(migration, collection, chunk, { from, to }, options.forceJumbo === true);
+    await saved;
+    const { done } = await ranges.schedule(from, collection, chunk.min, chunk.max, options.waitForDelete === true ? 0 : migration.cleanupDelayMs(from.id));
+    if (options.waitForDelete === true) await done;
+  } finally {
+    leave();
+  }
+}
+
+/** Copy and change of owner, in one go. @returns resolves when the config database shows it */
+function handOver(
+  { catalog, ranges, chunkBytesMax }: Migration,
+  collection: ShardedCollection,
+  chunk: Chunk,
+  { from, to }: { from: ClusterShard; to: ClusterShard },
+  forceJumbo: boolean,
+): Promise<void> {
+  const { namespace } = collection;
+  const facts = from.access.collection(namespace);
+  if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
+  const inside = inRange(collection, chunk.min, chunk.max);
+  const documents = from.access.documents(namespace, inside);
+  if (!forceJumbo) refuseTooLarge(collection, chunk, documents, chunkBytesMax());
+  if (!collection.chunks.shards.includes(to.id)) from.access.noteNewShard(namespace, to.id);
+  to.access.ensureCollection(namespace, facts.uuid, facts.options, facts.indexes);
+  to.access.setShardKey(namespace, collection.key.doc);
+  try {
+    to.access.receiveMigrated(namespace, documents);
+  } catch (error) {
+    to.access.removeMigrated(namespace, inside);
+    throw error;
+  }
+  to.access.receiveSessionRecords(from.access.sessionRecords(namespace, inside));
+  ranges.mark(from, namespace);
+  return giveChunk(catalog, collection, chunk, to.id);
+}
+
+function refuseTooLarge(collection: ShardedCollection, chunk: Chunk, documents: readonly Uint8Array[], bytesMax: number): void {
+  const bytes = documents.reduce((sum, document) => sum + document.length, 0);
+  if (bytes <= bytesMax * tooLargeFactor) return;
+  const average = Math.max(1, Math.floor(bytes / documents.length));
+  const range = `${documentText(collection.key.boundDocument(chunk.min))} -> ${documentText(collection.key.boundDocument(chunk.max))}`;
+  const message =
+    `Cannot move chunk: the maximum number of documents for a chunk is ${Math.floor((bytesMax / average) * tooLargeFactor)}, ` +
+    `the maximum chunk size is ${bytesMax}, average document size is ${average}. ` +
+    `Found ${documents.length} documents in chunk  ns: ${collection.namespace} ${range}`;
+  throw new CommandError(153, 'ChunkTooBig', message);
+}
+
+function enter(catalog: ShardingCatalog, from: string, to: string): () => void {
+  const taking = busy.get(catalog) ?? new Set<string>();
+  busy.set(catalog, taking);
+  const occupied = [from, to].find((shard) => taking.has(shard));
+  if (occupied !== undefined) {
+    throw new CommandError(117, 'ConflictingOperationInProgress', `Unable to start new balancer operation because shard ${occupied} takes part in another migration`);
+  }
+  for (const shard of [from, to]) taking.add(shard);
+  return () => {
+    for (const shard of [from, to]) taking.delete(shard);
+  };
+}

@@ -1,0 +1,49 @@
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import type { RouterContext } from '../router-context.js';
+
+/** How often a router looks again before it gives up (server: `kMaxNumStaleVersionRetries`). */
+export const staleRetriesMax = 10;
+
+const staleConfig = 13_388;
+const staleDatabase = 249;
+
+/** A shard's refusal of a command whose sender does not know what the shard owns. Routers look again; clients never see it. */
+export function staleConfigError(namespace: string, shard: string): CommandError {
+  return new CommandError(staleConfig, 'StaleConfig', `version mismatch detected for ${namespace} on ${shard}`);
+}
+
+/** The same for an unsharded collection whose database has another primary. */
+export function staleDatabaseError(database: string, shard: string): CommandError {
+  return new CommandError(staleDatabase, 'StaleDbVersion', `version mismatch for database ${database} on ${shard}`);
+}
+
+export function isStale(error: unknown): boolean {
+  return error instanceof CommandError && isStaleCode(error.code);
+}
+
+export function isStaleCode(code: number | undefined): boolean {
+  return code === staleConfig || code === staleDatabase;
+}
+
+/** Runs a command, again with a fresh picture of its namespace whenever a shard finds the picture stale. */
+export async function withFreshRouting<T>(context: RouterContext, namespace: string, run: () => Promise<T>): Promise<T> {
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!isStale(error) || retry >= staleRetriesMax) throw error;
+      context.routing.forget(namespace);
+    }
+  }
+}
+
+/** The same around a command whose first field names its collection. */
+export async function retriedWhenStale<T>(
+  context: RouterContext,
+  request: CommandRequest,
+  command: (context: RouterContext, request: CommandRequest) => T | Promise<T>,
+): Promise<T> {
+  const name = request.body.get(request.name);
+  const namespace = typeof name === 'string' ? `${request.db}.${name}` : request.db;
+  return withFreshRouting(context, namespace, async () => command(context, request));
+}

@@ -1,0 +1,59 @@
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { docOf, numberOf } from '../../node/doc-fields.js';
+import type { RoutingPicture } from '../target/routing-table.js';
+import { isStale, isStaleCode } from '../target/stale-routing.js';
+import type { BulkWrite } from './bulk-write.js';
+import { changeOwningShard } from './owning-shard-change.js';
+import type { ShardPart } from './split-by-shard.js';
+import { shardWriteBody, statementField } from './write-statements.js';
+
+/**
+ * Sends one part of a bulk write to its shard and takes what comes back into the outcome.
+ * @param picture by which the shard was chosen; undefined when it does not matter what the shard owns
+ * @returns indexes of the statements that the shard did not execute because the picture was stale
+ */
+export async function runPart(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | undefined): Promise<number[]> {
+  const { request, ordered, outcome } = bulk;
+  try {
+    const reply = await send(bulk, part, picture);
+    const first = firstStale(reply.get('writeErrors'));
+    if (first !== undefined) dropStale(reply);
+    outcome.add(part.shard, reply, part.indexes);
+    return first === undefined ? [] : part.indexes.slice(first);
+  } catch (error) {
+    if (isStale(error)) return [...part.indexes];
+    if (!(error instanceof CommandError) || request.body.get('autocommit') === false) throw error;
+    outcome.fail(error, ordered ? part.indexes.slice(0, 1) : part.indexes);
+    return [];
+  }
+}
+
+async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | undefined): Promise<Doc> {
+  const { context, request, kind } = bulk;
+  const shard = part.shard === context.configShard.id ? context.configShard : context.catalog.shard(part.shard);
+  const [statement] = part.statements;
+  if (part.mayMoveIn !== undefined && statement !== undefined) {
+    context.sender.refuseStale(shard, picture);
+    const moved = await changeOwningShard(context, request, part.mayMoveIn, shard, statement, bulk.statements.length);
+    if (moved !== undefined) return moved;
+  }
+  const sequences = new Map([[statementField[kind], part.statements]]);
+  return context.sender.run(shard, request, shardWriteBody(request, kind, part.indexes), { sequences, picture });
+}
+
+/** Place within the part of the first statement that met a shard which knew better; those behind it were not executed either. */
+function firstStale(errors: Value | undefined): number | undefined {
+  for (const each of Array.isArray(errors) ? errors : []) {
+    const error = docOf(each);
+    if (isStaleCode(numberOf(error?.get('code')))) return numberOf(error?.get('index'));
+  }
+  return undefined;
+}
+
+function dropStale(reply: Doc): void {
+  const errors = reply.get('writeErrors');
+  const kept = Array.isArray(errors) ? errors.filter((each) => !isStaleCode(numberOf(docOf(each)?.get('code')))) : [];
+  if (kept.length > 0) reply.set('writeErrors', kept);
+  else reply.delete('writeErrors');
+}

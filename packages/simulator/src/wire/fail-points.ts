@@ -1,0 +1,62 @@
+import type { Doc } from '../bson/value.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
+import { doc, numberOf, requiredText } from '../node/doc-fields.js';
+import { FailCommand } from './fail-command.js';
+import { FailPoint } from './fail-point.js';
+
+/** Fail points beside `failCommand` that nodes of this cluster have, by the server's names. */
+const otherPoints = {
+  /** Keeps the orphans of chunk migrations where they are. */
+  suspendRangeDeletion: ['shard'],
+  /** Every command with a time limit fails as if it had run out. */
+  maxTimeAlwaysTimeOut: ['router', 'shard', 'config', 'replicaSet'],
+} as const;
+
+/** Longest wait of a `waitForFailPoint` that names no `maxTimeMS`. */
+const waitMsMax = 3_600_000;
+
+/** The fail points of one node. They outlive a restart of its process only in name: `clear` sets all of them off. */
+export class FailPoints {
+  readonly failCommand = new FailCommand();
+  #points: ReadonlyMap<string, FailPoint>;
+
+  /** @param enabled false for a node without test commands (`enableTestCommands`) */
+  constructor(
+    kind: 'router' | 'shard' | 'config' | 'replicaSet',
+    readonly enabled = true,
+  ) {
+    const names = Object.entries(otherPoints).filter(([, kinds]) => (kinds as readonly string[]).includes(kind));
+    this.#points = new Map([['failCommand', this.failCommand.point], ...names.map(([name]) => [name, new FailPoint()] as const)]);
+  }
+
+  /** True while a point of this name is set. */
+  active(name: string): boolean {
+    return this.#points.get(name)?.active === true;
+  }
+
+  get(name: string): FailPoint | undefined {
+    return this.#points.get(name);
+  }
+
+  /** Sets all points off, as the end of a process does. */
+  clear(): void {
+    for (const point of this.#points.values()) point.configure(doc(['mode', 'off']));
+  }
+
+  /**
+   * Answers `configureFailPoint` and `waitForFailPoint`; undefined for all other commands.
+   * @throws CommandError 13 outside of the database admin; 266 for a point that does not exist here; 59 without test commands
+   */
+  answer(request: CommandRequest): Doc | Promise<Doc> | undefined {
+    const { name, body } = request;
+    if (name !== 'configureFailPoint' && name !== 'waitForFailPoint') return undefined;
+    if (!this.enabled) throw new CommandError(59, 'CommandNotFound', `no such command: '${name}'`);
+    if (request.db !== 'admin') throw new CommandError(13, 'Unauthorized', `${name} may only be run against the admin database.`);
+    const wanted = requiredText(body, name);
+    const point = this.#points.get(wanted);
+    if (point === undefined) throw new CommandError(266, 'FailPointSetFailed', `${wanted} not found`);
+    if (name === 'configureFailPoint') return point.configure(body);
+    const times = numberOf(body.get('timesEntered')) ?? 0;
+    return point.entered(times, numberOf(body.get('maxTimeMS')) ?? waitMsMax).then(() => new Map());
+  }
+}
