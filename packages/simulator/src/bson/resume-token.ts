@@ -6,9 +6,17 @@ import { KeyType } from './key-type.js';
 import { TypeBits } from './type-bits.js';
 import { type Doc, RawDocument, type Value } from './value.js';
 
+/**
+ * The format of a token. 1: events of documents are told apart by their document key alone (4.2 to 6.0). 2: by
+ * `{operationType, documentKey or operationDescription}` (7.0, and streams that split events from 6.0.9 on); a missing
+ * UUID is written as null, and a fragment's number may follow.
+ */
+export type ResumeTokenVersion = 1 | 2;
+
 /** What a change stream's resume token says about its place in the stream. */
 export interface ResumeToken {
   clusterTime: Timestamp;
+  version: ResumeTokenVersion;
   /** `highWater` for the token of an empty batch, which stands before every event of its time. */
   tokenType: 'highWater' | 'event';
   /** Position inside a transaction; 0 otherwise. */
@@ -17,11 +25,12 @@ export interface ResumeToken {
   fromInvalidate: boolean;
   /** The collection; absent for events of a whole database. */
   uuid?: Binary;
-  /** The document, or what identifies an event that has none. */
-  documentKey?: Doc | RawDocument;
+  /** What tells the event from others of its time: see `ResumeTokenVersion`. */
+  eventIdentifier?: Doc | RawDocument;
+  /** Number of a part, from 0, of an event that was split. */
+  fragmentNum?: number;
 }
 
-const TOKEN_VERSION = 1;
 const EVENT_TOKEN = 128;
 const HIGH_WATER_TOKEN = 0;
 const UUID_SUBTYPE = 4;
@@ -41,50 +50,62 @@ export function resumeTokenDocument(token: ResumeToken): Doc {
 }
 
 /** The token of an empty batch at a cluster time. */
-export function highWaterToken(clusterTime: Timestamp): ResumeToken {
-  return { clusterTime, tokenType: 'highWater', txnOpIndex: 0, fromInvalidate: false };
+export function highWaterToken(clusterTime: Timestamp, version: ResumeTokenVersion = 1): ResumeToken {
+  return { clusterTime, version, tokenType: 'highWater', txnOpIndex: 0, fromInvalidate: false };
 }
 
 /**
  * Reads a token's `_data`. Numbers of the document key come back as ints, longs or doubles of the same value, as
  * their types are not part of it.
- * @throws CommandError 9 or 50811 when the text is no token, 50795 for another token version
+ * @param versionMax the newest format that the server knows: 1 before 6.0
+ * @throws CommandError 9 or 50811 when the text is no token, 50795 for another token version, 6189501 and its like for parts that are missing
  */
-export function decodeResumeToken(hex: string): ResumeToken {
+export function decodeResumeToken(hex: string, versionMax: ResumeTokenVersion = 2): ResumeToken {
   if (hex.length % 2 !== 0 || !/^[0-9A-Fa-f]*$/.test(hex)) {
     throw new CommandError(9, 'FailedToParse', 'resume token string was not a valid hex string');
   }
   const [clusterTime, version, ...rest] = decodeKeyString(Buffer.from(hex, 'hex'));
   if (!(clusterTime instanceof Timestamp)) throw new CommandError(40649, 'Location40649', 'invalid empty resume token');
-  if (numberOf(version) !== TOKEN_VERSION) {
-    throw new CommandError(50795, 'Location50795', 'Invalid resume token: only supports version 0 or 1');
+  const known = numberOf(version);
+  if (known !== 1 && (known !== 2 || versionMax < 2)) throw unknownVersion(versionMax);
+  const token: ResumeToken = { clusterTime, version: known, ...placeOf(rest) };
+  if (known === 2 && token.tokenType === 'event' && token.eventIdentifier === undefined) {
+    throw new CommandError(6189501, 'Location6189501', 'Expected an eventIdentifier for an event resume token');
   }
-  return { clusterTime, ...placeOf(rest) };
+  return token;
+}
+
+function unknownVersion(versionMax: ResumeTokenVersion): CommandError {
+  const message = versionMax === 1 ? 'Invalid resume token: only supports version 0 or 1' : 'Invalid Resume Token: only supports version 0, 1 and 2';
+  return new CommandError(50795, 'Location50795', message);
 }
 
 function hexOf(token: ResumeToken, typeBits: TypeBits): string {
   const values: Value[] = [
     token.clusterTime,
-    new Int32(TOKEN_VERSION),
+    new Int32(token.version),
     new Int32(token.tokenType === 'event' ? EVENT_TOKEN : HIGH_WATER_TOKEN),
     new Int32(token.txnOpIndex),
     token.fromInvalidate,
   ];
   if (token.uuid !== undefined) values.push(token.uuid);
-  if (token.documentKey !== undefined) values.push(token.documentKey);
+  else if (token.version === 2) values.push(null);
+  if (token.eventIdentifier !== undefined) values.push(token.eventIdentifier);
+  if (token.fragmentNum !== undefined) values.push(new Int32(token.fragmentNum));
   const key = encodeTypedKeyString(values, typeBits);
   return Buffer.concat([key, Buffer.of(KeyType.end)]).toString('hex').toUpperCase();
 }
 
-function placeOf(values: readonly (Value | undefined)[]): Omit<ResumeToken, 'clusterTime'> {
-  const [tokenType, txnOpIndex, fromInvalidate, uuid, documentKey] = values;
-  const place: Omit<ResumeToken, 'clusterTime'> = {
+function placeOf(values: readonly (Value | undefined)[]): Omit<ResumeToken, 'clusterTime' | 'version'> {
+  const [tokenType, txnOpIndex, fromInvalidate, uuid, eventIdentifier, fragmentNum] = values;
+  const place: Omit<ResumeToken, 'clusterTime' | 'version'> = {
     tokenType: numberOf(tokenType) === EVENT_TOKEN ? 'event' : 'highWater',
     txnOpIndex: numberOf(txnOpIndex),
     fromInvalidate: fromInvalidate === true,
   };
   if (uuid instanceof Binary && uuid.sub_type === UUID_SUBTYPE) place.uuid = uuid;
-  if (documentKey instanceof Map) place.documentKey = documentKey;
+  if (eventIdentifier instanceof Map) place.eventIdentifier = eventIdentifier;
+  if (fragmentNum !== undefined) place.fragmentNum = numberOf(fragmentNum);
   return place;
 }
 

@@ -10,20 +10,72 @@ export interface UpdateDescription {
   truncatedArrays: { field: string; newSize: Int32 }[];
 }
 
+/** Parts of a path: names as texts, array indexes as ints. */
+type PathParts = readonly (string | Int32)[];
+
+/**
+ * The server's oplog notation of an update.
+ * @param operators the update's operators; absent for a pipeline, whose effect the server finds by comparing
+ * @returns undefined when the server logs the whole new document instead
+ */
+export function updateDiff(before: Doc, after: Doc, operators?: Doc): Diff | undefined {
+  return operators === undefined ? computeDiff(before, after) : operatorDiff(before, after, operators);
+}
+
 /**
  * What a change event says about an update.
  * @param operators the update's operators; absent for a pipeline, whose effect the server finds by comparing
  * @returns 'replacement' when the server logs the whole new document instead
  */
 export function describeUpdate(before: Doc, after: Doc, operators?: Doc): UpdateDescription | 'replacement' {
-  const diff = operators === undefined ? computeDiff(before, after) : operatorDiff(before, after, operators);
-  if (diff === undefined) return 'replacement';
+  const diff = updateDiff(before, after, operators);
+  return diff === undefined ? 'replacement' : describeDiff(diff);
+}
+
+/** The description of a difference. */
+export function describeDiff(diff: Diff): UpdateDescription {
   const description: UpdateDescription = { updatedFields: new Map(), removedFields: [], truncatedArrays: [] };
-  describeDiff(diff, '', description);
+  describeDocument(diff, '', description);
   return description;
 }
 
-function describeDiff(diff: Diff, prefix: string, description: UpdateDescription): void {
+/**
+ * The parts of every path of a difference that its dotted form leaves open: names with a dot in them, and numeric
+ * names below the top level that are no array indexes (`disambiguatedPaths`, since 6.1).
+ */
+export function disambiguatedPaths(diff: Diff): Doc {
+  const paths: Doc = new Map();
+  eachPath(diff, [], (parts) => {
+    if (parts.some((part, depth) => typeof part === 'string' && isAmbiguous(part, depth))) paths.set(parts.map(String).join('.'), [...parts]);
+  });
+  return paths;
+}
+
+function isAmbiguous(name: string, depth: number): boolean {
+  return name.includes('.') || (depth > 0 && /^(0|[1-9]\d*)$/.test(name));
+}
+
+function eachPath(diff: Diff, parts: PathParts, visit: (parts: PathParts) => void): void {
+  if (diff.get('a') === true) {
+    for (const [key, part] of diff) {
+      if (key === 'l') visit(parts);
+      else if (key !== 'a') eachInner(key, part, [...parts, new Int32(Number(key.slice(1)))], visit);
+    }
+    return;
+  }
+  for (const [key, part] of diff) {
+    if (!(part instanceof Map)) continue;
+    if (key === 'd' || key === 'u' || key === 'i') for (const name of part.keys()) visit([...parts, name]);
+    else eachPath(part, [...parts, key.slice(1)], visit);
+  }
+}
+
+function eachInner(key: string, part: Value, parts: PathParts, visit: (parts: PathParts) => void): void {
+  if (key.startsWith('s') && part instanceof Map) eachPath(part, parts, visit);
+  else visit(parts);
+}
+
+function describeDocument(diff: Diff, prefix: string, description: UpdateDescription): void {
   if (diff.get('a') === true) {
     describeArray(diff, prefix, description);
     return;
@@ -32,7 +84,7 @@ function describeDiff(diff: Diff, prefix: string, description: UpdateDescription
     if (!(part instanceof Map)) continue;
     if (key === 'd') description.removedFields.push(...[...part.keys()].map((name) => prefix + name));
     else if (key === 'u' || key === 'i') for (const [name, value] of part) description.updatedFields.set(prefix + name, value);
-    else describeDiff(part, `${prefix}${key.slice(1)}.`, description);
+    else describeDocument(part, `${prefix}${key.slice(1)}.`, description);
   }
 }
 
@@ -46,6 +98,6 @@ function describeArray(diff: Diff, prefix: string, description: UpdateDescriptio
 
 function describeElement(key: string, part: Value, prefix: string, description: UpdateDescription): void {
   const path = prefix + key.slice(1);
-  if (key.startsWith('s') && part instanceof Map) describeDiff(part, `${path}.`, description);
+  if (key.startsWith('s') && part instanceof Map) describeDocument(part, `${path}.`, description);
   else description.updatedFields.set(path, part);
 }

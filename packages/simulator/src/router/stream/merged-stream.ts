@@ -1,11 +1,14 @@
 import { Timestamp } from 'bson';
 import { compareTimestamps } from '../../bson/compare.js';
-import { highWaterToken, resumeTokenDocument } from '../../bson/resume-token.js';
+import { highWaterToken, resumeTokenDocument, type ResumeTokenVersion } from '../../bson/resume-token.js';
 import { scanPath } from '../../bson/scan.js';
 import { type Doc, RawDocument } from '../../bson/value.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
-import type { ShardStream, ShardStreamEvent } from '../../shard/shard-access.js';
+import type { ServerVersion } from '../../node/server-version.js';
+import { getMoreContext, inContext, tokenNotFound } from '../../shard/change-stream/stream-failure.js';
+import type { ShardStream, ShardStreamEvent, StreamStart } from '../../shard/shard-access.js';
 import { BatchBuilder } from '../read/batch-size.js';
 import type { Batch, RouterCursor } from '../read/router-cursors.js';
 
@@ -15,7 +18,25 @@ const awaitMsDefault = 1000;
 const aheadEventsMax = 1000;
 const aheadBytesMax = 16_777_216;
 
+/** The shards whose streams are merged. */
+export interface StreamSources {
+  /** All shards of the cluster now; one that joins later is read from then on. */
+  readonly shards: () => readonly ClusterShard[];
+  readonly open: (shard: ClusterShard, start: StreamStart) => ShardStream;
+}
+
+export interface MergedStreamStart {
+  readonly start: StreamStart;
+  /** Token of the position before the first event. */
+  readonly token: Doc;
+  /** The event of the token must be met on some shard before any other event. */
+  readonly resumesAtEvent: boolean;
+  /** Format of the tokens of empty batches. */
+  readonly tokenVersion: ResumeTokenVersion;
+}
+
 interface Source {
+  readonly shard: ClusterShard;
   readonly stream: ShardStream;
   ahead: ShardStreamEvent[];
   position: number;
@@ -24,17 +45,22 @@ interface Source {
 /** The change streams of all shards as one, in the order of the resume tokens. */
 export class MergedStream implements RouterCursor {
   readonly awaitsData = true;
-  readonly #sources: readonly Source[];
+  readonly #sources: Source[] = [];
+  /** Everything up to here has been given. */
+  #reached: Timestamp | undefined;
   #token: Doc;
+  #awaitsToken: boolean;
   #ended = false;
 
   constructor(
     readonly namespace: string,
-    streams: readonly ShardStream[],
-    startToken: Doc,
+    private readonly version: ServerVersion,
+    private readonly streams: StreamSources,
+    private readonly from: MergedStreamStart,
   ) {
-    this.#sources = streams.map((stream) => ({ stream, ahead: [], position: 0 }));
-    this.#token = startToken;
+    this.#token = from.token;
+    this.#awaitsToken = from.resumesAtEvent;
+    for (const shard of streams.shards()) this.#add(shard, from.start);
   }
 
   /** The batch that the command itself answers with: a router gives only the position, events come with the first getMore. */
@@ -46,29 +72,63 @@ export class MergedStream implements RouterCursor {
     const deadlineMs = Date.now() + (numberOf(request.body.get('maxTimeMS')) ?? awaitMsDefault);
     const batch = new BatchBuilder(batchSize ?? Infinity);
     for (;;) {
+      this.#addNewShards();
       this.#collect(batch);
       if (this.#idle()) this.#advanceTo(this.#scannedByAll());
       const leftMs = deadlineMs - Date.now();
       if (batch.documents.length > 0 || this.#ended || leftMs <= 0 || request.signal.aborted) break;
       await this.#wait(leftMs, request.signal);
     }
+    if (this.#ended) this.#closeSources();
     return { documents: batch.documents, exhausted: this.#ended, postBatchResumeToken: this.#token };
   }
 
   close(): Promise<void> {
-    for (const { stream } of this.#sources) stream.close();
+    this.#ended = true;
+    this.#closeSources();
     return Promise.resolve();
+  }
+
+  #add(shard: ClusterShard, start: StreamStart): void {
+    this.#sources.push({ shard, stream: this.streams.open(shard, start), ahead: [], position: 0 });
+  }
+
+  /** A shard that has joined the cluster is read from where the others are. */
+  #addNewShards(): void {
+    const shards = this.streams.shards();
+    if (shards.length === this.#sources.length) return;
+    const known = new Set(this.#sources.map(({ shard }) => shard));
+    for (const shard of shards) {
+      if (!known.has(shard)) this.#add(shard, this.#reached === undefined ? this.from.start : { kind: 'time', clusterTime: this.#reached });
+    }
+  }
+
+  #closeSources(): void {
+    for (const source of this.#sources) {
+      source.stream.close();
+      source.ahead = [];
+      source.position = 0;
+    }
   }
 
   #collect(batch: BatchBuilder): void {
     while (!batch.full && !this.#ended) {
       const source = this.#nextSource();
       const event = source?.ahead[source.position];
-      if (source === undefined || event === undefined || !batch.add(new RawDocument(event.bytes))) return;
+      if (source === undefined || event === undefined) return;
+      this.#refuseWithoutToken(event);
+      if (!batch.add(new RawDocument(event.bytes))) return;
       source.position += 1;
       this.#token = tokenOf(event);
+      this.#reached = event.clusterTime;
       this.#ended = event.invalidates;
     }
+  }
+
+  #refuseWithoutToken(event: ShardStreamEvent): void {
+    if (!this.#awaitsToken) return;
+    if (!this.#sources.some(({ stream }) => stream.tokenSeen)) throw tokenNotFound(event.token);
+    this.#awaitsToken = false;
   }
 
   /** The shard whose next event is the next of all; undefined while a shard may still send an earlier one. */
@@ -90,8 +150,13 @@ export class MergedStream implements RouterCursor {
   }
 
   #refill(source: Source): void {
-    source.ahead = source.stream.take(aheadEventsMax, aheadBytesMax);
     source.position = 0;
+    source.ahead = [];
+    try {
+      source.ahead = source.stream.take(aheadEventsMax, aheadBytesMax);
+    } catch (error) {
+      throw inContext(inContext(error, getMoreContext(this.version)), `Error on remote shard ${source.shard.host}`);
+    }
   }
 
   #idle(): boolean {
@@ -110,8 +175,10 @@ export class MergedStream implements RouterCursor {
   }
 
   #advanceTo(time: Timestamp): void {
-    const reached = resumeTokenDocument(highWaterToken(time));
-    if (dataOf(reached) > dataOf(this.#token)) this.#token = reached;
+    const reached = resumeTokenDocument(highWaterToken(time, this.from.tokenVersion));
+    if (dataOf(reached) <= dataOf(this.#token)) return;
+    this.#token = reached;
+    this.#reached = time;
   }
 
   async #wait(leftMs: number, signal: AbortSignal): Promise<void> {

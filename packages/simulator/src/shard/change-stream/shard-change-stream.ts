@@ -1,25 +1,32 @@
 import type { Timestamp } from 'bson';
 import { encodeDocument } from '../../bson/encode.js';
-import { highWaterToken, resumeTokenDocument } from '../../bson/resume-token.js';
+import { highWaterToken, resumeTokenDocument, type ResumeTokenVersion } from '../../bson/resume-token.js';
+import { documentText } from '../../bson/text.js';
 import type { Doc } from '../../bson/value.js';
-import { CommandError } from '../../node/command.js';
-import type { OplogEntry } from '../oplog/entry.js';
+import type { OplogEntry, OplogOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 import type { ShardStream, ShardStreamEvent } from '../shard-access.js';
 import { timeKey } from '../storage/time-key.js';
-import { invalidateEvent, streamEvent, type EventStyle, type StreamEvent } from './stream-event.js';
+import type { StreamEvent } from './event-start.js';
 import type { EventPipeline } from './event-pipeline.js';
-import { ScopeFilter } from './stream-scope.js';
+import type { EventStyle } from './event-style.js';
+import type { ResumePoint } from './resume-point.js';
+import { EVENT_BYTES_MAX, splitEvent, type EventFragment } from './split-event.js';
+import { invalidateEvent, streamEvent } from './stream-event.js';
+import { eventTooLarge, fatal, historyLost, positionLost, tokenNotFound } from './stream-failure.js';
+import type { ScopeFilter } from './stream-scope.js';
 
 /** Oplog entries that one call looks at, so that a stream that shows few of them does not hold up the others. */
 const SCAN_ENTRIES_MAX = 4096;
+/** The largest document that the server handles (`BSONObjMaxInternalSize`). */
+const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024 + 16 * 1024;
 
-/** Where a stream begins: events at `clusterTime` and later, but only those behind `token`. */
+/** Where a stream begins: events at `clusterTime` and later, but only those behind the resume point. */
 export interface StreamPosition {
   readonly clusterTime: Timestamp;
+  readonly resume: ResumePoint | undefined;
+  /** The token as the client gave it; undefined for a time. */
   readonly token: string | undefined;
-  /** The event that the token stands for must be there (streams of a single node). */
-  readonly mustFind: boolean;
 }
 
 export interface StreamSetup {
@@ -28,6 +35,15 @@ export interface StreamSetup {
   readonly position: StreamPosition;
   readonly style: EventStyle;
   readonly pipeline: EventPipeline;
+  /** The event of the token must be met before any other: streams of this shard alone; a router checks over all shards. */
+  readonly alone: boolean;
+  /** Format of the tokens of empty batches. */
+  readonly tokenVersion: ResumeTokenVersion;
+}
+
+/** An event on its way out, with the token that the stream has reached by it. */
+interface OutgoingEvent extends ShardStreamEvent {
+  readonly tokenDocument: Doc;
 }
 
 /** A change stream over one shard's oplog. */
@@ -35,31 +51,40 @@ export class ShardChangeStream implements ShardStream {
   readonly #setup: StreamSetup;
   #next: number;
   #operation = 0;
-  /** Skips events up to the token; cleared once one behind it was seen. */
-  #after: string | undefined;
-  #mustFind: boolean;
+  #started = false;
+  /** Cleared once an event behind it was met. */
+  #resume: ResumePoint | undefined;
+  #tokenSeen: boolean;
+  /** The first event seen may be what ended the stream that this one goes on from: it does not end this one too. */
+  #afterInvalidate: boolean;
   #scannedTo: Timestamp;
   #lastToken: Doc;
+  /** Events of the operation looked at last that have not been taken. */
+  #pending: OutgoingEvent[] = [];
   #ended = false;
 
   constructor(setup: StreamSetup) {
     const { oplog, position } = setup;
     this.#setup = setup;
     this.#next = oplog.firstAtOrAfter(timeKey(position.clusterTime));
-    this.#after = position.token;
-    this.#mustFind = position.mustFind;
+    this.#resume = position.resume;
+    this.#tokenSeen = position.resume === undefined;
+    this.#afterInvalidate = position.resume?.token.fromInvalidate === true;
     this.#scannedTo = position.clusterTime;
-    this.#lastToken = position.token === undefined ? highWater(position.clusterTime) : new Map([['_data', position.token]]);
-    this.#refuseLost(timeKey(position.clusterTime));
+    this.#lastToken = position.token === undefined ? this.#highWater(position.clusterTime) : new Map([['_data', position.token]]);
   }
 
   get scannedTo(): Timestamp {
     return this.#scannedTo;
   }
 
+  get tokenSeen(): boolean {
+    return this.#tokenSeen;
+  }
+
   /** True when all that has been written was looked at. */
   get atEnd(): boolean {
-    return this.#ended || this.#next >= this.#setup.oplog.end;
+    return this.#ended || (this.#pending.length === 0 && this.#next >= this.#setup.oplog.end);
   }
 
   /** True behind an invalidate event. */
@@ -69,35 +94,40 @@ export class ShardChangeStream implements ShardStream {
 
   /** Token of the position reached, for `postBatchResumeToken`. */
   get positionToken(): Doc {
-    const reached = highWater(this.#scannedTo);
+    if (this.#pending.length > 0) return this.#lastToken;
+    const reached = this.#highWater(this.#scannedTo);
     return (reached.get('_data') as string) > (this.#lastToken.get('_data') as string) ? reached : this.#lastToken;
   }
 
   take(eventsMax: number, bytesMax: number, atLeastOne = true): ShardStreamEvent[] {
     const taken: ShardStreamEvent[] = [];
     const { oplog } = this.#setup;
+    this.#refuseLost();
     let bytes = 0;
-    for (let scanned = 0; scanned < SCAN_ENTRIES_MAX && !this.#ended; scanned += 1) {
-      if (this.#next < oplog.start) throw historyLost();
+    for (let scanned = 0; scanned < SCAN_ENTRIES_MAX && !this.#ended && taken.length < eventsMax; ) {
+      const [outgoing] = this.#pending;
+      if (outgoing !== undefined) {
+        const mayExceed = taken.length === 0 && atLeastOne;
+        if (bytes + outgoing.bytes.length > bytesMax && !mayExceed) return taken;
+        bytes += outgoing.bytes.length;
+        taken.push(outgoing);
+        this.#pending.shift();
+        this.#lastToken = outgoing.tokenDocument;
+        this.#ended = outgoing.invalidates;
+        continue;
+      }
       const entry = oplog.at(this.#next);
       if (entry === undefined) break;
-      while (this.#operation < entry.operations.length) {
-        const outcome = this.#outcomeAt(entry);
-        if (outcome !== undefined) {
-          const size = outcome.events.reduce((sum, event) => sum + event.bytes.length, 0);
-          const mayExceed = taken.length === 0 && atLeastOne;
-          if (taken.length >= eventsMax || (bytes + size > bytesMax && !mayExceed)) return taken;
-          bytes += size;
-          taken.push(...outcome.events);
-          this.#lastToken = outcome.token;
-          this.#ended = outcome.ends;
-          if (outcome.ends) return taken;
-        }
+      const operation = entry.operations[this.#operation];
+      if (operation !== undefined) {
         this.#operation += 1;
+        this.#lookAt(entry, this.#operation - 1, operation);
+      } else {
+        this.#next += 1;
+        this.#operation = 0;
+        this.#scannedTo = entry.clusterTime;
+        scanned += 1;
       }
-      this.#next += 1;
-      this.#operation = 0;
-      this.#scannedTo = entry.clusterTime;
     }
     return taken;
   }
@@ -108,79 +138,92 @@ export class ShardChangeStream implements ShardStream {
 
   close(): void {
     this.#ended = true;
+    this.#pending = [];
   }
 
-  /** What the operation that the stream stands at gives; undefined when the stream does not show it. */
-  #outcomeAt(entry: OplogEntry): Outcome | undefined {
-    const { scope, style, pipeline } = this.#setup;
-    const operation = entry.operations[this.#operation];
-    if (operation === undefined || !scope.shows(operation)) return undefined;
-    const event = streamEvent(entry, this.#operation, style);
-    if (event === undefined) return undefined;
-    const events: ShardStreamEvent[] = [];
-    if (this.#passes(event)) {
-      for (const doc of pipeline.run(event.doc)) events.push(encoded(event, doc));
+  /** Makes the events of one operation, when the stream shows it. */
+  #lookAt(entry: OplogEntry, operationIndex: number, operation: OplogOperation): void {
+    const { scope, style } = this.#setup;
+    if (!scope.shows(operation)) return;
+    const event = streamEvent(entry, operationIndex, style);
+    if (event === undefined) return;
+    this.#hand(event);
+    const afterInvalidate = this.#afterInvalidate;
+    this.#afterInvalidate = false;
+    if (!scope.invalidatedBy(operation)) return;
+    const invalidation = invalidateEvent(event);
+    if (afterInvalidate && this.#resume?.standingOf(invalidation) !== 'found') return;
+    this.#hand(invalidation);
+  }
+
+  /** Puts an event on its way out unless it stands before the point that the stream resumes at. */
+  #hand(event: StreamEvent): void {
+    const standing = this.#resume?.standingOf(event) ?? 'behind';
+    if (standing === 'found' || standing === 'split') this.#tokenSeen = true;
+    if (standing === 'found' || standing === 'before') return;
+    if (this.#setup.alone && !this.#tokenSeen) throw tokenNotFound(event.tokenText);
+    const skipped = standing === 'split' ? this.#resume?.token.fragmentNum : undefined;
+    this.#resume = undefined;
+    if (event.invalidates) this.#pending.push(outgoing(event, event.doc));
+    else for (const doc of this.#setup.pipeline.run(event.doc)) this.#send(event, doc, skipped);
+    if (this.#pending.length === 0) this.#lastToken = event.tokenDocument;
+  }
+
+  /** @param resumedAfter number of the part that the stream resumes behind */
+  #send(event: StreamEvent, doc: Doc, resumedAfter: number | undefined): void {
+    const whole = outgoing(event, doc);
+    if (!this.#setup.pipeline.splitsEvents) {
+      if (resumedAfter !== undefined) {
+        throw fatal('To resume from a split event, the $changeStream pipeline must include a $changeStreamSplitLargeEvent stage');
+      }
+      if (whole.bytes.length > DOCUMENT_BYTES_MAX) throw eventTooLarge(whole.bytes.length, DOCUMENT_BYTES_MAX, firstElement(event.tokenDocument));
+      this.#pending.push(whole);
+      return;
     }
-    if (!scope.invalidatedBy(operation)) return { events, token: this.#later(event), ends: false };
-    const invalidation = invalidateEvent(entry, this.#operation);
-    if (!this.#passes(invalidation)) return { events, token: this.#later(invalidation), ends: false };
-    return { events: [...events, encoded(invalidation, invalidation.doc)], token: invalidation.tokenDocument, ends: true };
+    if (whole.bytes.length > EVENT_BYTES_MAX) {
+      this.#pending.push(...remainingFragments(splitEvent(doc, event.token, event.tokenDocument), resumedAfter).map((part) => fragmentOf(event, part)));
+    } else if (resumedAfter === undefined) this.#pending.push(whole);
+    else throw fatal('Attempted to resume from a split event fragment, but the event in the resumed stream was not large enough to be split');
   }
 
-  /** Positions only move forward, also while events up to the resume token are skipped. */
-  #later(event: StreamEvent): Doc {
-    return event.token > (this.#lastToken.get('_data') as string) ? event.tokenDocument : this.#lastToken;
+  #highWater(clusterTime: Timestamp): Doc {
+    return resumeTokenDocument(highWaterToken(clusterTime, this.#setup.tokenVersion));
   }
 
-  /** False for events up to the token that the stream was resumed with. */
-  #passes(event: StreamEvent): boolean {
-    const after = this.#after;
-    if (after === undefined) return true;
-    if (event.token === after) {
-      this.#mustFind = false;
-      return false;
+  /** A stream that starts needs the history back to its start; one that runs, the entry that comes next. */
+  #refuseLost(): void {
+    const { oplog, position } = this.#setup;
+    if (this.#started) {
+      if (this.#next < oplog.start) throw positionLost(BigInt(this.#scannedTo.t) * 2n ** 32n + BigInt(this.#scannedTo.i));
+      return;
     }
-    if (event.token < after) return false;
-    if (this.#mustFind) throw tokenNotFound(after);
-    this.#after = undefined;
-    return true;
-  }
-
-  #refuseLost(time: number): void {
-    if (!this.#setup.oplog.reachesBackTo(time)) throw historyLost();
+    this.#started = true;
+    if (!oplog.reachesBackTo(timeKey(position.clusterTime))) throw historyLost();
   }
 }
 
-interface Outcome {
-  readonly events: ShardStreamEvent[];
-  readonly token: Doc;
-  /** True when the stream ends behind these events. */
-  readonly ends: boolean;
+function outgoing(event: StreamEvent, doc: Doc): OutgoingEvent {
+  return {
+    token: event.tokenText,
+    clusterTime: event.token.clusterTime,
+    bytes: encodeDocument(doc),
+    invalidates: event.invalidates,
+    tokenDocument: event.tokenDocument,
+  };
 }
 
-function encoded(event: StreamEvent, doc: Doc): ShardStreamEvent {
-  return { token: event.token, clusterTime: event.clusterTime, bytes: encodeDocument(doc), invalidates: event.invalidates };
+function fragmentOf(event: StreamEvent, { token, tokenDocument, doc }: EventFragment): OutgoingEvent {
+  return { token, clusterTime: event.token.clusterTime, bytes: encodeDocument(doc), invalidates: false, tokenDocument };
 }
 
-/** The token of a position between events. */
-export function highWater(clusterTime: Timestamp): Doc {
-  return resumeTokenDocument(highWaterToken(clusterTime));
-}
-
-function historyLost(): CommandError {
-  return new CommandError(
-    286,
-    'ChangeStreamHistoryLost',
-    'Resume of change stream was not possible, as the resume point may no longer be in the oplog.',
-    ['NonResumableChangeStreamError'],
+function remainingFragments(fragments: readonly EventFragment[], resumedAfter: number | undefined): readonly EventFragment[] {
+  if (resumedAfter === undefined) return fragments;
+  if (resumedAfter < fragments.length) return fragments.slice(resumedAfter + 1);
+  throw fatal(
+    'Attempted to resume from a split event, but the resumed stream produced a different split. Ensure that the pipeline used to resume is the same as the original',
   );
 }
 
-function tokenNotFound(token: string): CommandError {
-  return new CommandError(
-    280,
-    'ChangeStreamFatalError',
-    `cannot resume stream; the resume token was not found. {_data: "${token}"}`,
-    ['NonResumableChangeStreamError'],
-  );
+function firstElement(tokenDocument: Doc): string {
+  return documentText(new Map([['_id', tokenDocument]])).slice(2, -2);
 }

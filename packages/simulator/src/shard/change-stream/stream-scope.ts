@@ -1,29 +1,40 @@
-import type { EntryNamespace, OplogOperation } from '../oplog/entry.js';
+import type { DefinitionOperation, EntryNamespace, OplogOperation } from '../oplog/entry.js';
 import type { StreamScope } from '../shard-access.js';
 
-/** Databases whose changes no stream shows. */
+/** Databases whose changes no stream over the cluster shows. */
 const INTERNAL_DATABASES: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
+/** What `showSystemEvents` lets through of the collections that streams leave out. */
+const SHOWN_SYSTEM_COLLECTION = /^system\.(js$|resharding\.|buckets\.|views$)/;
+
+export interface ScopeOptions {
+  readonly scope: StreamScope;
+  /** True for a stream on this shard alone, before 6.0: it shows what a router would be told of new shards. */
+  readonly newShards: boolean;
+  readonly expanded: boolean;
+  readonly systemEvents: boolean;
+}
 
 /** Tells which operations a stream shows, and which end it. */
 export class ScopeFilter {
   readonly #known = new WeakMap<EntryNamespace, boolean>();
+  readonly #scope: StreamScope;
 
-  /** @param alone true for a stream on this shard alone, not one that a router merges */
-  constructor(
-    private readonly scope: StreamScope,
-    private readonly alone: boolean,
-  ) {}
+  constructor(private readonly options: ScopeOptions) {
+    this.#scope = options.scope;
+  }
 
   shows(operation: OplogOperation): boolean {
     switch (operation.kind) {
       case 'silent':
         return false;
       case 'newShard':
-        return this.alone && this.#showsTarget(operation.target);
+        return this.options.newShards && this.#showsTarget(operation.target);
       case 'dropDatabase':
-        return this.#showsDatabase(operation.db);
+        return this.#scope.kind !== 'collection' && this.#showsDatabase(operation.db);
       case 'rename':
         return this.#showsTarget(operation.target) || this.#showsName(operation.to.db, operation.to.collection);
+      case 'definition':
+        return this.#showsDefinition(operation);
       default:
         return this.#showsTarget(operation.target);
     }
@@ -31,9 +42,14 @@ export class ScopeFilter {
 
   /** True when the operation ends the stream behind its own event. */
   invalidatedBy(operation: OplogOperation): boolean {
-    if (this.scope.kind === 'cluster') return false;
-    if (operation.kind === 'dropDatabase') return true;
-    return this.scope.kind === 'collection' && (operation.kind === 'drop' || operation.kind === 'rename');
+    if (operation.kind === 'dropDatabase') return this.#scope.kind === 'database';
+    return this.#scope.kind === 'collection' && (operation.kind === 'drop' || operation.kind === 'rename');
+  }
+
+  #showsDefinition(operation: DefinitionOperation): boolean {
+    const { expanded, systemEvents } = this.options;
+    if (!expanded || !this.#showsTarget(operation.target) || operation.target.collection === 'system.views') return false;
+    return operation.fromMigrate !== true || systemEvents;
   }
 
   #showsTarget(target: EntryNamespace): boolean {
@@ -45,12 +61,17 @@ export class ScopeFilter {
   }
 
   #showsName(db: string, collection: string): boolean {
-    const { scope } = this;
+    const scope = this.#scope;
     if (scope.kind === 'collection') return scope.db === db && scope.collection === collection;
-    return !collection.startsWith('system.') && this.#showsDatabase(db);
+    return this.#showsDatabase(db) && (!collection.startsWith('system.') || this.#showsSystem(collection));
+  }
+
+  #showsSystem(collection: string): boolean {
+    if (collection === 'system.views') return this.options.expanded;
+    return this.options.systemEvents && SHOWN_SYSTEM_COLLECTION.test(collection);
   }
 
   #showsDatabase(db: string): boolean {
-    return this.scope.kind === 'cluster' ? !INTERNAL_DATABASES.has(db) : this.scope.db === db;
+    return this.#scope.kind === 'cluster' ? !INTERNAL_DATABASES.has(db) : this.#scope.db === db;
   }
 }

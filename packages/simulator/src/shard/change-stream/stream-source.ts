@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ServerVersion } from '../../node/server-version.js';
 import type { Batch, BatchSource } from '../cursor/cursors.js';
 import { BATCH_BYTES_MAX } from '../read/document-source.js';
 import type { ShardChangeStream } from './shard-change-stream.js';
+import { getMoreContext, inContext, openContext } from './stream-failure.js';
 
 /** How long a getMore waits for events when the client names no time. */
 const AWAIT_MS = 1000;
@@ -11,13 +13,22 @@ export class StreamSource implements BatchSource {
   readonly awaitsData = true;
   #opened = false;
 
-  constructor(private readonly stream: ShardChangeStream) {}
+  constructor(
+    private readonly stream: ShardChangeStream,
+    private readonly namespace: string,
+    private readonly version: ServerVersion,
+  ) {}
 
   async next(size: number | undefined, maxTimeMs: number | undefined, signal: AbortSignal): Promise<Batch> {
     const waitMs = this.#opened ? (maxTimeMs ?? AWAIT_MS) : 0;
+    const context = this.#opened ? getMoreContext(this.version) : openContext(this.version, this.namespace);
     this.#opened = true;
-    const documents = size === 0 ? [] : await this.#read(size ?? Infinity, performance.now() + waitMs, signal);
-    return { documents, exhausted: this.stream.ended, postBatchResumeToken: this.stream.positionToken };
+    try {
+      const documents = size === 0 ? [] : await this.#read(size ?? Infinity, performance.now() + waitMs, signal);
+      return { documents, exhausted: this.stream.ended, postBatchResumeToken: this.stream.positionToken };
+    } catch (error) {
+      throw inContext(error, context);
+    }
   }
 
   close(): void {
@@ -28,13 +39,15 @@ export class StreamSource implements BatchSource {
     const documents: Uint8Array[] = [];
     let bytes = 0;
     for (;;) {
-      for (const event of this.stream.take(size - documents.length, BATCH_BYTES_MAX - bytes, documents.length === 0)) {
+      const events = this.stream.take(size - documents.length, BATCH_BYTES_MAX - bytes, documents.length === 0);
+      for (const event of events) {
         documents.push(event.bytes);
         bytes += event.bytes.length;
       }
       if (this.stream.ended || documents.length >= size || signal.aborted) return documents;
       if (!this.stream.atEnd) {
-        if (bytes >= FULL_BATCH_BYTES) return documents;
+        const full = bytes >= FULL_BATCH_BYTES || (events.length === 0 && documents.length > 0);
+        if (full) return documents;
         await nextTurn();
         continue;
       }

@@ -2,6 +2,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
+import { modifyOperation } from '../oplog/definition-operations.js';
 import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
@@ -43,10 +44,11 @@ export function collMod(context: CommandContext): Doc {
   const reply: Doc = new Map();
   if (index instanceof Map) changeIndex(version, collection, index, dryRun, reply);
   if (dryRun) return reply;
+  const before = collection.options;
   changeOptions(collection, body);
   const clusterTime = state.oplog.nextTime();
   collection.minimumVisibleTime = timeKey(clusterTime);
-  state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['collMod', namespace]]) }]);
+  state.oplog.append(clusterTime, [modifyOperation(collection, body, before, reply)]);
   return reply;
 }
 

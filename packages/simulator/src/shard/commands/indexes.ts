@@ -9,6 +9,7 @@ import { DocumentSource } from '../read/document-source.js';
 import { failure } from '../failure.js';
 import { buildIndexes } from '../index-spec/build.js';
 import { normalizedSpec } from '../index-spec/normalize.js';
+import { dropIndexesOperation } from '../oplog/definition-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
@@ -88,9 +89,9 @@ function removeIndexes(state: ShardState, collection: Collection, names: readonl
   for (const name of names) {
     const clusterTime = state.oplog.nextTime();
     const at = collection.secondaryIndexes.findIndex(({ definition }) => definition.name === name);
-    if (at >= 0) collection.secondaryIndexes.splice(at, 1);
+    const [removed] = at >= 0 ? collection.secondaryIndexes.splice(at, 1) : [];
     collection.minimumVisibleTime = timeKey(clusterTime);
-    state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['dropIndexes', collection.namespace]]) }]);
+    if (removed !== undefined) state.oplog.append(clusterTime, [dropIndexesOperation(collection, removed.definition.spec)]);
   }
 }
 

@@ -2,6 +2,7 @@ import type { Doc } from '../../bson/value.js';
 import { documentText } from '../../bson/text.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import { createIndexesOperation } from '../oplog/definition-operations.js';
 import type { ShardState } from '../shard-state.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
@@ -16,15 +17,17 @@ const INDEXES_MAX = 64;
 /**
  * Builds those of the indexes that are not there; either all of them or, when one fails, none.
  * @param specs complete descriptions
+ * @param fromMigrate true for indexes that come with a chunk; streams do not show them
  * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
  */
-export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[]): void {
+export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate = false): void {
   const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec)));
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   const before = collection.secondaryIndexes.length;
   const build = uuidText(makeUuid().buffer);
   try {
-    for (const spec of missing) buildIndex(state, collection, spec, build, missing.length);
+    const built = missing.filter((spec) => buildIndex(state, collection, spec, build, missing.length));
+    noteIndexes(state, collection, built, fromMigrate);
   } catch (error) {
     collection.secondaryIndexes.splice(before);
     if (!(error instanceof CommandError)) throw error;
@@ -33,16 +36,22 @@ export function buildIndexes(state: ShardState, collection: Collection, specs: r
   }
 }
 
-function buildIndex(state: ShardState, collection: Collection, spec: Doc, build: string, count: number): void {
+/** @returns false when an index like it is there already */
+function buildIndex(state: ShardState, collection: Collection, spec: Doc, build: string, count: number): boolean {
   refuseSecondText(collection, spec);
-  if (collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec))) return;
+  if (collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec))) return false;
   refuseTwoHashed(collection, spec, build, count);
   if (collection.indexes.length >= INDEXES_MAX) {
     throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
   }
-  const clusterTime = state.oplog.nextTime();
-  collection.addIndex(indexDefinition(spec), timeKey(clusterTime));
-  state.oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['createIndexes', collection.namespace]]) }]);
+  collection.addIndex(indexDefinition(spec), timeKey(state.oplog.nextTime()));
+  return true;
+}
+
+/** Indexes of an empty collection are entries of their own; a build over documents is one entry. */
+function noteIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate: boolean): void {
+  const groups = collection.documentCount === 0 ? specs.map((spec) => [spec]) : specs.length === 0 ? [] : [specs];
+  for (const group of groups) state.oplog.append(state.oplog.nextTime(), [createIndexesOperation(collection, group, fromMigrate)]);
 }
 
 function isIdKey(spec: Doc): boolean {

@@ -9,6 +9,8 @@ export interface EntryNamespace {
   readonly uuid: Binary;
   /** Paths of the shard key at that time; undefined for an unsharded collection. */
   readonly shardKey: readonly string[] | undefined;
+  /** True while changes keep the document as it was before them. */
+  readonly preImages: boolean;
 }
 
 /** One document inserted. */
@@ -58,13 +60,28 @@ export interface DropDatabaseOperation {
   readonly db: string;
 }
 
-/** Anything that moves the oplog's time without an event: notes, no-ops, `create`, index builds, `collMod`, migrated documents. */
+/** Changes of definitions that only streams with expanded events show (manual, "Change Events": since 6.0). */
+export type DefinitionEvent = 'create' | 'createIndexes' | 'dropIndexes' | 'modify' | 'shardCollection' | 'refineCollectionShardKey' | 'reshardCollection';
+
+export interface DefinitionOperation {
+  readonly kind: 'definition';
+  readonly event: DefinitionEvent;
+  readonly target: EntryNamespace;
+  /** The event's `operationDescription`. */
+  readonly description: Doc;
+  /** Of `modify`: what it was before. */
+  readonly stateBeforeChange?: Doc;
+  /** True when a chunk migration or a router brought it about; streams do not show it. */
+  readonly fromMigrate?: boolean;
+}
+
+/** Anything that moves the oplog's time without an event: notes, no-ops, migrated documents. */
 export interface SilentOperation {
   readonly kind: 'silent';
   readonly note: Doc;
 }
 
-/** A migration gave a shard its first chunk of a collection; only streams on this shard alone show it. */
+/** A migration gave a shard its first chunk of a collection; only streams on this shard alone show it, before 6.0. */
 export interface NewShardOperation {
   readonly kind: 'newShard';
   readonly target: EntryNamespace;
@@ -72,7 +89,14 @@ export interface NewShardOperation {
   readonly to: string;
 }
 
-export type OplogOperation = DocumentOperation | NewShardOperation | RenameOperation | DropOperation | DropDatabaseOperation | SilentOperation;
+export type OplogOperation =
+  | DocumentOperation
+  | DefinitionOperation
+  | NewShardOperation
+  | RenameOperation
+  | DropOperation
+  | DropDatabaseOperation
+  | SilentOperation;
 
 /** The transaction that an entry belongs to, as its events show it. */
 export interface EntryTransaction {
@@ -80,12 +104,29 @@ export interface EntryTransaction {
   readonly txnNumber: Long;
 }
 
+/** One of several entries that a large or prepared transaction is written in. */
+export interface TransactionPart {
+  /** `applyOps` pieces: `partial` before the last one, `prepare` the last of a prepared transaction, `last` of any other. */
+  readonly kind: 'partial' | 'last' | 'prepare' | 'commit' | 'abort';
+  /** The operations that this entry itself holds. */
+  readonly written: readonly DocumentOperation[];
+  /** Time of the transaction's entry before this one. */
+  readonly previous: Timestamp | undefined;
+  /** Number of operations of the whole transaction, which its last piece tells when there are several. */
+  readonly count?: number;
+  /** Of `commit`: when the transaction's writes became visible on all shards. */
+  readonly commitTime?: Timestamp;
+}
+
 /** Everything that happened at one cluster time: one operation, or all of a transaction. */
 export interface OplogEntry {
   readonly time: TimeKey;
   readonly clusterTime: Timestamp;
+  /** What streams show of it: the whole transaction at the entry that ends it, nothing at its other entries. */
   readonly operations: readonly OplogOperation[];
   readonly transaction: EntryTransaction | undefined;
+  /** Undefined for a transaction in one entry, and outside transactions. */
+  readonly part: TransactionPart | undefined;
   readonly bytes: number;
   readonly wallMs: number;
 }

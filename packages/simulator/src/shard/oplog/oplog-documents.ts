@@ -1,51 +1,96 @@
-import { Int32, Long } from 'bson';
+import { Int32, Long, Timestamp } from 'bson';
+import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { DateTime, RawDocument, type Doc, type Value } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
+import { updateDiff } from '../../update/describe.js';
+import { definitionFields } from './definition-documents.js';
 import { documentKeyFrom, newShardKey } from './document-key.js';
-import type { OplogEntry, OplogOperation } from './entry.js';
+import type { DocumentOperation, EntryTransaction, InsertOperation, OplogEntry, OplogOperation, TransactionPart, UpdateOperation } from './entry.js';
 import type { Oplog } from './oplog.js';
+import { fields } from './oplog-fields.js';
 
 /** The namespace under which the oplog can be read. */
 export const OPLOG_NAMESPACE = 'local.oplog.rs';
 
-/** The oplog's entries as documents of `local.oplog.rs`; a transaction is one `applyOps`. */
-export function* oplogDocuments(oplog: Oplog, direction: 1 | -1): Generator<Uint8Array> {
+const noOpTime: Doc = new Map<string, Value>([
+  ['ts', new Timestamp({ t: 0, i: 0 })],
+  ['t', Long.fromNumber(-1)],
+]);
+const TERM = Long.fromNumber(1);
+const ENTRY_VERSION = Long.fromNumber(2);
+
+/** The oplog's entries as documents of `local.oplog.rs`; a transaction is one `applyOps`, or several when it is large or prepared. */
+export function* oplogDocuments(oplog: Oplog, version: ServerVersion, direction: 1 | -1): Generator<Uint8Array> {
   if (direction === 1) {
-    for (let at = oplog.start; at < oplog.end; at += 1) yield* entryDocument(oplog.at(at));
+    for (let at = oplog.start; at < oplog.end; at += 1) yield* entryDocument(oplog.at(at), version);
     return;
   }
-  for (let at = oplog.end - 1; at >= oplog.start; at -= 1) yield* entryDocument(oplog.at(at));
+  for (let at = oplog.end - 1; at >= oplog.start; at -= 1) yield* entryDocument(oplog.at(at), version);
 }
 
-function* entryDocument(entry: OplogEntry | undefined): Generator<Uint8Array> {
-  const [first] = entry?.operations ?? [];
-  if (entry === undefined || first === undefined) return;
-  const described = entry.transaction === undefined ? describe(first) : applyOps(entry);
+/** The document of one entry; none for an entry that is not there. */
+export function* entryDocument(entry: OplogEntry | undefined, version: ServerVersion): Generator<Uint8Array> {
+  if (entry === undefined) return;
+  const { transaction, part } = entry;
+  const [first] = entry.operations;
+  if (transaction === undefined && first === undefined) return;
+  const described = transaction === undefined ? describe(first as OplogOperation, version) : transactionFields(transaction, transactionCommand(entry, version));
   described.set('ts', entry.clusterTime);
-  described.set('t', Long.fromNumber(1));
-  described.set('v', Long.fromNumber(2));
+  described.set('t', TERM);
+  described.set('v', ENTRY_VERSION);
   described.set('wall', new DateTime(BigInt(entry.wallMs)));
+  if (transaction !== undefined) described.set('prevOpTime', opTime(part?.previous));
   yield encodeDocument(described);
 }
 
-function applyOps(entry: OplogEntry): Doc {
-  const operations = new Map<string, Value>([['applyOps', entry.operations.map(describe)]]);
-  const described: Doc = new Map<string, Value>([
-    ['lsid', entry.transaction?.lsid ?? null],
-    ['txnNumber', entry.transaction?.txnNumber ?? null],
-    ['op', 'c'],
-    ['ns', 'admin.$cmd'],
-    ['o', operations],
+function opTime(time: Timestamp | undefined): Doc {
+  if (time === undefined) return noOpTime;
+  return new Map<string, Value>([
+    ['ts', time],
+    ['t', TERM],
   ]);
-  return described;
 }
 
-function describe(operation: OplogOperation): Doc {
+function transactionFields({ lsid, txnNumber }: EntryTransaction, command: Doc): Doc {
+  return new Map<string, Value>([
+    ['lsid', lsid],
+    ['txnNumber', txnNumber],
+    ['op', 'c'],
+    ['ns', 'admin.$cmd'],
+    ['o', command],
+  ]);
+}
+
+function transactionCommand({ operations, part }: OplogEntry, version: ServerVersion): Doc {
+  if (part?.kind === 'commit') {
+    return new Map<string, Value>([
+      ['commitTransaction', new Int32(1)],
+      ['commitTimestamp', part.commitTime ?? null],
+      ['prepared', true],
+    ]);
+  }
+  if (part?.kind === 'abort') return new Map([['abortTransaction', new Int32(1)]]);
+  const written: readonly OplogOperation[] = part?.written ?? operations;
+  const command: Doc = new Map<string, Value>([['applyOps', written.map((operation) => describe(operation, version))]]);
+  if (part !== undefined) markPiece(command, part);
+  return command;
+}
+
+function markPiece(command: Doc, { kind, count }: TransactionPart): void {
+  if (kind === 'partial') command.set('partialTxn', true);
+  if (kind === 'prepare') command.set('prepare', true);
+  if (count !== undefined) command.set('count', Long.fromNumber(count));
+}
+
+function describe(operation: OplogOperation, version: ServerVersion): Doc {
   switch (operation.kind) {
     case 'silent':
       return fields('n', '', operation.note);
     case 'newShard':
       return fields('n', `${operation.target.db}.${operation.target.collection}`, newShardKey(operation), operation.target.uuid);
+    case 'definition':
+      return definitionFields(operation);
     case 'dropDatabase':
       return fields('c', `${operation.db}.$cmd`, new Map([['dropDatabase', new Int32(1)]]));
     case 'drop':
@@ -53,27 +98,39 @@ function describe(operation: OplogOperation): Doc {
     case 'rename': {
       const from = `${operation.target.db}.${operation.target.collection}`;
       const to = `${operation.to.db}.${operation.to.collection}`;
-      return fields('c', `${operation.target.db}.$cmd`, new Map([['renameCollection', from], ['to', to]]), operation.target.uuid);
+      const command = new Map<string, Value>([['renameCollection', from], ['to', to], ['stayTemp', false]]);
+      if (operation.droppedTarget !== undefined) command.set('dropTarget', operation.droppedTarget);
+      return fields('c', `${operation.target.db}.$cmd`, command, operation.target.uuid);
     }
     case 'insert':
-      return documentFields('i', operation, new RawDocument(operation.document));
+      return insertFields(operation, version);
     case 'update':
-      return documentFields('u', operation, new RawDocument(operation.after)).set('o2', documentKeyFrom(operation.before, operation.target.shardKey));
+      return documentFields('u', operation, updateFields(operation, version)).set('o2', documentKeyFrom(operation.before, operation.target.shardKey));
     case 'delete':
       return documentFields('d', operation, documentKeyFrom(operation.before, operation.target.shardKey));
   }
 }
 
-function documentFields(op: string, operation: Extract<OplogOperation, { kind: 'insert' | 'update' | 'delete' }>, o: Value): Doc {
-  const { target } = operation;
-  return fields(op, `${target.db}.${target.collection}`, o, target.uuid);
+/** Since 6.0 inserts have their whole document key beside them. */
+function insertFields(operation: InsertOperation, version: ServerVersion): Doc {
+  const described = documentFields('i', operation, new RawDocument(operation.document));
+  return version.atLeast(6) ? described.set('o2', documentKeyFrom(operation.document, operation.target.shardKey)) : described;
 }
 
-function fields(op: string, namespace: string, o: Value, uuid?: Value): Doc {
-  const described: Doc = new Map<string, Value>([
-    ['op', op],
-    ['ns', namespace],
+/** The whole document of a replacement; otherwise the difference. */
+function updateFields(operation: UpdateOperation, version: ServerVersion): Value {
+  const { before, after, operators, replacement } = operation;
+  const whole = new RawDocument(after);
+  if (replacement || (operators === undefined && !version.atLeast(5))) return whole;
+  const diff = updateDiff(decodeDocument(before), decodeDocument(after), operators);
+  if (diff === undefined) return whole;
+  return new Map<string, Value>([
+    ['$v', new Int32(2)],
+    ['diff', diff],
   ]);
-  if (uuid !== undefined) described.set('ui', uuid);
-  return described.set('o', o);
+}
+
+function documentFields(op: string, operation: DocumentOperation, o: Value): Doc {
+  const { target } = operation;
+  return fields(op, `${target.db}.${target.collection}`, o, target.uuid);
 }

@@ -12,7 +12,6 @@ const NOW = { time: LATEST, transaction: null };
 /** Keeps a new or changed view, also as a document of `system.views`. */
 export function storeView(state: ShardState, view: View): void {
   const views = viewsCollection(state, view.namespace);
-  removeDocument(state, views, view.namespace);
   const document = new Map<string, Value>([
     ['_id', view.namespace],
     ['viewOn', view.viewOn],
@@ -20,7 +19,10 @@ export function storeView(state: ShardState, view: View): void {
   ]);
   const collation = view.options.get('collation');
   if (collation !== undefined) document.set('collation', collation);
-  state.writer.insert(views, encodeDocument(document), null);
+  const record = views.recordById(view.namespace, NOW);
+  const before = record === null ? null : visibleBytes(record, NOW);
+  if (record === null || before === null) state.writer.insert(views, encodeDocument(document), null);
+  else state.writer.update(views, record, before, encodeDocument(document), { operators: undefined, replacement: true }, null);
   state.catalog.addView(view);
 }
 

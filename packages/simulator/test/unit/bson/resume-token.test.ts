@@ -20,7 +20,7 @@ describe('resume tokens of the corpus', () => {
     expect(token.clusterTime).toEqual(new Timestamp({ t: 0x6b016008, i: 0x31d }));
     expect(token.tokenType).toBe('event');
     expect(token.uuid?.toString('hex')).toBe('5f8499cb18e14240b4571e39047c4b83');
-    expect(toExtendedJson(token.documentKey as Map<string, never>)).toEqual({ sk: { $numberInt: '-1' }, _id: { $numberInt: '1' } });
+    expect(toExtendedJson(token.eventIdentifier as Map<string, never>)).toEqual({ sk: { $numberInt: '-1' }, _id: { $numberInt: '1' } });
   });
 });
 
@@ -31,10 +31,10 @@ it('writes the token of an empty batch', () => {
 it('adds type bits only for numbers that are not ints', () => {
   const uuid = new Binary(Buffer.alloc(16), 4);
   const token = { ...highWaterToken(new Timestamp({ t: 1, i: 2 })), tokenType: 'event', uuid } as const;
-  expect(resumeTokenDocument({ ...token, documentKey: new Map([['_id', 'a']]) }).has('_typeBits')).toBe(false);
-  const long = resumeTokenDocument({ ...token, documentKey: new Map([['_id', Long.fromNumber(5)]]) });
+  expect(resumeTokenDocument({ ...token, eventIdentifier: new Map([['_id', 'a']]) }).has('_typeBits')).toBe(false);
+  const long = resumeTokenDocument({ ...token, eventIdentifier: new Map([['_id', Long.fromNumber(5)]]) });
   expect((long.get('_typeBits') as Binary).toString('hex')).toBe('40');
-  const double = resumeTokenDocument({ ...token, documentKey: new Map([['_id', new Double(5)]]) });
+  const double = resumeTokenDocument({ ...token, eventIdentifier: new Map([['_id', new Double(5)]]) });
   expect((double.get('_typeBits') as Binary).toString('hex')).toBe('8180');
 });
 

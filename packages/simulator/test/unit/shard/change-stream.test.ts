@@ -3,6 +3,7 @@ import type { Timestamp } from 'bson';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import type { ShardStream, StreamStart } from '../../../src/shard/shard-access.js';
 import { failureOf, long, lsid, plain, ShardFixture } from './shard-fixture.js';
+import { streamStage } from './stream-stage.js';
 
 interface Event {
   _id: { _data: string };
@@ -11,12 +12,12 @@ interface Event {
   [field: string]: unknown;
 }
 
-function openAt(fixture: ShardFixture, time: Timestamp, wholeDocumentKeys = false): ShardStream {
-  return open(fixture, { kind: 'time', clusterTime: time }, wholeDocumentKeys);
+function openAt(fixture: ShardFixture, time: Timestamp, merged = false): ShardStream {
+  return open(fixture, { kind: 'time', clusterTime: time }, merged);
 }
 
-function open(fixture: ShardFixture, start: StreamStart, wholeDocumentKeys = false): ShardStream {
-  return fixture.shard.openStream({ scope: { kind: 'cluster' }, start, updateLookup: false, wholeDocumentKeys, pipeline: [] });
+function open(fixture: ShardFixture, start: StreamStart, merged = false): ShardStream {
+  return fixture.shard.openStream({ scope: { kind: 'cluster' }, start, stage: streamStage(), merged, pipeline: [] });
 }
 
 function events(stream: ShardStream, max = 1000): Event[] {

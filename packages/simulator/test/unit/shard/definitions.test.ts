@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { failureOf, ShardFixture } from './shard-fixture.js';
+import { streamStage } from './stream-stage.js';
 
 describe('indexes', () => {
   it('are built all or none, and answered when they are there', async () => {
@@ -69,7 +70,7 @@ describe('migrated documents', () => {
     expect(await to.found('db', { find: 'c' })).toEqual([{ _id: 1, k: 1 }]);
     expect(await from.found('db', { find: 'c' })).toEqual([{ _id: 2, k: -1 }]);
     expect(await from.found('db', { find: 'c', readConcern: { level: 'snapshot', atClusterTime: then } })).toHaveLength(2);
-    const stream = to.shard.openStream({ scope: { kind: 'cluster' }, start: { kind: 'time', clusterTime: start }, updateLookup: false, wholeDocumentKeys: true, pipeline: [] });
+    const stream = to.shard.openStream({ scope: { kind: 'cluster' }, start: { kind: 'time', clusterTime: start }, stage: streamStage(), merged: true, pipeline: [] });
     expect(stream.take(10, 1 << 20)).toEqual([]);
   });
 });

@@ -1,0 +1,66 @@
+import type { Timestamp } from 'bson';
+import { compareTimestamps } from '../../bson/compare.js';
+import type { ResumeToken, ResumeTokenVersion } from '../../bson/resume-token.js';
+import type { Doc } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
+import type { EntryNamespace, OplogEntry } from '../oplog/entry.js';
+import type { FullDocument, FullDocumentBeforeChange, StreamStage } from '../shard-access.js';
+
+/** How the events of a stream look: by the server's version and by what the stream asks for. */
+export interface EventStyle {
+  readonly version: ServerVersion;
+  /** Document keys of inserts hold the shard key too: always since 6.0, whose oplog has it; before only on routers. */
+  readonly wholeDocumentKeys: boolean;
+  /** A looked up document comes last: on routers before 6.0, which looked it up themselves. */
+  readonly lookupLast: boolean;
+  /** Shows `wallTime` (since 6.0). */
+  readonly wallTime: boolean;
+  readonly expanded: boolean;
+  readonly rawUpdateDescription: boolean;
+  /** Changes of `system.views` are shown as those of views. */
+  readonly views: boolean;
+  readonly fullDocument: FullDocument;
+  readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
+  /** Finds the present document for `updateLookup`. */
+  readonly lookup: (target: EntryNamespace, documentKey: Doc) => Uint8Array | undefined;
+  /** True while the image of a change before it is kept. */
+  readonly hasPreImage: (entry: OplogEntry, target: EntryNamespace) => boolean;
+  readonly tokenVersion: (clusterTime: Timestamp, txnOpIndex: number) => ResumeTokenVersion;
+}
+
+export interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'hasPreImage'> {
+  readonly stage: StreamStage;
+  readonly merged: boolean;
+  readonly collectionScope: boolean;
+  readonly splitsEvents: boolean;
+  /** The token that the stream resumes at. */
+  readonly resumed: ResumeToken | undefined;
+}
+
+export function eventStyle({ version, stage, merged, collectionScope, splitsEvents, resumed, lookup, hasPreImage }: StyleSetup): EventStyle {
+  const usual = tokenVersion(version, splitsEvents);
+  return {
+    version,
+    wholeDocumentKeys: merged || version.atLeast(6),
+    lookupLast: merged && !version.atLeast(6),
+    wallTime: version.atLeast(6),
+    expanded: stage.showExpandedEvents,
+    rawUpdateDescription: stage.showRawUpdateDescription,
+    views: stage.showExpandedEvents && !collectionScope,
+    fullDocument: stage.fullDocument,
+    fullDocumentBeforeChange: stage.fullDocumentBeforeChange,
+    lookup,
+    hasPreImage,
+    tokenVersion: (clusterTime, txnOpIndex) => (resumed !== undefined && !isBeyond(resumed, clusterTime, txnOpIndex) ? resumed.version : usual),
+  };
+}
+
+/** The format of new tokens: 2 by default since 7.0, and since 6.0.9 for streams that split events. */
+export function tokenVersion(version: ServerVersion, splitsEvents: boolean): ResumeTokenVersion {
+  return version.atLeast(7) || (version.atLeast(6) && splitsEvents) ? 2 : 1;
+}
+
+/** True for places behind all events that a token may be compared with; up to there its format is kept. */
+export function isBeyond(token: ResumeToken, clusterTime: Timestamp, txnOpIndex: number): boolean {
+  return compareTimestamps(clusterTime, token.clusterTime) > 0 || txnOpIndex > token.txnOpIndex;
+}

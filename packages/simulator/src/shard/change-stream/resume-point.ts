@@ -1,0 +1,36 @@
+import { encodeResumeToken, type ResumeToken } from '../../bson/resume-token.js';
+import type { StreamEvent } from './event-start.js';
+import { isBeyond } from './event-style.js';
+
+/** Where an event stands to the token that a stream resumes at. */
+export type Standing = 'before' | 'found' | 'split' | 'behind';
+
+/** The token that a stream resumes at, until an event behind it was met. */
+export class ResumePoint {
+  readonly #text: string;
+  /** Token of the whole event whose part the token stands for. */
+  readonly #whole: string | undefined;
+
+  /** @param text the token's `_data` as the client gave it */
+  constructor(
+    readonly token: ResumeToken,
+    text: string,
+  ) {
+    this.#text = text.toUpperCase();
+    if (token.fragmentNum !== undefined) this.#whole = wholeEventToken(token);
+  }
+
+  /** `split`: the event is the one that the token names a part of. */
+  standingOf(event: StreamEvent): Standing {
+    if (event.tokenText === this.#text) return 'found';
+    if (event.tokenText === this.#whole) return 'split';
+    if (isBeyond(this.token, event.token.clusterTime, event.token.txnOpIndex)) return 'behind';
+    return event.tokenText < this.#text ? 'before' : 'behind';
+  }
+}
+
+function wholeEventToken(token: ResumeToken): string {
+  const whole: ResumeToken = { ...token };
+  delete whole.fragmentNum;
+  return encodeResumeToken(whole);
+}

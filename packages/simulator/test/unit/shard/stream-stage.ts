@@ -1,0 +1,16 @@
+import type { StreamStage } from '../../../src/shard/shard-access.js';
+
+/** What an empty `$changeStream` stage asks for, with the differences given. */
+export function streamStage(differences: Partial<StreamStage> = {}): StreamStage {
+  return {
+    allChangesForCluster: false,
+    allowToRunOnConfigDB: false,
+    fullDocument: 'default',
+    fullDocumentBeforeChange: 'off',
+    showExpandedEvents: false,
+    showRawUpdateDescription: false,
+    showSystemEvents: false,
+    start: undefined,
+    ...differences,
+  };
+}
