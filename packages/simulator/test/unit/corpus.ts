@@ -14,6 +14,13 @@ export interface CorpusStep {
   note?: string;
 }
 
+/** The numbers that the corpus' files begin with. */
+export function corpusNumbers(): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => name.slice(0, name.indexOf('-')));
+}
+
 /** The steps of one file of the corpus, by the number its name begins with. */
 export function corpusSteps(number: string): CorpusStep[] {
   const file = readdirSync(folder).find((name) => name.startsWith(`${number}-`)) ?? '';

@@ -31,7 +31,8 @@ export const number: fc.Arbitrary<Value> = fc.oneof(
   fc.constantFrom('0', '-0', 'NaN', 'Infinity', '-Infinity', '1E-6176', '0.1', '1E+400').map((value) => Decimal128.fromString(value)),
 );
 
-const scalar: fc.Arbitrary<Value> = fc.oneof(
+/** Values without fields or elements, of every type. */
+export const scalar: fc.Arbitrary<Value> = fc.oneof(
   number,
   text,
   fc.boolean(),
