@@ -10,7 +10,7 @@ const documentation = 'https://docs.mongodb.com/master/release-notes/';
  * `setFeatureCompatibilityVersion`: to that of the release, or back to that of the release before it.
  * @throws CommandError 20 while user writes are blocked, 2 or 4926900 for another version, 7369100 without `confirm` since 7.0
  */
-export function setFeatureCompatibilityVersion(identity: NodeIdentity, request: CommandRequest): Doc {
+export async function setFeatureCompatibilityVersion(identity: NodeIdentity, request: CommandRequest): Promise<Doc> {
   const { version, deployment } = identity;
   const wanted = request.body.get(request.name);
   if (typeof wanted !== 'string') throw new CommandError(2, 'BadValue', `Command argument must be of type String, but was of type ${typeof wanted}`);
@@ -21,7 +21,7 @@ export function setFeatureCompatibilityVersion(identity: NodeIdentity, request: 
   if (wanted !== version.series && deployment.writeBlock.enabled && !isBlockingKnown(wanted)) {
     throw new CommandError(20, 'IllegalOperation', 'Cannot downgrade while user write blocking is enabled.');
   }
-  deployment.featureCompatibilityVersion = wanted;
+  await deployment.setFeatureCompatibilityVersion(wanted);
   return new Map();
 }
 

@@ -43,7 +43,7 @@ function* matchesIn(records: Iterable<DocumentRecord>, view: ReadView, matches: 
 }
 
 function inOrder(found: Iterable<MatchedRecord>, sort: Doc, collation: Collation | undefined): MatchedRecord[] {
-  const { keyOf, compareKeys } = compileSortKeys(sort, collation);
-  const keyed = [...found].map((match) => ({ match, key: keyOf(decodeDocument(match.bytes)) }));
-  return keyed.sort((a, b) => compareKeys(a.key, b.key)).map(({ match }) => match);
+  const order = compileSortKeys(sort, collation);
+  const keyed = [...found].map((match) => ({ match, key: order.keyOf(decodeDocument(match.bytes)) }));
+  return keyed.sort((a, b) => order.compareKeys(a.key, b.key)).map(({ match }) => match);
 }
