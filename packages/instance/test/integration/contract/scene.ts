@@ -2,6 +2,7 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { startCluster } from '@convoy/simulator/cluster/cluster';
 import { startReplicaSet } from '@convoy/simulator/cluster/replica-set';
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { MongoClient, type Document } from 'mongodb';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createLogger } from '../../../src/logging/logger.js';
@@ -10,6 +11,12 @@ import { ServedInstance } from './served-instance.js';
 
 /** What a cluster is: a number of shards, or a replica set. */
 export type Shape = { readonly shards: number } | 'replicaSet';
+
+/** The releases of the servers; 5.0 where none is named. */
+export interface Releases {
+  readonly cluster0?: ReleaseSeries;
+  readonly cluster1?: ReleaseSeries;
+}
 
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
@@ -22,8 +29,8 @@ export class Side {
     private readonly stop: () => Promise<void>,
   ) {}
 
-  static async open(shape: Shape): Promise<Side> {
-    const simulated = shape === 'replicaSet' ? await startReplicaSet() : await startCluster({ shards: shape.shards });
+  static async open(shape: Shape, version: ReleaseSeries = '5.0'): Promise<Side> {
+    const simulated = shape === 'replicaSet' ? await startReplicaSet({ version }) : await startCluster({ shards: shape.shards, version });
     const client = await new MongoClient(simulated.connectionString).connect();
     return new Side(simulated.connectionString, client, shape, () => simulated.close());
   }
@@ -68,8 +75,8 @@ export class Scene implements AsyncDisposable {
     readonly cluster1: Side,
   ) {}
 
-  static async open(cluster0: Shape, cluster1: Shape): Promise<Scene> {
-    return new Scene(await Side.open(cluster0), await Side.open(cluster1));
+  static async open(cluster0: Shape, cluster1: Shape, releases: Releases = {}): Promise<Scene> {
+    return new Scene(await Side.open(cluster0, releases.cluster0), await Side.open(cluster1, releases.cluster1));
   }
 
   /** Runs an instance and waits until it takes commands. */
