@@ -7,6 +7,8 @@ export interface WorkerOrder {
   readonly routers: number;
   readonly port: number;
   readonly version: ReleaseSeries;
+  /** Access control without users: the localhost exception lets a client make the first one. */
+  readonly auth: boolean;
   readonly limits: { readonly oplogBytesMax?: number; readonly snapshotWindowSeconds?: number };
 }
 

@@ -47,6 +47,7 @@ export function parseArguments(args: readonly string[]): Arguments {
       routers,
       port: portOf(values.port, values['replica-set'] ? 1 : shards + routers + 1),
       version: seriesOf(values.version),
+      auth: values.auth,
       limits: {
         ...(oplogBytesMax === undefined ? {} : { oplogBytesMax }),
         ...(snapshotWindowSeconds === undefined ? {} : { snapshotWindowSeconds }),
@@ -69,6 +70,7 @@ function parsed(args: readonly string[]) {
         'memory-mb': { type: 'string' },
         'replica-set': { type: 'boolean', default: false },
         'watch-stdin': { type: 'boolean', default: false },
+        auth: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },

@@ -21,6 +21,16 @@ describe('the program', () => {
     expect((await client.db('admin').command({ hello: 1 }))['setName']).toBe('rs0');
   });
 
+  it('asks for a login, once the first user was made from this machine', async () => {
+    await using simulator = SimulatorProcess.start(['--shards', '1', '--auth']);
+    const uri = new URL((await simulator.ready())['connectionString'] as string);
+    await using first = await MongoClient.connect(uri.href);
+    await expect(first.db('db').collection('c').findOne()).rejects.toMatchObject({ code: 13 });
+    await first.db('admin').command({ createUser: 'root', pwd: 'secret', roles: ['root'] });
+    await using user = await MongoClient.connect(`mongodb://root:secret@${uri.host}/`);
+    expect(await user.db('db').collection('c').findOne()).toBeNull();
+  });
+
   it.each(['SIGTERM', 'SIGINT'] as const)('ends on %s', async (signal) => {
     await using simulator = SimulatorProcess.start(['--shards', '1']);
     await simulator.ready();

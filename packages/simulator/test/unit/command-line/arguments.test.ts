@@ -6,17 +6,17 @@ describe('the command line', () => {
   it('without arguments asks for a cluster of two shards on free ports', () => {
     const { order, ...rest } = parseArguments([]);
     expect(rest).toEqual({ help: false, json: false, watchStdin: false, memoryMb: 4096 });
-    expect(order).toEqual({ kind: 'cluster', shards: 2, routers: 1, port: 0, version: '5.0', limits: {} });
+    expect(order).toEqual({ kind: 'cluster', shards: 2, routers: 1, port: 0, version: '5.0', auth: false, limits: {} });
   });
 
   it('sets every option', () => {
-    const args = ['--shards', '3', '--routers=2', '--port', '27117', '--version', '7.0', '--memory-mb', '512', '--oplog-bytes', '1000', '--snapshot-window-seconds', '0', '--json', '--watch-stdin'];
+    const args = ['--shards', '3', '--routers=2', '--port', '27117', '--version', '7.0', '--memory-mb', '512', '--oplog-bytes', '1000', '--snapshot-window-seconds', '0', '--auth', '--json', '--watch-stdin'];
     expect(parseArguments(args)).toEqual({
       help: false,
       json: true,
       watchStdin: true,
       memoryMb: 512,
-      order: { kind: 'cluster', shards: 3, routers: 2, port: 27_117, version: '7.0', limits: { oplogBytesMax: 1000, snapshotWindowSeconds: 0 } },
+      order: { kind: 'cluster', shards: 3, routers: 2, port: 27_117, version: '7.0', auth: true, limits: { oplogBytesMax: 1000, snapshotWindowSeconds: 0 } },
     });
   });
 
@@ -40,7 +40,7 @@ describe('the command line', () => {
   });
 
   it('explains every option that it takes', () => {
-    for (const option of ['shards', 'routers', 'replica-set', 'version', 'port', 'oplog-bytes', 'snapshot-window-seconds', 'memory-mb', 'watch-stdin', 'json', 'help']) {
+    for (const option of ['shards', 'routers', 'replica-set', 'version', 'auth', 'port', 'oplog-bytes', 'snapshot-window-seconds', 'memory-mb', 'watch-stdin', 'json', 'help']) {
       expect(usage).toContain(`\n  --${option} `);
     }
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { readyText } from '../../../src/command-line/ready-text.js';
 import { startFailure } from '../../../src/command-line/start-failure.js';
 
-const order = { kind: 'cluster', shards: 2, routers: 1, port: 1, version: '7.0', limits: {} } as const;
+const order = { kind: 'cluster', shards: 2, routers: 1, port: 1, version: '7.0', auth: false, limits: {} } as const;
 
 it('tells a person where to connect and how to stop a cluster', () => {
   const ready = { router: '127.0.0.1:1', routers: ['127.0.0.1:1'], config: '127.0.0.1:2', shards: ['127.0.0.1:3', '127.0.0.1:4'], connectionString: 'mongodb://127.0.0.1:1' };
