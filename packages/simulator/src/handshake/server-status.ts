@@ -1,5 +1,5 @@
 import { Double, Int32, Long, type Timestamp } from 'bson';
-import { DateTime, type Doc } from '../bson/value.js';
+import { DateTime, type Doc, type Value } from '../bson/value.js';
 import { doc, numberOf } from '../node/doc-fields.js';
 import type { CommandRequest } from '../node/command.js';
 import { helloReply } from './hello.js';
@@ -41,24 +41,73 @@ export async function serverStatus(identity: NodeIdentity, request: CommandReque
     ['uptimeEstimate', Long.fromNumber(seconds)],
     ['localTime', new DateTime(BigInt(Date.now()))],
     ['asserts', zeros(['regular', 'warning', 'msg', 'user', 'tripwire', 'rollovers'])],
-    ['connections', doc(['current', new Int32(1)], ['available', new Int32(15_999)], ['totalCreated', new Int32(request.connection.id)])],
+    ['connections', connections(request)],
+    ...(identity.kind === 'router' ? [defaultConcerns(identity)] : []),
     ['mem', doc(['bits', new Int32(64)], ['resident', new Int32(Math.floor(process.memoryUsage.rss() / bytesPerMegabyte))])],
     ['opcounters', new Map(counterNames.map((name) => [name, Long.fromNumber(identity.counters.get(name) ?? 0)]))],
   );
-  if (identity.kind !== 'router') {
-    const hello = await helloReply(identity, { ...request, name: 'hello', body: new Map() }, lastApplied);
-    const shown = ['topologyVersion', 'hosts', 'setName', 'setVersion', 'isWritablePrimary', 'secondary', 'primary', 'me', 'electionId', 'lastWrite'];
-    const repl: Doc = new Map(shown.flatMap((name) => [[name, hello.get(name) ?? null]]));
-    if (identity.version.atLeast(6, 0)) repl.set('userWriteBlockMode', new Int32(identity.deployment.writeBlock.enabled ? writeBlockOn : writeBlockOff));
-    status.set('repl', repl);
-    status.set('storageEngine', doc(['name', 'wiredTiger'], ['supportsCommittedReads', true], ['supportsSnapshotReadConcern', true], ['readOnly', false], ['persistent', true]));
-  }
-  if (identity.configServer !== undefined) {
-    status.set('sharding', doc(['configsvrConnectionString', identity.configServer], ['maxChunkSizeInBytes', Long.fromNumber(identity.version.chunkBytesMax)]));
-  }
+  if (identity.kind !== 'router') status.set('repl', await replicaSetSection(identity, request, lastApplied));
+  if (identity.configServer !== undefined) status.set('sharding', shardingSection(identity, identity.configServer, lastApplied()));
+  if (identity.kind !== 'router') status.set('storageEngine', new Map(storageEngine));
+  status.set('trafficRecording', doc(['running', false]));
   for (const [section, wanted] of request.body) if (numberOf(wanted) === 0 || wanted === false) status.delete(section);
   return status;
 }
+
+/** This connection is the only one that is counted as open. */
+function connections(request: CommandRequest): Doc {
+  return doc(
+    ['current', new Int32(1)],
+    ['available', new Int32(15_999)],
+    ['totalCreated', new Int32(request.connection.id)],
+    ['active', new Int32(1)],
+    ['threaded', new Int32(1)],
+    ...[...zeros(['exhaustIsMaster', 'exhaustHello', 'awaitingTopologyChanges'])],
+  );
+}
+
+/** The read and write concern of commands that name none; nobody has set others. */
+function defaultConcerns(identity: NodeIdentity): [string, Doc] {
+  const write = doc(['w', 'majority'], ['wtimeout', new Int32(0)]);
+  return [
+    'defaultRWConcern',
+    doc(
+      ['defaultReadConcern', doc(['level', 'local'])],
+      ['defaultWriteConcern', write],
+      ['defaultWriteConcernSource', 'implicit'],
+      ['defaultReadConcernSource', 'implicit'],
+      ['localUpdateWallClockTime', new DateTime(BigInt(identity.startedMs))],
+    ),
+  ];
+}
+
+async function replicaSetSection(identity: NodeIdentity, request: CommandRequest, lastApplied: () => Timestamp): Promise<Doc> {
+  const hello = await helloReply(identity, { ...request, name: 'hello', body: new Map() }, lastApplied);
+  const shown = ['topologyVersion', 'hosts', 'setName', 'setVersion', 'isWritablePrimary', 'secondary', 'primary', 'me', 'electionId', 'lastWrite', 'isImplicitDefaultMajorityWC'];
+  const section: Doc = new Map(shown.flatMap((name): [string, Value][] => (hello.has(name) ? [[name, hello.get(name) ?? null]] : [])));
+  section.set('rbid', new Int32(1));
+  if (identity.version.atLeast(6, 0)) section.set('userWriteBlockMode', new Int32(identity.deployment.writeBlock.enabled ? writeBlockOn : writeBlockOff));
+  return section;
+}
+
+function shardingSection(identity: NodeIdentity, configServer: string, lastSeen: Timestamp): Doc {
+  return doc(
+    ['configsvrConnectionString', configServer],
+    ['lastSeenConfigServerOpTime', doc(['ts', lastSeen], ['t', Long.fromInt(-1)])],
+    ['maxChunkSizeInBytes', Long.fromNumber(identity.version.chunkBytesMax)],
+  );
+}
+
+const storageEngine: readonly [string, Value][] = [
+  ['name', 'wiredTiger'],
+  ['supportsCommittedReads', true],
+  ['supportsPendingDrops', true],
+  ['supportsSnapshotReadConcern', true],
+  ['readOnly', false],
+  ['persistent', true],
+  ['backupCursorOpen', false],
+  ['supportsResumableIndexBuilds', true],
+];
 
 function zeros(names: readonly string[]): Doc {
   return new Map(names.map((name) => [name, new Int32(0)]));

@@ -1,9 +1,11 @@
 import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import { doc, docOf, docOrEmpty, numberOf, requiredText } from '../../node/doc-fields.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
+import { memberReplyFields } from './member-reply-fields.js';
 
 const summed = ['count', 'size', 'storageSize', 'totalIndexSize', 'totalSize'] as const;
 
@@ -14,21 +16,28 @@ export async function collStatsCommand(context: RouterContext, request: CommandR
   const shards = context.holdersOf(namespace);
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Database [${request.db}] not found.`);
   const replies = await context.sender.runOnAll(shards, request, request.body);
-  const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, reply.has('ok') ? reply : reply.set('ok', new Double(1))]);
+  const own = [...replies].map(([shard, reply]): [string, Doc] => [shard.id, wholeReply(context, shard, reply)]);
   const [first] = own.map(([, reply]) => reply);
   const totals = doc(...summed.map((name): [string, Value] => [name, sum(own, name)]));
   const stats = doc(['sharded', collection !== undefined]);
   if (collection === undefined) stats.set('primary', shards[0]?.id ?? '');
-  for (const name of ['capped', 'wiredTiger', 'indexDetails']) if (first?.has(name) === true) stats.set(name, first.get(name) ?? null);
+  for (const name of ['capped', 'max', 'wiredTiger', 'indexDetails']) if (first?.has(name) === true) stats.set(name, first.get(name) ?? null);
   stats.set('ns', namespace);
   for (const [name, value] of totals) stats.set(name, value);
   const count = numberOf(totals.get('count')) ?? 0;
   stats.set('indexSizes', indexSizes(own));
-  stats.set('avgObjSize', new Double(count === 0 ? 0 : (numberOf(totals.get('size')) ?? 0) / count));
-  stats.set('maxSize', first?.get('maxSize') ?? Long.ZERO);
+  stats.set('avgObjSize', new Double(count === 0 ? 0 : Math.floor((numberOf(totals.get('size')) ?? 0) / count)));
+  stats.set('maxSize', Long.fromNumber(numberOf(sum(own, 'maxSize')) ?? 0));
   stats.set('nindexes', first?.get('nindexes') ?? new Int32(0));
   stats.set('scaleFactor', first?.get('scaleFactor') ?? new Int32(1));
   return stats.set('nchunks', new Int32(collection?.chunks.chunks.length ?? 1)).set('shards', new Map(own));
+}
+
+/** A shard's reply with everything that it has when it comes over the wire. */
+function wholeReply(context: RouterContext, shard: ClusterShard, reply: Doc): Doc {
+  const topologyTime = context.catalog.shards.at(-1)?.addedAt ?? shard.addedAt;
+  const added = memberReplyFields(shard, context.clock.current(), topologyTime);
+  return new Map([...reply, ['ok', reply.get('ok') ?? new Double(1)], ...added]);
 }
 
 function sum(replies: readonly [string, Doc][], name: string): Value {

@@ -126,7 +126,7 @@ function pipelineDocuments(
   const variables = letVariables(context);
   const collationSpec = optionalDoc(context, 'collation');
   const collation = collationSpec === undefined ? collection?.collation : parseCollation(collationSpec);
-  const provided = sourceStageDocuments(context.state, namespace, collection, stages[0]);
+  const provided = sourceStageDocuments(context.state, namespace, collection, stages[0], context.request.routed !== undefined);
   const filter = provided === undefined ? stages[0]?.get('$match') : undefined;
   const rest = provided !== undefined || filter instanceof Map ? stages.slice(1) : stages;
   const run = rest.length === 0 ? undefined : compilePipeline([...rest], { ...variables, collation, lookup: (from: string) => lookedUp(context, from, point) });

@@ -23,7 +23,8 @@ function collect(filter: Doc, bounds: Map<string, FieldBounds>): void {
     if (name === '$and' && Array.isArray(condition)) {
       for (const part of condition) if (part instanceof Map) collect(part, bounds);
     } else if (!name.startsWith('$')) {
-      bounds.set(name, merged(bounds.get(name), conditionBounds(condition)));
+      const prefixed = name === '_id' ? prefixBounds(condition) : undefined;
+      bounds.set(name, merged(bounds.get(name), prefixed ?? conditionBounds(condition)));
     }
   }
 }
@@ -40,6 +41,20 @@ function conditionBounds(condition: Value): FieldBounds {
   const bounds: FieldBounds = { exact: true };
   for (const [operator, operand] of condition) addOperator(bounds, operator, operand);
   return bounds;
+}
+
+/**
+ * The bounds of a regular expression that begins with `^` and some plain characters. For `_id` only: it can be no regular expression itself,
+ * which elsewhere would match too.
+ */
+function prefixBounds(condition: Value): FieldBounds | undefined {
+  const regex = condition instanceof Map && condition.size === 1 ? condition.get('$regex') : condition;
+  if (!(regex instanceof BSONRegExp) || regex.options !== '' || regex.pattern.includes('|')) return undefined;
+  const prefix = /^\^((?:[A-Za-z0-9_ \-/:]|\\\.)+)(?![*?+{])/.exec(regex.pattern)?.[1]?.replaceAll('\\.', '.');
+  if (prefix === undefined) return undefined;
+  const last = prefix.length - 1;
+  const end = prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1);
+  return { lower: { value: prefix, inclusive: true }, upper: { value: end, inclusive: false }, exact: false };
 }
 
 function addOperator(bounds: FieldBounds, operator: string, operand: Value): void {

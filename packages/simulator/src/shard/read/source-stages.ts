@@ -8,11 +8,20 @@ import { OPLOG_NAMESPACE } from '../oplog/oplog-documents.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 
-/** The documents of a first stage that brings its own; undefined when the stage is not of that kind. */
-export function sourceStageDocuments(state: ShardState, namespace: string | undefined, collection: Collection | undefined, stage: Doc | undefined): Doc[] | undefined {
+/**
+ * The documents of a first stage that brings its own; undefined when the stage is not of that kind.
+ * @param routed whether a router asks, which is then told the shard
+ */
+export function sourceStageDocuments(
+  state: ShardState,
+  namespace: string | undefined,
+  collection: Collection | undefined,
+  stage: Doc | undefined,
+  routed: boolean,
+): Doc[] | undefined {
   const collStats = stage?.get('$collStats');
   if (collStats instanceof Map) return [collectionStatistics(state, namespace ?? '', collection, collStats)];
-  if (stage?.has('$indexStats') === true) return collection === undefined ? [] : indexStatistics(state, collection);
+  if (stage?.has('$indexStats') === true) return collection === undefined ? [] : indexStatistics(state, collection, routed);
   return undefined;
 }
 
@@ -20,7 +29,7 @@ function collectionStatistics(state: ShardState, namespace: string, collection: 
   const found: Doc = new Map<string, Value>([
     ['ns', namespace],
     ['shard', state.options.name],
-    ['host', state.address],
+    ['host', state.diagnosticHost],
     ['localTime', new DateTime(BigInt(state.now()))],
   ]);
   const storage = wanted.get('storageStats');
@@ -53,15 +62,16 @@ function missing(part: string, namespace: string): CommandError {
 }
 
 /** Use of indexes is not counted here; every index says it was not used. */
-function indexStatistics(state: ShardState, collection: Collection): Doc[] {
+function indexStatistics(state: ShardState, collection: Collection, routed: boolean): Doc[] {
   const since = new DateTime(BigInt(state.now()));
   return collection.indexes.map(
     ({ definition }) =>
       new Map<string, Value>([
         ['name', definition.name],
         ['key', definition.spec.get('key') ?? null],
-        ['host', state.address],
+        ['host', state.diagnosticHost],
         ['accesses', new Map<string, Value>([['ops', Long.fromNumber(0)], ['since', since]])],
+        ...(routed ? [['shard', state.options.name] as [string, Value]] : []),
         ['spec', listedSpec(definition.spec)],
       ]),
   );
