@@ -8,10 +8,14 @@ import { arrayOperators } from './operators/array.js';
 import { booleanOperators } from './operators/boolean.js';
 import { conditionalOperators } from './operators/conditional.js';
 import { conversionOperators } from './operators/conversion.js';
+import { dateArithmeticOperators } from './operators/date-arithmetic.js';
+import { dateTextOperators } from './operators/date-text.js';
 import { dateOperators } from './operators/date.js';
 import { documentOperators } from './operators/document.js';
 import { iterationOperators } from './operators/iteration.js';
+import { regexOperators } from './operators/regex.js';
 import { textOperators } from './operators/text.js';
+import { trigonometryOperators } from './operators/trigonometry.js';
 import { type ExpressionContext, variableValue } from './variables.js';
 
 const operators = new Map<string, OperatorCompiler>(
@@ -21,10 +25,14 @@ const operators = new Map<string, OperatorCompiler>(
     booleanOperators,
     conditionalOperators,
     conversionOperators,
+    dateArithmeticOperators,
     dateOperators,
+    dateTextOperators,
     documentOperators,
     iterationOperators,
+    regexOperators,
     textOperators,
+    trigonometryOperators,
   ].flatMap((table) => Object.entries(table)),
 );
 

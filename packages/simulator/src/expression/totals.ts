@@ -1,7 +1,7 @@
-import { Int32 } from 'bson';
+import { Double, Int32 } from 'bson';
 import { addNumbers, divideNumbers } from '../bson/arithmetic.js';
 import { compareValues } from '../bson/compare.js';
-import { isNumber, type NumberValue } from '../bson/exact-number.js';
+import { isNumber, type NumberValue, toNumber } from '../bson/exact-number.js';
 import type { Value } from '../bson/value.js';
 import { isNullish } from './truth.js';
 
@@ -14,6 +14,15 @@ export function sumOf(values: readonly (Value | undefined)[]): NumberValue {
 export function averageOf(values: readonly (Value | undefined)[]): Value {
   const numbers = values.filter(isNumber);
   return numbers.length === 0 ? null : divideNumbers(sumOf(numbers), new Int32(numbers.length));
+}
+
+/** The standard deviation of the numbers among the values. @param missing 0 for a whole population, 1 for a sample */
+export function deviationOf(values: readonly (Value | undefined)[], missing: number): Value {
+  const numbers = values.filter(isNumber).map(toNumber);
+  if (numbers.length <= missing) return null;
+  const mean = numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+  const squares = numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return new Double(Math.sqrt(squares / (numbers.length - missing)));
 }
 
 /** The least value that is not null, or null. */

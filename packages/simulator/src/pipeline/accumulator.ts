@@ -1,9 +1,9 @@
-import { Double, Int32 } from 'bson';
+import { Int32 } from 'bson';
 import { addNumbers, divideNumbers } from '../bson/arithmetic.js';
-import { isNumber, type NumberValue, toNumber } from '../bson/exact-number.js';
+import { isNumber, type NumberValue } from '../bson/exact-number.js';
 import { encodeKeyString } from '../bson/key-string.js';
 import type { Doc, Value } from '../bson/value.js';
-import { maximumOf, minimumOf } from '../expression/totals.js';
+import { deviationOf, maximumOf, minimumOf } from '../expression/totals.js';
 
 /** Collects the values of one group. */
 export interface Accumulator {
@@ -88,16 +88,11 @@ function addToSet(): Accumulator {
 
 /** @param missing 0 for a whole population, 1 for a sample */
 function deviation(missing: number): Accumulator {
-  const values: number[] = [];
+  const values: Value[] = [];
   return {
     add: (value) => {
-      if (isNumber(value)) values.push(toNumber(value));
+      if (isNumber(value)) values.push(value);
     },
-    result: () => {
-      if (values.length <= missing) return null;
-      const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-      const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-      return new Double(Math.sqrt(squares / (values.length - missing)));
-    },
+    result: () => deviationOf(values, missing),
   };
 }

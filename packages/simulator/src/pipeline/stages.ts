@@ -4,9 +4,12 @@ import type { Doc, Value } from '../bson/value.js';
 import { compileMatcher } from '../query/matcher.js';
 import { located } from '../query/query-error.js';
 import { sortDocuments } from '../query/sort.js';
+import { compileBucketAuto } from './bucket-auto.js';
 import { compileBucket } from './bucket.js';
+import { compileGraphLookup } from './graph-lookup.js';
 import { compileGroup, compileSortByCount } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
+import { compileRedact } from './redact.js';
 import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
 import { compileUnpackBucket } from './unpack-bucket.js';
@@ -20,6 +23,7 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $unset: compileUnset,
   $replaceRoot: (operand, context) => compileReplaceRoot(newRootOf(operand), context),
   $replaceWith: compileReplaceRoot,
+  $redact: compileRedact,
   $sort: compileSortStage,
   $limit: compileLimit,
   $skip: compileSkip,
@@ -32,6 +36,8 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $unionWith: compileUnionWith,
   $facet: compileFacet,
   $bucket: compileBucket,
+  $bucketAuto: compileBucketAuto,
+  $graphLookup: compileGraphLookup,
   $_internalUnpackBucket: compileUnpackBucket,
 };
 

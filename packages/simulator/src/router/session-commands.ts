@@ -16,16 +16,3 @@ export async function sessionCommand(context: RouterContext, request: CommandReq
   await context.sender.runOnAll(context.catalog.shards, request, request.body);
   return new Map();
 }
-
-/** `commitTransaction` or `abortTransaction` on every shard that took part. */
-export async function endTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  try {
-    for (const id of context.transactions.participants(request.body)) {
-      const shard = id === context.configShard.id ? context.configShard : context.catalog.shard(id);
-      await context.sender.run(shard, request, request.body, { db: 'admin' });
-    }
-  } finally {
-    context.transactions.end(request.body);
-  }
-  return new Map();
-}

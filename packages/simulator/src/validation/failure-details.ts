@@ -55,9 +55,9 @@ function listDetails(operatorName: string, clauses: readonly Doc[], document: Do
 function conditionDetails(clause: Clause, document: Doc, inverted: Inverted): Doc {
   const [[name, operand] = ['', null]] = clause;
   if (name.startsWith('$')) return topLevelDetails(name, operand, clause, document, inverted);
-  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldDetails(name, '$eq', operand, clause, document, inverted);
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldDetails(name, '$eq', clause, document, inverted);
   const [[operator, value] = ['', null]] = operand;
-  if (operator !== '$not') return fieldDetails(name, operator, value, clause, document, inverted);
+  if (operator !== '$not') return fieldDetails(name, operator, clause, document, inverted);
   const inner = clauseDetails(clausesOf(new Map([[name, value]])), document, !inverted, '$and');
   return new Map<string, Value>([['operatorName', '$not'], ['details', inner]]);
 }
@@ -90,7 +90,7 @@ function topLevelDetails(name: string, operand: Value, clause: Clause, document:
   }
 }
 
-function fieldDetails(path: string, operator: string, operand: Value, clause: Clause, document: Doc, inverted: Inverted): Doc {
+function fieldDetails(path: string, operator: string, clause: Clause, document: Doc, inverted: Inverted): Doc {
   const details: Doc = new Map<string, Value>([['operatorName', operator], ['specifiedAs', clause]]);
   const values = valuesAtPath(document, path);
   if (operator === '$exists') {

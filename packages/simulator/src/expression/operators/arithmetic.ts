@@ -1,4 +1,4 @@
-import { Int32, Long } from 'bson';
+import { Double, Int32, Long } from 'bson';
 import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js';
 import { addNumbers, divideNumbers, doubleOrDecimal, multiplyNumbers, remainderOfNumbers, roundNumber, subtractNumbers } from '../../bson/arithmetic.js';
 import { typeName } from '../../bson/type-of.js';
@@ -14,7 +14,8 @@ export const arithmeticOperators: OperatorTable = {
   $multiply: variadic((values, name) => fold(values, name, new Int32(1), multiplyNumbers)),
   $divide: fixed(2, (values, name) => binary(values, name, divide)),
   $mod: fixed(2, (values, name) => binary(values, name, remainder)),
-  $pow: fixed(2, (values, name) => binary(values, name, (a, b) => doubleOrDecimal(toNumber(a) ** toNumber(b), a, b))),
+  $pow: fixed(2, (values, name) => binary(values, name, power)),
+  $rand: fixed(0, () => new Double(Math.random())),
   $log: fixed(2, (values, name) => binary(values, name, (a, b) => doubleOrDecimal(Math.log(toNumber(a)) / Math.log(toNumber(b)), a, b))),
   $abs: fixed(1, (values, name) => unary(values, name, (value) => (toNumber(value) < 0 ? subtractNumbers(new Int32(0), value) : value))),
   $ceil: fixed(1, (values, name) => unary(values, name, (value) => roundNumber(value, Math.ceil))),
@@ -25,9 +26,6 @@ export const arithmeticOperators: OperatorTable = {
   $exp: mathFunction(Math.exp),
   $ln: mathFunction(Math.log),
   $log10: mathFunction(Math.log10),
-  $sin: mathFunction(Math.sin),
-  $cos: mathFunction(Math.cos),
-  $tan: mathFunction(Math.tan),
 };
 
 function add(values: (Value | undefined)[], name: string): Value {
@@ -47,6 +45,22 @@ function subtract([a, b]: (Value | undefined)[], name: string): Value {
 function divide(a: NumberValue, b: NumberValue): Value {
   if (toNumber(b) === 0) throw located(2, "can't $divide by zero");
   return divideNumbers(a, b);
+}
+
+/** Whole numbers to a power that is not negative stay whole as long as they fit. */
+function power(a: NumberValue, b: NumberValue): Value {
+  const result = toNumber(a) ** toNumber(b);
+  if (toNumber(a) === 0 && toNumber(b) < 0) throw located(28764, '$pow cannot take a base of 0 and a negative exponent');
+  const whole = isWhole(a) && isWhole(b) && toNumber(b) >= 0;
+  if (!whole) return doubleOrDecimal(result, a, b);
+  const exact = BigInt(a.toString()) ** BigInt(b.toString());
+  if (exact !== BigInt.asIntN(64, exact)) return new Double(result);
+  const fits = exact === BigInt.asIntN(32, exact) && a._bsontype === 'Int32' && b._bsontype === 'Int32';
+  return fits ? new Int32(Number(exact)) : Long.fromBigInt(exact);
+}
+
+function isWhole(value: NumberValue): boolean {
+  return value._bsontype === 'Int32' || value._bsontype === 'Long';
 }
 
 function remainder(a: NumberValue, b: NumberValue): Value {

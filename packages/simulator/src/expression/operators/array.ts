@@ -4,8 +4,8 @@ import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
-import { argumentList, fixed, type OperatorCompiler, type OperatorTable, ranged, variadic } from '../operator.js';
-import { averageOf, maximumOf, minimumOf, sumOf } from '../totals.js';
+import { argumentList, type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable, ranged, variadic } from '../operator.js';
+import { averageOf, deviationOf, maximumOf, minimumOf, sumOf } from '../totals.js';
 import { isNullish, isTruthy } from '../truth.js';
 
 /** Operators on arrays and sets, and the accumulators that also work on lists. */
@@ -35,6 +35,9 @@ export const arrayOperators: OperatorTable = {
   $setIsSubset: fixed(2, ([a, b]) => isSubset(required(a, 17046, '$setIsSubset'), required(b, 17042, '$setIsSubset'))),
   $anyElementTrue: fixed(1, ([list]) => required(list, 17041, '$anyElementTrue').some(isTruthy)),
   $allElementsTrue: fixed(1, ([list]) => required(list, 17040, '$allElementsTrue').every(isTruthy)),
+  $zip: compileZip,
+  $stdDevPop: overList((values) => deviationOf(values, 0)),
+  $stdDevSamp: overList((values) => deviationOf(values, 1)),
   $sum: overList(sumOf),
   $avg: overList(averageOf),
   $min: overList(minimumOf),
@@ -100,6 +103,26 @@ function setIntersection(lists: (Value | undefined)[]): Value {
   if (lists.some(isNullish)) return null;
   const [first = [], ...others] = lists.map((list) => required(list, 17047, '$setIntersection'));
   return distinct(first.filter((item) => others.every((other) => contains(other, item))));
+}
+
+/** Lists side by side: as long as the shortest, or the longest with defaults for what is missing. */
+function compileZip(operand: Value, compile: Compile): Evaluate {
+  const parts = namedArguments(operand, '$zip', ['inputs', 'useLongestLength', 'defaults'], ['inputs']);
+  const inputs = parts.get('inputs');
+  if (!Array.isArray(inputs) || inputs.length === 0) throw located(34461, 'inputs must be an array of expressions');
+  const longest = parts.get('useLongestLength') === true;
+  const defaults = parts.get('defaults');
+  if (defaults !== undefined && !longest) throw located(34466, 'cannot specify defaults unless useLongestLength is true');
+  const lists = inputs.map(compile);
+  const missing = Array.isArray(defaults) ? defaults.map(compile) : [];
+  return (variables) => {
+    const values = lists.map((list) => list(variables));
+    if (values.some(isNullish)) return null;
+    const arrays = values.map((value) => required(value, 34468, '$zip'));
+    const lengths = arrays.map(({ length }) => length);
+    const length = longest ? Math.max(...lengths) : Math.min(...lengths);
+    return Array.from({ length }, (_, row) => arrays.map((array, column) => array[row] ?? missing[column]?.(variables) ?? null));
+  };
 }
 
 function contains(list: readonly Value[], value: Value): boolean {

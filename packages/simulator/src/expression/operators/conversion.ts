@@ -1,30 +1,47 @@
-import { Double, Int32, Long, ObjectId } from 'bson';
+import { Binary, Decimal128, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
 import { toDecimal } from '../../bson/arithmetic.js';
 import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js';
 import { encodeDocument } from '../../bson/encode.js';
-import { isNumberType, typeName, typeOf } from '../../bson/type-of.js';
+import { isNumberType, typeName, typeOf, typeOfAlias } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { fixed, type OperatorCompiler, type OperatorTable } from '../operator.js';
+import { located } from '../../query/query-error.js';
+import { type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable } from '../operator.js';
+import { timeZone } from '../time-zone.js';
 import { isNullish, isTruthy } from '../truth.js';
+import { dateFromText } from './date-text.js';
 import { dateOf, isoText } from './date.js';
+
+/** How each type is made of the others. */
+const conversions: Readonly<Record<string, (value: Value) => Value>> = {
+  double: (value) => new Double(numberFrom(value, 'double')),
+  string: (value) => (typeof value === 'string' ? value : textFrom(value)),
+  objectId: (value) => objectIdFrom(value),
+  bool: (value) => (typeof value === 'string' || isTruthy(value)),
+  date: dateFrom,
+  int: (value) => new Int32(wholeFrom(value, 'int', INT_LIMIT)),
+  long: longFrom,
+  decimal: decimalFrom,
+};
+
+const OPERATOR_NAMES: Readonly<Record<string, string>> = {
+  double: 'Double', string: 'String', objectId: 'ObjectId', bool: 'Bool', date: 'Date', int: 'Int', long: 'Long', decimal: 'Decimal',
+};
+/** The first number above the 32-bit and above the 64-bit integers. */
+const INT_LIMIT = 2 ** 31;
+const LONG_LIMIT = 2 ** 63;
 
 /** Types of values and conversions between them. Null stays null. */
 export const conversionOperators: OperatorTable = {
   $type: fixed(1, ([value]) => typeName(value)),
   $isNumber: fixed(1, ([value]) => value !== undefined && isNumberType(typeOf(value))),
-  $toString: conversion((value) => (typeof value === 'string' ? value : textFrom(value))),
-  $toInt: conversion((value) => new Int32(Math.trunc(numberFrom(value, 'int')))),
-  $toLong: conversion(longFrom),
-  $toDouble: conversion((value) => new Double(numberFrom(value, 'double'))),
-  $toDecimal: conversion((value) => toDecimal(isNumber(value) ? value : new Double(numberFrom(value, 'decimal')))),
-  $toBool: conversion((value) => isTruthy(value)),
-  $toDate: conversion(dateFrom),
-  $toObjectId: conversion((value) => objectIdFrom(value)),
+  ...Object.fromEntries(Object.entries(conversions).map(([type, convert]) => [`$to${OPERATOR_NAMES[type] ?? ''}`, conversion(convert)])),
+  $convert: compileConvert,
   $bsonSize: fixed(1, ([value]) => (value instanceof Map ? new Int32(encodeDocument(value).length) : null)),
-  $binarySize: fixed(1, ([value]) => (typeof value === 'string' ? new Int32(Buffer.byteLength(value)) : null)),
+  $binarySize: fixed(1, ([value]) => binarySize(value)),
 };
 
+const UTC = timeZone('UTC');
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
 
 function conversion(convert: (value: Value) => Value): OperatorCompiler {
@@ -46,16 +63,94 @@ function numberFrom(value: Value, target: string): number {
 
 function longFrom(value: Value): NumberValue {
   if (value instanceof DateTime) return Long.fromBigInt(value.ms);
-  return isNumber(value) && value._bsontype === 'Long' ? value : Long.fromNumber(Math.trunc(numberFrom(value, 'long')));
+  if (isNumber(value) && value._bsontype === 'Long') return value;
+  if (typeof value === 'string' && WHOLE_TEXT.test(value)) {
+    const whole = BigInt(value);
+    if (whole !== BigInt.asIntN(64, whole)) throw notParsed(value);
+    return Long.fromBigInt(whole);
+  }
+  return Long.fromBigInt(BigInt(wholeFrom(value, 'long', LONG_LIMIT)));
+}
+
+const WHOLE_TEXT = /^[+-]?\d+$/;
+
+/** The whole part of a number. Throws CommandError 241 for one that does not fit. */
+function wholeFrom(value: Value, target: string, limit: number): number {
+  if (typeof value === 'string' && !WHOLE_TEXT.test(value)) throw notParsed(value);
+  if (value instanceof DateTime && target === 'int') throw failure(value, target);
+  const number = numberFrom(value, target);
+  if (Number.isNaN(number) || Math.abs(number) === Infinity) {
+    throw new CommandError(241, 'ConversionFailure', `Attempt to convert ${Number.isNaN(number) ? 'NaN' : 'infinity'} value to integer type in $convert with no onError value`);
+  }
+  const whole = Math.trunc(number);
+  if (whole >= limit || whole < -limit) {
+    throw new CommandError(241, 'ConversionFailure', `Conversion would overflow target type in $convert with no onError value: ${number}`);
+  }
+  return whole;
+}
+
+function decimalFrom(value: Value): NumberValue {
+  if (isNumber(value)) return toDecimal(value);
+  if (typeof value !== 'string') return toDecimal(new Double(numberFrom(value, 'decimal')));
+  try {
+    return Decimal128.fromString(value);
+  } catch {
+    throw notParsed(value);
+  }
+}
+
+function notParsed(text: string): CommandError {
+  return new CommandError(241, 'ConversionFailure', `Failed to parse number '${text}' in $convert with no onError value`);
+}
+
+function binarySize(value: Value | undefined): Value {
+  if (isNullish(value)) return null;
+  if (typeof value === 'string') return new Int32(Buffer.byteLength(value));
+  if (value instanceof Binary) return new Int32(value.position);
+  throw located(51276, `$binarySize requires a string or BinData argument, found: ${typeName(value)}`);
+}
+
+/** `$convert`: to a type by name or number, with ways out for errors and nulls. */
+function compileConvert(operand: Value, compile: Compile): Evaluate {
+  const parts = namedArguments(operand, '$convert', ['input', 'to', 'onError', 'onNull'], ['input', 'to']);
+  const [input, to, onNull] = ['input', 'to', 'onNull'].map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
+  const onError = parts.get('onError');
+  const otherwise = onError === undefined ? undefined : compile(onError);
+  return (variables) => {
+    const value = input(variables);
+    const target = to(variables);
+    if (isNullish(target)) return null;
+    const convert = conversionTo(target);
+    if (isNullish(value)) return onNull(variables);
+    try {
+      return convert(value);
+    } catch (error) {
+      if (otherwise === undefined || !(error instanceof CommandError) || error.code !== 241) throw error;
+      return otherwise(variables);
+    }
+  };
+}
+
+function conversionTo(target: Value): (value: Value) => Value {
+  const name = isNumber(target) ? typeNameOf(toNumber(target)) : target;
+  const convert = typeof name === 'string' ? conversions[name] : undefined;
+  if (convert !== undefined) return convert;
+  const known = typeof name === 'string' && typeOfAlias(name) !== undefined;
+  if (!known) throw new CommandError(2, 'BadValue', `Unknown type name: ${typeof name === 'string' ? name : typeName(target)}`);
+  return (value) => {
+    throw failure(value, name);
+  };
+}
+
+function typeNameOf(type: number): string | undefined {
+  return [...Object.keys(conversions), 'null', 'object', 'array', 'binData', 'regex', 'timestamp'].find((alias) => typeOfAlias(alias) === type);
 }
 
 function dateFrom(value: Value): Value {
-  if (typeof value === 'string') {
-    const ms = Date.parse(value);
-    if (Number.isNaN(ms)) throw new CommandError(241, 'ConversionFailure', `Error parsing date string '${value}'`);
-    return new DateTime(BigInt(ms));
-  }
-  return isNumber(value) ? new DateTime(BigInt(Math.trunc(toNumber(value)))) : dateOf(value);
+  if (typeof value === 'string') return dateFromText(value, UTC, undefined);
+  if (isNumber(value) && value._bsontype !== 'Int32') return new DateTime(BigInt(wholeFrom(value, 'date', LONG_LIMIT)));
+  if (value instanceof DateTime || value instanceof ObjectId || value instanceof Timestamp) return dateOf(value);
+  throw failure(value, 'date');
 }
 
 function textFrom(value: Value): string {

@@ -1,10 +1,9 @@
-import { BSONRegExp, BSONSymbol, Int32 } from 'bson';
+import { BSONSymbol, Int32 } from 'bson';
 import { compareStrings } from '../../bson/compare.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
-import { compileRegex } from '../../query/regex.js';
 import { type Compile, type Evaluate, fixed, namedArguments, type OperatorTable, ranged, variadic } from '../operator.js';
 import { isNullish } from '../truth.js';
 import { isoText } from './date.js';
@@ -36,10 +35,16 @@ export const textOperators: OperatorTable = {
     }
     return new Int32(-1);
   }),
+  $indexOfBytes: ranged(2, 4, ([value, searched, start, end]) => {
+    if (isNullish(value)) return null;
+    const bytes = Buffer.from(onlyText(value, 40091, '$indexOfBytes'));
+    const wanted = Buffer.from(onlyText(searched, 40092, '$indexOfBytes'));
+    const at = bytes.subarray(0, end === undefined ? bytes.length : numberOf(end)).indexOf(wanted, start === undefined ? 0 : numberOf(start));
+    return new Int32(at);
+  }),
   $trim: (operand, compile) => compileTrim(operand, compile, '$trim', true, true),
   $ltrim: (operand, compile) => compileTrim(operand, compile, '$ltrim', true, false),
   $rtrim: (operand, compile) => compileTrim(operand, compile, '$rtrim', false, true),
-  $regexMatch: (operand, compile) => compileRegexMatch(operand, compile),
   $replaceOne: (operand, compile) => compileReplace(operand, compile, '$replaceOne', false),
   $replaceAll: (operand, compile) => compileReplace(operand, compile, '$replaceAll', true),
 };
@@ -92,19 +97,6 @@ function trimmed(points: string[], cut: ReadonlySet<string>, left: boolean, righ
   while (left && from < to && cut.has(points[from] ?? '')) from += 1;
   while (right && to > from && cut.has(points[to - 1] ?? '')) to -= 1;
   return points.slice(from, to).join('');
-}
-
-function compileRegexMatch(operand: Value, compile: Compile): Evaluate {
-  const parts = namedArguments(operand, '$regexMatch', ['input', 'regex', 'options'], ['input', 'regex']);
-  const [input, regex, options] = ['input', 'regex', 'options'].map((name) => compile(parts.get(name) ?? null));
-  return (variables) => {
-    const text = input?.(variables);
-    const pattern = regex?.(variables);
-    if (isNullish(text) || isNullish(pattern)) return false;
-    const flags = options?.(variables);
-    const compiled = pattern instanceof BSONRegExp ? compileRegex(pattern.pattern, pattern.options) : compileRegex(onlyText(pattern, 51105, '$regexMatch'), typeof flags === 'string' ? flags : '');
-    return compiled.test(onlyText(text, 51104, '$regexMatch'));
-  };
 }
 
 function compileReplace(operand: Value, compile: Compile, name: string, all: boolean): Evaluate {

@@ -7,6 +7,7 @@ import { compilePipeline } from '../../pipeline/stages.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
+import { filteredAccess } from '../read/read-concern.js';
 import { queryDocuments } from '../read/query.js';
 import { sourceStageDocuments } from '../read/source-stages.js';
 import type { View } from '../storage/catalog.js';
@@ -144,7 +145,7 @@ function pipelineDocuments(
     collation,
     variables,
   };
-  const found = queryDocuments(collection, query, point.view, context.request.routed);
+  const found = queryDocuments(collection, query, point.view, filteredAccess(context.request));
   return run === undefined ? found : encoded(run(decoded(found)));
 }
 
@@ -162,7 +163,7 @@ function lookedUp(context: CommandContext, from: string, point: ReadPoint): Iter
   if (view !== undefined) return viewDocuments(context, view, []);
   const collection = context.state.catalog.collection(`${context.request.db}.${from}`);
   if (collection === undefined) return [];
-  return decoded(queryDocuments(collection, WHOLE_COLLECTION, point.view, context.request.routed));
+  return decoded(queryDocuments(collection, WHOLE_COLLECTION, point.view, filteredAccess(context.request)));
 }
 
 /** A query for every document of a collection. */

@@ -6,6 +6,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { arrayIndex, splitPath } from '../../query/document-path.js';
 import { failure } from '../failure.js';
+import { filteredAccess } from '../read/read-concern.js';
 import { queryDocuments, type Query } from '../read/query.js';
 import type { Collection } from '../storage/collection.js';
 import { viewDocuments, WHOLE_COLLECTION } from './aggregate.js';
@@ -87,7 +88,7 @@ function found(context: CommandContext, collection: Collection, filter: Doc): It
     collation: collationOf(context, collection),
     variables: letVariables(context),
   };
-  return queryDocuments(collection, query, readPoint(context).view, request.routed);
+  return queryDocuments(collection, query, readPoint(context).view, filteredAccess(request));
 }
 
 function collationOf(context: CommandContext, collection: Collection | undefined): Query['collation'] {

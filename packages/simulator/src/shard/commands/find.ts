@@ -3,11 +3,16 @@ import { Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
+import { PRE_IMAGES_NAMESPACE } from '../change-stream/pre-images.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { failure } from '../failure.js';
 import { OPLOG_NAMESPACE, oplogDocuments } from '../oplog/oplog-documents.js';
 import { DocumentSource } from '../read/document-source.js';
+import { filteredAccess } from '../read/read-concern.js';
 import { filteredDocuments, queryDocuments, type Query } from '../read/query.js';
+import { TailSource } from '../read/tail-source.js';
+import { collectionTail, oplogTail } from '../read/tail.js';
+import type { Collection } from '../storage/collection.js';
 import { aggregateView } from './aggregate.js';
 import {
   optionalDoc,
@@ -18,6 +23,7 @@ import {
   refuseUnreadable,
   sessionText,
   type CommandContext,
+  type ReadPoint,
 } from './command-context.js';
 import { letVariables } from './let-variables.js';
 
@@ -35,12 +41,12 @@ export async function find(context: CommandContext): Promise<Doc> {
   const { request, state } = context;
   const view = state.catalog.view(namespace);
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
-  if (collection === undefined && namespace !== OPLOG_NAMESPACE) return missingReply(query, namespace);
+  if (collection === undefined && !isOplogRead(namespace)) return missingReply(query, namespace);
   if (collection !== undefined) refuseUnreadable(collection, point);
-  const documents =
-    collection === undefined ? oplogEntries(context, query) : queryDocuments(collection, query, point.view, request.routed);
-  const source = new DocumentSource(documents, state.history, point.atClusterTime);
-  const owner = { namespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context) };
+  const tails = isTrue(request.body.get('tailable'));
+  const source = tails ? tailSource(context, collection, query) : documentSource(context, namespace, collection, query, point);
+  const noTimeout = isTrue(request.body.get('noCursorTimeout'));
+  const owner = { namespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context), noTimeout };
   return firstBatchReply(state.cursors, source, owner, {
     batchSize: optionalNumber(context, 'batchSize') ?? FIRST_BATCH_DOCUMENTS,
     singleBatch: isTrue(request.body.get('singleBatch')) || (optionalNumber(context, 'limit') ?? 0) < 0,
@@ -49,12 +55,29 @@ export async function find(context: CommandContext): Promise<Doc> {
   });
 }
 
+function documentSource(context: CommandContext, namespace: string, collection: Collection | undefined, query: Query, point: ReadPoint): DocumentSource {
+  const { request, state } = context;
+  const documents =
+    collection === undefined ? oplogEntries(context, namespace, query) : queryDocuments(collection, query, point.view, filteredAccess(request));
+  return new DocumentSource(documents, state.history, point.atClusterTime);
+}
+
+/** A source that stays open at the end of a capped collection. Throws CommandError 9 or 2 for what cannot be tailed so. */
+function tailSource({ request, state }: CommandContext, collection: Collection | undefined, query: Query): TailSource {
+  if (isTrue(request.body.get('singleBatch'))) throw failure.failedToParse("Cannot use tailable option with the 'singleBatch' option");
+  const take = collection === undefined ? oplogTail(state, query) : collectionTail(collection, query);
+  return new TailSource(take, state.oplog, isTrue(request.body.get('awaitData')));
+}
+
 /** Reads the fields of a find. Throws CommandError for wrong types and negative numbers. */
 function readQuery(context: CommandContext, ofCollection: Query['collation']): Query {
   const collation = optionalDoc(context, 'collation');
   const skip = optionalNumber(context, 'skip') ?? 0;
   const limit = Math.abs(optionalNumber(context, 'limit') ?? 0);
   const batchSize = optionalNumber(context, 'batchSize') ?? 0;
+  if (isTrue(context.request.body.get('awaitData')) && !isTrue(context.request.body.get('tailable'))) {
+    throw failure.failedToParse('Cannot set awaitData without tailable');
+  }
   if (skip < 0) throw failure.badValue(`BSON field 'skip' value must be >= 0, actual value '${skip}'`);
   if (batchSize < 0) throw failure.badValue(`BSON field 'batchSize' value must be >= 0, actual value '${batchSize}'`);
   return {
@@ -75,10 +98,15 @@ function nonEmpty(doc: Doc | undefined): Doc | undefined {
   return doc === undefined || doc.size === 0 ? undefined : doc;
 }
 
-/** The oplog only knows natural order, backward or forward. */
-function oplogEntries({ state }: CommandContext, query: Query): Generator<Uint8Array | undefined> {
+/** The oplog, and the documents before their changes that are read from it, only know natural order, backward or forward. */
+function oplogEntries({ state }: CommandContext, namespace: string, query: Query): Generator<Uint8Array | undefined> {
   const direction = (numberOf(query.sort?.get('$natural')) ?? 1) < 0 ? -1 : 1;
-  return filteredDocuments(oplogDocuments(state.oplog, direction), query);
+  const documents = namespace === OPLOG_NAMESPACE ? oplogDocuments(state.oplog, state.version, direction) : state.preImages.documents(direction);
+  return filteredDocuments(documents, query);
+}
+
+function isOplogRead(namespace: string): boolean {
+  return namespace === OPLOG_NAMESPACE || namespace === PRE_IMAGES_NAMESPACE;
 }
 
 /** A missing collection gives nothing, but a bad filter is refused all the same. */

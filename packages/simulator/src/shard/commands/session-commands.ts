@@ -1,4 +1,4 @@
-import { Binary, Int32 } from 'bson';
+import { Binary, Int32, Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { SessionIdentity } from '../session/logical-session.js';
@@ -18,11 +18,13 @@ export function startSession(): Doc {
   ]);
 }
 
-/** `killSessions`, `endSessions` and their kin: end running transactions; what fences retryable writes stays. */
+/** `killSessions`, `endSessions` and their kin: end running transactions and cursors; what fences retryable writes stays. */
 export function killSessions({ state, request }: CommandContext): Doc {
   const ids = request.body.get(request.name);
   const identities = Array.isArray(ids) ? ids.map((id) => SessionIdentity.read(id)).filter((identity) => identity !== undefined) : [];
-  state.sessions.kill(identities.length === 0 && request.name.startsWith('kill') ? undefined : identities);
+  const named = identities.length === 0 && request.name.startsWith('kill') ? undefined : identities;
+  state.sessions.kill(named);
+  state.cursors.killBySession(named === undefined ? undefined : new Set(named.map(String)));
   return new Map();
 }
 
@@ -37,10 +39,33 @@ export function commitTransaction(context: CommandContext): Doc {
   const session = participation.session;
   if (session === null) throw notInTransaction(context);
   if (session.outcome === 'aborted') throw aborted(session.txnNumber);
-  state.sessions.commit(session);
+  const commitTime = context.request.body.get('commitTimestamp');
+  state.sessions.commit(session, commitTime instanceof Timestamp ? commitTime : undefined);
   const reply: Doc = new Map();
   addWriteConcernError(reply, context);
   return reply;
+}
+
+/** `prepareTransaction`: the first phase of a commit over several shards. From then on only the router decides. */
+export function prepareTransaction(context: CommandContext): Doc {
+  const { state, participation } = context;
+  const { session, transaction } = participation;
+  if (session === null) throw notInTransaction(context);
+  if (transaction === null) throw aborted(session.txnNumber);
+  return new Map([['prepareTimestamp', state.sessions.prepare(transaction)]]);
+}
+
+/**
+ * `coordinateCommitTransaction` as a router asks that lost sight of a transaction: what became of it here. One that still
+ * runs is given up.
+ */
+export function recoverCommitDecision(context: CommandContext): Doc {
+  const { state, participation } = context;
+  const { session } = participation;
+  if (session === null) throw notInTransaction(context);
+  if (session.running?.prepareTime === undefined) state.sessions.abort(session);
+  if (session.outcome !== 'committed') throw aborted(session.txnNumber);
+  return new Map();
 }
 
 /** `abortTransaction`: undoes the transaction's writes. */

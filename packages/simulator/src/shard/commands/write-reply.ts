@@ -1,8 +1,7 @@
 import { Int32, Long, ObjectId } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { numberOf } from '../../node/doc-fields.js';
-import { documentText } from '../../bson/text.js';
+import { writeConcernError } from '../write/write-concern.js';
 import type { CommandContext } from './command-context.js';
 
 /** The only election of a member that never steps down. */
@@ -61,22 +60,8 @@ export function addOpTime(reply: Doc, { state, participation }: CommandContext):
   );
 }
 
-/** Adds `writeConcernError` when more members are asked for than the one there is. */
+/** Adds `writeConcernError` when the write's concern cannot be satisfied by the one member there is. */
 export function addWriteConcernError(reply: Doc, { request }: CommandContext): void {
-  const writeConcern = request.body.get('writeConcern');
-  if (!(writeConcern instanceof Map) || (numberOf(writeConcern.get('w')) ?? 1) <= 1) return;
-  const shown = new Map<string, Value>([
-    ['w', writeConcern.get('w') ?? null],
-    ['wtimeout', writeConcern.get('wtimeout') ?? new Int32(0)],
-    ['provenance', 'clientSupplied'],
-  ]);
-  reply.set(
-    'writeConcernError',
-    new Map<string, Value>([
-      ['code', new Int32(100)],
-      ['codeName', 'UnsatisfiableWriteConcern'],
-      ['errmsg', `Not enough data-bearing nodes; Error details: ${documentText(new Map([['writeConcern', shown]]))}`],
-      ['errInfo', new Map([['writeConcern', shown]])],
-    ]),
-  );
+  const error = writeConcernError(request.body);
+  if (error !== undefined) reply.set('writeConcernError', error);
 }

@@ -1,4 +1,5 @@
 import { CommandError } from '../../node/command.js';
+import { timeExpired } from '../command-limits.js';
 import type { Batch, BatchSource } from '../cursor/cursors.js';
 import type { History } from '../storage/history.js';
 import { timeKey, timeText } from '../storage/time-key.js';
@@ -85,8 +86,4 @@ export class DocumentSource implements BatchSource {
       `Read timestamp ${timeText(atClusterTime)} is older than the oldest available timestamp.`,
     );
   }
-}
-
-function timeExpired(): CommandError {
-  return new CommandError(50, 'MaxTimeMSExpired', 'operation exceeded time limit');
 }

@@ -70,9 +70,9 @@ export class RecordLog {
     if (this.#gaps > GAPS_MIN && this.#gaps * 2 > this.#records.length) this.#compact();
   }
 
-  /** Records in natural order, those appended meanwhile included. */
-  *ascend(): Generator<DocumentRecord> {
-    let lastId = 0;
+  /** Records in natural order behind the one of this id, those appended meanwhile included. */
+  *ascend(behindId = 0): Generator<DocumentRecord> {
+    let lastId = behindId;
     for (;;) {
       const compactions = this.#compactions;
       let at = this.#positionOf(lastId + 1);

@@ -26,6 +26,11 @@ describe('a pipeline', () => {
     ]],
     [[{ $group: { _id: null, n: { $sum: 1 } } }], numbers, [{ _id: null, n: 4 }]],
     [[{ $count: 'total' }], numbers, [{ total: 4 }]],
+    [[{ $bucketAuto: { groupBy: '$n', buckets: 2 } }], numbers, [
+      { _id: { min: 1, max: 3 }, count: 2 },
+      { _id: { min: 3, max: 4 }, count: 2 },
+    ]],
+    [[{ $redact: { $cond: [{ $eq: ['$hide', true] }, '$$PRUNE', '$$DESCEND'] } }], [{ a: { hide: true, x: 1 }, b: [{ hide: true }, { y: 2 }] }, { hide: true }], [{ b: [{ y: 2 }] }]],
     [[{ $unwind: '$a' }], [{ a: [1, 2] }, { a: [] }, { a: 3 }], [{ a: 1 }, { a: 2 }, { a: 3 }]],
     [[{ $unwind: { path: '$a', preserveNullAndEmptyArrays: true, includeArrayIndex: 'i' } }], [{ a: [5] }, { b: 1 }], [{ a: 5, i: { $numberLong: '0' } }, { b: 1, i: null }]],
     [[{ $addFields: { 'a.b': 1, c: '$x' } }], [{ a: [{}, 1], x: 2 }], [{ a: [{ b: 1 }, { b: 1 }], x: 2, c: 2 }]],

@@ -1,0 +1,81 @@
+import { Long } from 'bson';
+import { encodeKeyString } from '../bson/key-string.js';
+import { isNumber, toNumber } from '../bson/exact-number.js';
+import type { Doc, Value } from '../bson/value.js';
+import { compileExpression } from '../expression/evaluate.js';
+import { makeVariables } from '../expression/variables.js';
+import { indexedValues, splitPath } from '../query/document-path.js';
+import { compileMatcher } from '../query/matcher.js';
+import { failedToParse, located } from '../query/query-error.js';
+import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'from', 'as', 'startWith', 'connectFromField', 'connectToField', 'maxDepth', 'depthField', 'restrictSearchWithMatch',
+]);
+
+/** `$graphLookup`: what can be reached over equal fields of another collection, breadth first. */
+export function compileGraphLookup(operand: Value, context: PipelineContext): RunStage {
+  if (!(operand instanceof Map)) throw failedToParse('the $graphLookup stage specification must be an object');
+  for (const name of operand.keys()) if (!KNOWN.has(name)) throw located(40104, `Unknown argument to $graphLookup: ${name}`);
+  const [from, as, fromField, toField] = ['from', 'as', 'connectFromField', 'connectToField'].map((name) => text(operand, name)) as [string, string, string, string];
+  const expressions = expressionContext(context);
+  const start = compileExpression(operand.get('startWith') ?? null, expressions);
+  const restriction = operand.get('restrictSearchWithMatch');
+  const matches = restriction instanceof Map ? compileMatcher(restriction, context.collation, expressions) : undefined;
+  const depth = operand.get('maxDepth');
+  const depthMax = isNumber(depth) ? toNumber(depth) : Infinity;
+  const depthField = operand.get('depthField');
+  const search = { toField, fromField, depthMax, depthField: typeof depthField === 'string' ? depthField : undefined };
+  return function* (docs) {
+    for (const doc of docs) {
+      const foreign = [...(context.lookup?.(from) ?? [])].filter((other) => matches === undefined || matches(other));
+      const begun = start(makeVariables(doc, expressions)) ?? null;
+      yield new Map(doc).set(as, reached(Array.isArray(begun) ? begun : [begun], foreign, search));
+    }
+  };
+}
+
+interface Search {
+  readonly toField: string;
+  readonly fromField: string;
+  readonly depthMax: number;
+  readonly depthField: string | undefined;
+}
+
+function reached(start: readonly Value[], foreign: readonly Doc[], search: Search): Doc[] {
+  const byKey = new Map<string, Doc[]>();
+  for (const doc of foreign) {
+    for (const key of keysAt(doc, search.toField)) {
+      const same = byKey.get(key);
+      if (same === undefined) byKey.set(key, [doc]);
+      else same.push(doc);
+    }
+  }
+  const found = new Map<Doc, number>();
+  let frontier = start.map(keyOf);
+  for (let depth = 0; depth <= search.depthMax && frontier.length > 0; depth += 1) {
+    const next: Doc[] = [];
+    for (const doc of frontier.flatMap((key) => byKey.get(key) ?? [])) {
+      if (found.has(doc)) continue;
+      found.set(doc, depth);
+      next.push(doc);
+    }
+    frontier = next.flatMap((doc) => keysAt(doc, search.fromField));
+  }
+  const { depthField } = search;
+  return [...found].map(([doc, depth]) => (depthField === undefined ? doc : new Map(doc).set(depthField, Long.fromNumber(depth))));
+}
+
+function keysAt(doc: Doc, field: string): string[] {
+  return indexedValues(doc, splitPath(field)).map((value) => keyOf(value ?? null));
+}
+
+function keyOf(value: Value): string {
+  return encodeKeyString([value]).toString('latin1');
+}
+
+function text(operand: Doc, name: string): string {
+  const value = operand.get(name);
+  if (typeof value === 'string') return value;
+  throw failedToParse(`$graphLookup argument '${name}' must be a string`);
+}

@@ -1,0 +1,134 @@
+import { Int32, Timestamp } from 'bson';
+import type { ClusterShard } from '../config/cluster-shard.js';
+import type { Doc, Value } from '../bson/value.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
+import { doc, docOf, textOrEmpty } from '../node/doc-fields.js';
+import type { RouterContext } from './router-context.js';
+import { noSuchTransaction, type RoutedTransaction } from './router-transactions.js';
+
+/**
+ * Runs a statement of a transaction. One that fails, and a write with errors, ends the transaction on every shard that
+ * takes part, as the server's router does.
+ */
+export async function runStatement(context: RouterContext, request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
+  const transaction = context.transactions.enter(request.body);
+  if (transaction === undefined) return run();
+  try {
+    const reply = await run();
+    if (reply.has('writeErrors')) await abortEverywhere(context, request, transaction);
+    return reply.set('recoveryToken', recoveryToken(transaction));
+  } catch (error) {
+    await abortEverywhere(context, request, transaction);
+    throw error;
+  }
+}
+
+function recoveryToken({ recoveryShard }: RoutedTransaction): Doc {
+  return recoveryShard === undefined ? doc() : doc(['recoveryShardId', recoveryShard]);
+}
+
+/** `commitTransaction`: directly when at most one shard has written, else in two phases; may be repeated. */
+export async function commitTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const transaction = context.transactions.of(request.body);
+  const token = docOf(request.body.get('recoveryToken'));
+  if (transaction === undefined || transaction.participants.size === 0) return recovered(context, request, token);
+  if (transaction.state === 'aborted') throw noSuchTransaction(`Transaction ${transaction.txnNumber} has been aborted.`);
+  const reply = await commitEverywhere(context, request, transaction, withoutToken(request.body));
+  return reply.set('recoveryToken', recoveryToken(transaction));
+}
+
+/**
+ * Commits on all participants of a transaction.
+ * @param body the command that ends it, as far as shards understand it
+ * @throws CommandError 251 when a participant cannot commit; the transaction is then aborted everywhere
+ */
+export async function commitEverywhere(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, body: Doc): Promise<Doc> {
+  const writers = transaction.shards(true);
+  let reply: Doc = new Map();
+  for (const id of transaction.shards(false)) reply = await send(context, request, id, body);
+  const commitTime = writers.length > 1 && transaction.state === 'open' ? await prepareAll(context, request, transaction, writers, body) : undefined;
+  for (const id of writers) {
+    const sent = commitTime === undefined ? body : new Map(body).set('commitTimestamp', commitTime);
+    const one = await send(context, request, id, sent);
+    reply = one.has('writeConcernError') || !reply.has('writeConcernError') ? one : reply;
+  }
+  transaction.state = 'committed';
+  return reply;
+}
+
+/** The first phase. @returns the time from which on all writes are visible: the latest of the participants' prepare times */
+async function prepareAll(
+  context: RouterContext,
+  request: CommandRequest,
+  transaction: RoutedTransaction,
+  writers: readonly string[],
+  body: Doc,
+): Promise<Timestamp> {
+  const prepare = new Map<string, Value>([['prepareTransaction', new Int32(1)], ...[...body].slice(1)]);
+  prepare.delete('writeConcern');
+  let latest: Timestamp | undefined;
+  try {
+    for (const id of writers) {
+      const time = (await send(context, request, id, prepare)).get('prepareTimestamp');
+      if (time instanceof Timestamp && (latest === undefined || time.greaterThan(latest))) latest = time;
+    }
+  } catch (error) {
+    await abortEverywhere(context, request, transaction);
+    const cause = error instanceof Error ? error.message : '';
+    throw noSuchTransaction(`Transaction ${transaction.txnNumber} was aborted :: caused by :: from a participant :: caused by :: ${cause}`);
+  }
+  return latest ?? context.clock.current();
+}
+
+/** The outcome of a transaction that this router knows nothing of, from the shard that the client's recovery token names. */
+async function recovered(context: RouterContext, request: CommandRequest, token: Doc | undefined): Promise<Doc> {
+  if (token === undefined) throw new CommandError(50940, 'Location50940', 'cannot commit with no participants');
+  const id = textOrEmpty(token.get('recoveryShardId'));
+  if (id === '') {
+    throw noSuchTransaction('Recovery token is empty, meaning the transaction only performed reads and can be safely retried');
+  }
+  const body = withoutToken(request.body);
+  const ask = new Map<string, Value>([['coordinateCommitTransaction', new Int32(1)], ['participants', []], ...[...body].slice(1)]);
+  const reply = await send(context, request, id, ask);
+  return reply.set('recoveryToken', token);
+}
+
+/** `abortTransaction` on every participant. */
+export async function abortTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const transaction = context.transactions.of(request.body);
+  if (transaction === undefined || transaction.state === 'aborted') {
+    throw noSuchTransaction('no known command has been sent by this router for this transaction');
+  }
+  const body = withoutToken(request.body);
+  let reply: Doc = new Map();
+  let failure: Error | undefined;
+  for (const id of transaction.shards()) {
+    try {
+      reply = await send(context, request, id, body);
+    } catch (error) {
+      failure ??= error as Error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+  transaction.state = 'aborted';
+  return reply.set('recoveryToken', recoveryToken(transaction));
+}
+
+/** Gives a transaction up after a failure; shards that have ended it themselves do not mind. */
+export async function abortEverywhere(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<void> {
+  if (transaction.state !== 'open') return;
+  transaction.state = 'aborted';
+  const body = doc(['abortTransaction', new Int32(1)], ['autocommit', false]);
+  for (const id of transaction.shards()) await send(context, request, id, body).catch(() => undefined);
+}
+
+function send(context: RouterContext, request: CommandRequest, id: string, body: Doc): Promise<Doc> {
+  const shard: ClusterShard = id === context.configShard.id ? context.configShard : context.catalog.shard(id);
+  return context.sender.run(shard, request, body, { db: 'admin' });
+}
+
+function withoutToken(body: Doc): Doc {
+  const sent = new Map(body);
+  sent.delete('recoveryToken');
+  return sent;
+}
