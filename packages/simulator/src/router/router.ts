@@ -27,6 +27,7 @@ import { addShardCommand, type AvailableShards, getShardMap, listShards, removeS
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
 import { refineShardKeyCommand } from './sharding/refine-shard-key.js';
 import { shardCollectionCommand } from './sharding/shard-collection.js';
+import { appendOplogNoteCommand } from './stream/oplog-note.js';
 import { addShardToZoneCommand, removeShardFromZoneCommand, updateZoneKeyRangeCommand } from './sharding/zone-commands.js';
 import { retriedWhenStale } from './target/stale-routing.js';
 import { bulkWrite } from './write/bulk-write.js';
@@ -69,6 +70,7 @@ const definitionCommands: readonly (readonly [string, Command])[] = [
   ['dbStats', statistics.dbStatsCommand],
   ['dataSize', statistics.dataSizeCommand],
   ['validate', statistics.validateCommand],
+  ['appendOplogNote', appendOplogNoteCommand],
 ];
 
 const sessionCommands: readonly (readonly [string, Command])[] = [
@@ -127,6 +129,9 @@ function definedDatabase(request: CommandRequest): string {
 
 const endsTransaction: ReadonlySet<string> = new Set(['commitTransaction', 'abortTransaction']);
 
+/** Commands that members had before routers: the first major release whose routers have them. */
+const routerCommandsSince: ReadonlyMap<string, number> = new Map([['appendOplogNote', 6]]);
+
 /** A mongos: answers clients, asks the shards. */
 export class Router implements ServedNode {
   readonly diagnostics: Diagnostics;
@@ -148,9 +153,11 @@ export class Router implements ServedNode {
     return this.context.version.atLeast(8);
   }
 
-  /** Names of the commands that it has in some release. */
+  /** Names of the commands that it has. */
   get commandNames(): string[] {
-    return [...this.diagnostics.commandNames, ...this.#commands.keys()];
+    const { version } = this.context;
+    const own = [...this.#commands.keys()].filter((name) => version.atLeast(routerCommandsSince.get(name) ?? 0));
+    return [...this.diagnostics.commandNames, ...own];
   }
 
   async run(request: CommandRequest): Promise<Doc> {

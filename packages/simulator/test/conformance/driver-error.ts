@@ -7,7 +7,7 @@ type Fields = Record<string, Json>;
  * the server gives none) and a list of labels, also where a statement of a bulk write failed or a write concern was not met.
  */
 export function asRecorded(reply: Json, step: Step): Json {
-  if (reply === null || typeof reply !== 'object' || Array.isArray(reply) || step.error === undefined) return reply;
+  if (reply === null || typeof reply !== 'object' || Array.isArray(reply) || step.error === undefined || typeof step.command === 'string') return reply;
   const shown = failedStatement(reply) ?? failedWriteConcern(reply) ?? failedCommand(reply);
   return step.who === undefined ? shown : withoutLabels(shown);
 }

@@ -1,7 +1,7 @@
 import { nameOf, type Step } from './corpus-file.js';
 import type { Pattern } from './pattern.js';
 import {
-  isBatchToken, isClusterTime, isCount, isCursorId, isDouble, isDuration, isInt, isLong, isObjectId, isObjectIdOfRun, isText, isTexts, isTimeOfRun, isUuid, isValue,
+  isBatchToken, isClusterTime, isCount, isCursorId, isDouble, isDuration, isInt, isLong, isObjectId, isObjectIdOfRun, isSignatureHash, isText, isTexts, isTimeOfRun, isUuid, isValue,
 } from './value-forms.js';
 
 /**
@@ -20,6 +20,30 @@ export const patterns: readonly Pattern[] = [
     ],
     covers: { value: isClusterTime },
     reason: 'Cluster times begin with the seconds of the wall clock.',
+  },
+  {
+    name: 'signature',
+    paths: ['$clusterTime.signature.hash'],
+    covers: { value: isSignatureHash },
+    reason: 'Clusters with access control sign their times with a random key; the zeros of all others are compared.',
+  },
+  {
+    name: 'signing key',
+    paths: ['$clusterTime.signature.keyId'],
+    covers: { value: (value) => isLong(value) && isCursorId(value) },
+    reason: 'The number of that key is the time at which it was made; 0, no key, is compared.',
+  },
+  {
+    name: 'SIGNATURE',
+    paths: ['errmsg'],
+    covers: { text: /(?<=signature: \{ hash: BinData\(0, )[0-9A-F]{40}(?=\), keyId: )/g },
+    reason: 'The signature in a refused command, which an error shows.',
+  },
+  {
+    name: 'KEY',
+    paths: ['errmsg'],
+    covers: { text: /(?<=signature: \{ hash: BinData\(0, [^)]*\), keyId: )\d{19}(?= \} \})/g },
+    reason: 'The number of the signing key in a refused command, which an error shows.',
   },
   {
     name: 'time',
@@ -216,7 +240,7 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'server statistics',
     paths: [
-      'catalogStats', 'electionMetrics', 'extra_info', 'globalLock', 'health', 'hedgingMetrics', 'locks', 'mem', 'opLatencies', 'oplogTruncation', 'readConcernCounters', 'repl.primaryOnlyServices', 'scramCache',
+      'catalogStats', 'electionMetrics', 'extra_info', 'globalLock', 'health', 'hedgingMetrics', 'locks', 'logicalSessionRecordCache', 'mem', 'network', 'opLatencies', 'oplogTruncation', 'readConcernCounters', 'repl.primaryOnlyServices', 'scramCache', 'security',
       'shardingStatistics', 'storageEngine.dropPendingIdents', 'storageEngine.oldestRequiredTimestampForCrashRecovery', 'tenantMigrations', 'transactions',
     ],
     subjects: ['serverStatus'],
@@ -241,6 +265,8 @@ const mergedReads: ReadonlySet<string> = new Set(['08-reads-at-a-time:17', '08-r
 const broadcastEvents: ReadonlySet<string> = new Set(['04-events-documents:81', '04-events-documents:84']);
 
 export const unorderedLists: readonly UnorderedList[] = [
+  { path: 'authInfo.authenticatedUserRoles', applies: (_, subject) => subject === 'connectionStatus', reason: 'Roles come in the order of a hash table.' },
+  { path: 'authInfo.authenticatedUserPrivileges', applies: (_, subject) => subject === 'connectionStatus', reason: 'Privileges come in the order of a hash table.' },
   { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'listCollections', reason: 'Collections come in the order of their random UUIDs.' },
   { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'aggregate $indexStats', reason: 'Indexes come in the order of a hash table, shards in the order in which they answer.' },
   { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'aggregate $collStats', reason: 'Shards come in the order in which they answer.' },

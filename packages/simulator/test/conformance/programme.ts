@@ -1,3 +1,4 @@
+import { openAccessStage } from './access-stage.js';
 import { openClusterStage, openReplicaSetStage } from './cluster-stage.js';
 import type { CorpusFile } from './corpus-file.js';
 import type { Stage } from './stage.js';
@@ -11,6 +12,7 @@ export interface Act {
 /** All files of the corpus that can be played. */
 export const programme: readonly Act[] = [
   { files: ['01-handshake', '02-catalog', '03-crud', '04-events-documents', '05-events-ddl', '06-resume-and-errors'], open: openClusterStage },
+  { files: ['07-auth'], open: openAccessStage },
   { files: ['08-reads-at-a-time', '09-shard-key-hashes', '10-initial-distribution', '11-transactions'], open: openClusterStage },
   { files: ['12-fencing', '13-orphans'], open: openClusterStage },
   { files: ['14-replica-set'], open: openReplicaSetStage },

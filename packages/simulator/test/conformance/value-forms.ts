@@ -3,6 +3,8 @@ import type { Json } from './corpus-file.js';
 /** The seconds from which on a time is one of a run: the corpus was recorded later, and its commands name earlier ones only. */
 const runFromSeconds = 1_700_100_000;
 const millisecondsPerSecond = 1000;
+/** Length of a SHA-1 hash. */
+const signatureBytes = 20;
 
 /** Whether a value is a timestamp of the wall clock, unlike the zero timestamp and those that commands bring along. */
 export function isClusterTime(value: Json): boolean {
@@ -39,6 +41,13 @@ function isSecondOfRun(seconds: number): boolean {
 export function isUuid(value: Json): boolean {
   const binary = only(value, '$binary') as { base64: string; subType: string } | undefined;
   return binary?.subType === '04' && Buffer.from(binary.base64, 'base64').length === 16;
+}
+
+/** Whether a value is the signature of a cluster time, unlike the zeros of clusters that do not sign. */
+export function isSignatureHash(value: Json): boolean {
+  const binary = only(value, '$binary') as { base64: string; subType: string } | undefined;
+  const bytes = Buffer.from(binary?.base64 ?? '', 'base64');
+  return binary?.subType === '00' && bytes.length === signatureBytes && bytes.some((byte) => byte !== 0);
 }
 
 /** Whether a value is the id of an open cursor. */

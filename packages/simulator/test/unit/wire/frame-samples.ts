@@ -1,0 +1,105 @@
+import { Binary, Double, Int32, Long } from 'bson';
+import fc from 'fast-check';
+import { encodeDocument } from '../../../src/bson/encode.js';
+import type { Value } from '../../../src/bson/value.js';
+import { doc } from '../../../src/node/doc-fields.js';
+import { packFrame } from '../../../src/wire/compression.js';
+import { messageChecksum, messagePrefix } from '../../../src/wire/op-msg.js';
+import { headerBytes, messageFlag, opCode } from '../../../src/wire/protocol.js';
+
+/** An OP_MSG with one body, as a client sends it. */
+export function messageFrame(fields: [string, Value][], flags = 0, requestId = 1): Buffer {
+  const body = encodeDocument(doc(...fields));
+  const message = Buffer.concat([messagePrefix(body.length, requestId, 0, flags), body]);
+  return (flags & messageFlag.checksumPresent) === 0 ? message : Buffer.concat([message, messageChecksum(message)]);
+}
+
+/** An OP_MSG whose statements are a document sequence. */
+export function sequenceFrame(fields: [string, Value][], name: string, documents: readonly Buffer[]): Buffer {
+  const content = Buffer.concat([Buffer.from(`${name}\0`), ...documents]);
+  const section = Buffer.alloc(5);
+  section.writeUInt8(1, 0);
+  section.writeInt32LE(4 + content.length, 1);
+  const frame = Buffer.concat([messageFrame(fields), section, content]);
+  frame.writeInt32LE(frame.length, 0);
+  return frame;
+}
+
+/** An OP_QUERY on `admin.$cmd`. */
+export function queryFrame(fields: [string, Value][]): Buffer {
+  const head = Buffer.alloc(headerBytes + 4);
+  head.writeInt32LE(opCode.query, 12);
+  const frame = Buffer.concat([head, Buffer.from('admin.$cmd\0'), Buffer.alloc(4), Buffer.from([0xff, 0xff, 0xff, 0xff]), encodeDocument(doc(...fields))]);
+  frame.writeInt32LE(frame.length, 0);
+  return frame;
+}
+
+const database: [string, Value] = ['$db', 'test'];
+const nested = doc(['a', [new Int32(1), doc(['b', new Binary(Buffer.from('x'), 0)])]], ['c', new Double(1.5)], ['d', Long.fromInt(7)]);
+
+/** Sound messages of many kinds. */
+export const soundFrames: readonly Buffer[] = [
+  messageFrame([['ping', new Int32(1)], database]),
+  messageFrame([['ping', new Int32(1)], database], messageFlag.checksumPresent),
+  messageFrame([['hello', new Int32(1)], ['client', nested], database], messageFlag.exhaustAllowed),
+  messageFrame([['find', 'c'], ['filter', nested], ['sort', doc(['a', new Int32(1)])], database]),
+  messageFrame([['aggregate', 'c'], ['pipeline', [doc(['$match', nested])]], ['cursor', new Map()], database]),
+  messageFrame([['insert', 'c'], ['documents', [nested, nested]], database]),
+  messageFrame([['insert', 'c'], ['documents', [nested]], database], messageFlag.moreToCome),
+  messageFrame([['update', 'c'], ['updates', [doc(['q', nested], ['u', doc(['$set', nested])], ['upsert', true])]], database]),
+  sequenceFrame([['insert', 'c'], database], 'documents', [encodeDocument(nested), encodeDocument(doc(['e', null]))]),
+  sequenceFrame([['delete', 'c'], database], 'deletes', [encodeDocument(doc(['q', nested], ['limit', new Int32(1)]))]),
+  queryFrame([['isMaster', new Int32(1)]]),
+  queryFrame([['$query', doc(['isMaster', new Int32(1)])], ['$readPreference', doc(['mode', 'nearest'])]]),
+  packFrame(messageFrame([['find', 'c'], ['filter', nested], database]), 1),
+  packFrame(messageFrame([['find', 'c'], ['filter', nested], database]), 2),
+];
+
+type Damage = (frame: Buffer) => Buffer;
+
+/** One way to damage a message. */
+const damage: fc.Arbitrary<Damage> = fc.oneof(
+  fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })).map(([at, byte]): Damage => (frame) => withByte(frame, at % frame.length, byte)),
+  fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })).map(([at, byte]): Damage => (frame) => withByte(frame, 4 + (at % Math.max(1, frame.length - 4)), byte)),
+  fc.nat().map((at): Damage => (frame) => withTrueLength(frame.subarray(0, Math.max(4, at % frame.length)))),
+  fc.nat().map((at): Damage => (frame) => frame.subarray(0, at % frame.length)),
+  fc.integer().map((length): Damage => (frame) => withInt(frame, 0, length)),
+  fc.integer().map((code): Damage => (frame) => withInt(frame, 12, code)),
+  fc.integer().map((flags): Damage => (frame) => withInt(frame, headerBytes, flags)),
+  fc.tuple(fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 40 })).map(([at, bytes]): Damage => (frame) => {
+    const place = 4 + (at % Math.max(1, frame.length - 4));
+    return withTrueLength(Buffer.concat([frame.subarray(0, place), bytes, frame.subarray(place)]));
+  }),
+  fc.tuple(fc.nat(), fc.integer()).map(([at, value]): Damage => (frame) => withInt(frame, 4 + (at % Math.max(1, frame.length - 4)), value)),
+);
+
+function withByte(frame: Buffer, at: number, byte: number): Buffer {
+  const changed = Buffer.from(frame);
+  if (at < changed.length) changed[at] = byte;
+  return changed;
+}
+
+function withInt(frame: Buffer, at: number, value: number): Buffer {
+  const changed = Buffer.from(frame);
+  if (at + 4 <= changed.length) changed.writeInt32LE(value, at);
+  return changed;
+}
+
+function withTrueLength(frame: Buffer): Buffer {
+  return withInt(frame, 0, frame.length);
+}
+
+const noise = fc
+  .tuple(fc.uint8Array({ maxLength: 120 }), fc.constantFrom(opCode.message, opCode.query, opCode.compressed, opCode.reply, 2002, 2004, 2006, 0))
+  .map(([bytes, code]) => {
+    const frame = Buffer.concat([Buffer.alloc(headerBytes), bytes]);
+    frame.writeInt32LE(code, 12);
+    return withTrueLength(frame);
+  });
+
+/** Sound messages damaged once or several times, and messages of noise. */
+export const brokenFrame: fc.Arbitrary<Buffer> = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...soundFrames), fc.array(damage, { minLength: 1, maxLength: 3 })).map(([frame, steps]) => steps.reduce((changed, step) => step(changed), frame)) },
+  { weight: 1, arbitrary: noise },
+  { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 60 }).map((bytes) => Buffer.from(bytes)) },
+);
