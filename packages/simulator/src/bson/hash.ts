@@ -4,13 +4,16 @@ import { ElementType } from './element-type.js';
 import { encodeValue } from './encode.js';
 import { decimalFraction, decimalParts, longValue, type NumberValue } from './exact-number.js';
 import { decodeDocument } from './decode.js';
-import { md5BlockBytesMax, md5Halves } from './md5-block.js';
+import { md5BlockBytesMax, md5Halves, md5HalvesOfWords } from './md5-block.js';
 import { isNumberType, typeOf } from './type-of.js';
 import { type Doc, RawDocument, type Value } from './value.js';
 
 /** The only seed the server uses for hashed indexes. */
 const SEED = Buffer.alloc(4);
 const TWO_POW_63 = 2 ** 63;
+/** What numbers are hashed as. */
+const NUMBER_RANK = 10;
+const TWO_POW_32 = 2 ** 32;
 const LONG_MAX = (1n << 63n) - 1n;
 const LONG_MIN = -(1n << 63n);
 
@@ -44,6 +47,8 @@ const canonicalTypes = new Map<number, number>([
  * whole numbers, so 5, 5.0 and 5.5 are equal. A missing field hashes as null.
  */
 export function hashShardKeyValue(value: Value): Long {
+  const ofNumber = hashPlainNumber(value);
+  if (ofNumber !== undefined) return ofNumber;
   const parts: Uint8Array[] = [SEED];
   collect(value, undefined, parts);
   const input = Buffer.concat(parts);
@@ -53,6 +58,22 @@ export function hashShardKeyValue(value: Value): Long {
   }
   const digest = hash('md5', input, 'buffer');
   return new Long(digest.readInt32LE(0), digest.readInt32LE(4));
+}
+
+/** Ints, longs and doubles of the safe range take no work buffers: seed, rank and 64 bits are four words. */
+function hashPlainNumber(value: Value): Long | undefined {
+  if (typeof value !== 'object' || value === null || !('_bsontype' in value)) return undefined;
+  if (value._bsontype === 'Long') return hashWords(value.low, value.high);
+  if (value._bsontype !== 'Int32' && value._bsontype !== 'Double') return undefined;
+  const whole = Math.trunc(value.value);
+  if (!Number.isSafeInteger(whole)) return undefined;
+  const high = Math.floor(whole / TWO_POW_32);
+  return hashWords((whole - high * TWO_POW_32) | 0, high);
+}
+
+function hashWords(low: number, high: number): Long {
+  const halves = md5HalvesOfWords(0, NUMBER_RANK, low, high);
+  return new Long(halves.low, halves.high);
 }
 
 function collect(value: Value, name: string | undefined, parts: Uint8Array[]): void {

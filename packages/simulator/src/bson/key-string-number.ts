@@ -9,6 +9,8 @@ import type { KeyWriter } from './key-writer.js';
 export const Continuation = { none: 0, belowRounded: 1, equalsRounded: 2, aboveRounded: 3 } as const;
 
 const TWO_POW_63 = 2 ** 63;
+/** High half of the smallest 64-bit integer. */
+const SMALLEST_HIGH = -0x80000000;
 const SMALLEST_LONG = -(1n << 63n);
 /** Doubles from here up to 1 leave two bits free for the continuation. */
 export const TWO_BIT_CONTINUATION_MIN = 2 ** -255;
@@ -37,6 +39,33 @@ export function appendInteger(key: KeyWriter, value: number | bigint): void {
     return;
   }
   appendFastMagnitude(key, magnitude * 2, value < 0);
+}
+
+/** Appends a 64-bit integer given as its halves. */
+export function appendLongHalves(key: KeyWriter, low: number, high: number): void {
+  if ((high === 0 && low >= 0) || (high === -1 && low < 0)) {
+    appendInteger(key, low);
+    return;
+  }
+  const negative = high < 0;
+  if (negative && high === SMALLEST_HIGH && low === 0) {
+    appendLargeDouble(key, -TWO_POW_63, Continuation.none);
+    return;
+  }
+  const magnitudeLow = negative ? -low | 0 : low;
+  const magnitudeHigh = negative ? ~high + (low === 0 ? 1 : 0) : high;
+  appendShiftedHalves(key, magnitudeLow << 1, (magnitudeHigh << 1) | (magnitudeLow >>> 31), negative);
+}
+
+/** As `appendMagnitude`, of a magnitude of 33 bits and more. */
+function appendShiftedHalves(key: KeyWriter, low: number, high: number, negative: boolean): void {
+  const highBytes = high === 0 ? 0 : (39 - Math.clz32(high)) >> 3;
+  const count = highBytes + 4;
+  key.byte(negative ? NumberKeyType.negativeOneByte - (count - 1) : NumberKeyType.positiveOneByte + (count - 1));
+  for (let index = count - 1; index >= 0; index -= 1) {
+    const byte = (index >= 4 ? high >>> ((index - 4) * 8) : low >>> (index * 8)) & 0xff;
+    key.byte(negative ? ~byte & 0xff : byte);
+  }
 }
 
 /** Appends an integer magnitude that was shifted left by one; its lowest bit says that a fraction follows. */

@@ -1,9 +1,8 @@
 import type { Binary, BSONRegExp, Code, DBRef, Decimal128, Long, ObjectId, Timestamp } from 'bson';
 import { decodeDocument } from './decode.js';
 import { ElementType } from './element-type.js';
-import { longValue } from './exact-number.js';
 import { appendDecimal } from './key-string-decimal.js';
-import { appendDouble, appendInteger } from './key-string-number.js';
+import { appendDouble, appendInteger, appendLongHalves } from './key-string-number.js';
 import { KeyType } from './key-type.js';
 import { KeyWriter } from './key-writer.js';
 import { NumberTypeBits, type TypeBits } from './type-bits.js';
@@ -22,13 +21,23 @@ const writer = new KeyWriter();
  * @param descending by position: true inverts that value's bytes
  */
 export function encodeKeyString(values: readonly Value[], descending?: readonly boolean[]): Buffer {
+  writeKey(values, descending);
+  return writer.take();
+}
+
+/** The same as text of one character per byte, which compares as the bytes do. */
+export function encodeKeyText(values: readonly Value[], descending?: readonly boolean[]): string {
+  writeKey(values, descending);
+  return writer.takeText();
+}
+
+function writeKey(values: readonly Value[], descending: readonly boolean[] | undefined): void {
   writer.reset();
   for (let index = 0; index < values.length; index += 1) {
     const start = writer.length;
     appendValue(writer, values[index] ?? null);
     if (descending?.[index] === true) writer.invertFrom(start);
   }
-  return writer.take();
 }
 
 /** As `encodeKeyString`, also recording the types the key leaves out. */
@@ -122,7 +131,7 @@ function appendFields(key: KeyWriter, doc: Doc): void {
 
 function appendLong(key: KeyWriter, value: Long): void {
   key.typeBits?.appendNumber(NumberTypeBits.long);
-  appendInteger(key, Number.isSafeInteger(value.toNumber()) ? value.toNumber() : longValue(value));
+  appendLongHalves(key, value.low, value.high);
 }
 
 function appendTypedDouble(key: KeyWriter, value: number): void {

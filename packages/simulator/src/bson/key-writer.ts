@@ -23,6 +23,13 @@ export class KeyWriter {
     return key;
   }
 
+  /** What was written as a string of one character per byte. */
+  takeText(): string {
+    const key = this.#buffer.toString('latin1', 0, this.length);
+    if (this.#buffer.length > KEPT_BYTES_MAX) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES);
+    return key;
+  }
+
   byte(value: number): void {
     this.#reserve(1);
     this.#buffer[this.length] = value;

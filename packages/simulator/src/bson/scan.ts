@@ -83,7 +83,7 @@ export function stampTimestamps(bytes: Uint8Array, next: () => Timestamp): Uint8
   let at = 4;
   while (at < limit) {
     const type = bytes[at] ?? 0;
-    const valueStart = bytes.indexOf(0, at) + 1;
+    const valueStart = afterName(bytes, at + 1, limit);
     if (type === ElementType.timestamp && isZeroTimestamp(bytes, valueStart) && !nameEquals(bytes, at + 1, idName)) {
       stamped ??= Buffer.from(bytes);
       const time = next();
@@ -117,17 +117,22 @@ function findElement(bytes: Uint8Array, from: number, name: Buffer): ElementLoca
   let at = from + 4;
   while (at < limit) {
     if (nameEquals(bytes, at + 1, name)) return elementAt(bytes, at, limit);
-    let valueStart = at + 1;
-    while (bytes[valueStart] !== 0 && valueStart < limit) valueStart += 1;
-    at = checkedEnd(bytes, bytes[at] ?? 0, valueStart + 1, limit);
+    at = checkedEnd(bytes, bytes[at] ?? 0, afterName(bytes, at + 1, limit), limit);
   }
   return undefined;
 }
 
 function elementAt(bytes: Uint8Array, start: number, limit: number): ElementLocation {
   const type = bytes[start] ?? 0;
-  const valueStart = bytes.indexOf(0, start + 1) + 1;
+  const valueStart = afterName(bytes, start + 1, limit);
   return { type, start, valueStart, end: checkedEnd(bytes, type, valueStart, limit) };
+}
+
+/** Index behind the zero that ends a name; names are short, so a loop beats the call to `indexOf`. */
+function afterName(bytes: Uint8Array, nameStart: number, limit: number): number {
+  let at = nameStart;
+  while (bytes[at] !== 0 && at < limit) at += 1;
+  return at + 1;
 }
 
 function checkedEnd(bytes: Uint8Array, type: number, start: number, limit: number): number {

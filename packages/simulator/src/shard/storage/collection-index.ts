@@ -24,13 +24,23 @@ export interface IndexDefinition {
   readonly built: boolean;
 }
 
-interface IndexEntry {
-  readonly record: DocumentRecord;
-  from: TimeKey;
-  to: TimeKey;
-  owner: Transaction | null;
-  older: IndexEntry | null;
+/** From when to when a record is found under a key. */
+class IndexEntry {
+  to: TimeKey = PENDING;
+
+  constructor(
+    readonly record: DocumentRecord,
+    public from: TimeKey,
+    public owner: Transaction | null,
+    public older: Entry | null,
+  ) {}
 }
+
+/**
+ * What stands under a key. A record by itself has been there since it was inserted and is there still, which saves an
+ * object for most keys: its versions say from when on a reader sees it.
+ */
+type Entry = DocumentRecord | IndexEntry;
 
 const NOW: ReadView = { time: LATEST, transaction: null };
 
@@ -39,7 +49,7 @@ const RECORD_ID_DIGITS = 9;
 
 /** One index of a collection, readable at every time of the history window. */
 export class CollectionIndex {
-  readonly #entries = new OrderedMap<IndexEntry>();
+  readonly #entries = new OrderedMap<Entry>();
   /** True once a document gave more than one key. */
   multikey = false;
 
@@ -65,13 +75,14 @@ export class CollectionIndex {
   /** The live record that already has this key, other than `except`. Throws HeldByTransaction when a running transaction decides. */
   duplicateOf(key: string, unit: WriteUnit, except: DocumentRecord | null): DocumentRecord | null {
     for (const entry of this.#entriesWith(key)) {
-      if (entry.record === except || entry.to !== PENDING) continue;
-      if (unit.transaction?.removedEntries.has(entry) === true) continue;
-      const newest = entry.record.newest;
+      const record = recordOf(entry);
+      if (record === except) continue;
+      if (entry instanceof IndexEntry && (entry.to !== PENDING || unit.transaction?.removedEntries.has(entry) === true)) continue;
+      const { newest } = record;
       if (newest.time === PENDING && newest.transaction !== null && newest.transaction !== unit.transaction) {
         throw new HeldByTransaction(newest.transaction);
       }
-      return entry.record;
+      return record;
     }
     return null;
   }
@@ -82,7 +93,7 @@ export class CollectionIndex {
     let group: Uint8Array[] = [];
     let shared = '';
     for (const [stored, newest] of this.#entries.ascend({})) {
-      const bytes = visibleEntry(newest, NOW)?.record.newest.bytes;
+      const bytes = visibleRecord(newest, NOW)?.newest.bytes;
       if (bytes === null || bytes === undefined) continue;
       const key = this.isIdIndex ? stored : stored.slice(0, -RECORD_ID_DIGITS);
       if (key !== shared) group = [];
@@ -95,7 +106,13 @@ export class CollectionIndex {
 
   add(key: string, record: DocumentRecord, unit: WriteUnit): void {
     const stored = this.#storedKey(key, record);
-    const entry: IndexEntry = { record, from: unit.time, to: PENDING, owner: unit.transaction, older: this.#entries.get(stored) ?? null };
+    const older = this.#entries.get(stored) ?? null;
+    const isNew = record.newest.older === null && record.newest.time === unit.time;
+    if (isNew && older === null && unit.transaction === null) {
+      this.#entries.set(stored, record);
+      return;
+    }
+    const entry = new IndexEntry(record, unit.time, unit.transaction, older);
     this.#entries.set(stored, entry);
     unit.transaction?.add({
       commit: (time) => {
@@ -108,7 +125,7 @@ export class CollectionIndex {
 
   remove(key: string, record: DocumentRecord, unit: WriteUnit): void {
     const stored = this.#storedKey(key, record);
-    const entry = this.#entries.get(stored);
+    const entry = this.#entryToEnd(stored);
     if (entry === undefined) return;
     const end = (time: TimeKey): void => {
       entry.to = time;
@@ -125,19 +142,19 @@ export class CollectionIndex {
 
   /** The record that a reader sees under exactly this key of the `_id` index. */
   lookup(key: string, view: ReadView): DocumentRecord | null {
-    return visibleEntry(this.#entries.get(key) ?? null, view)?.record ?? null;
+    return visibleRecord(this.#entries.get(key) ?? null, view);
   }
 
   /** Records in key order that have an entry for this reader. */
   *scan(range: KeyRange, view: ReadView, reverse: boolean): Generator<DocumentRecord> {
     const entries = reverse ? this.#entries.descend(range) : this.#entries.ascend(range);
     for (const [, newest] of entries) {
-      const entry = visibleEntry(newest, view);
-      if (entry !== null) yield entry.record;
+      const record = visibleRecord(newest, view);
+      if (record !== null) yield record;
     }
   }
 
-  *#entriesWith(key: string): Generator<IndexEntry> {
+  *#entriesWith(key: string): Generator<Entry> {
     if (this.isIdIndex) {
       const entry = this.#entries.get(key);
       if (entry !== undefined) yield entry;
@@ -153,6 +170,15 @@ export class CollectionIndex {
     return this.isIdIndex ? key : key + record.id.toString(36).padStart(RECORD_ID_DIGITS, '0');
   }
 
+  /** The newest entry under a key, as one that can be given an end. */
+  #entryToEnd(stored: string): IndexEntry | undefined {
+    const entry = this.#entries.get(stored);
+    if (entry === undefined || entry instanceof IndexEntry) return entry;
+    const made = new IndexEntry(entry, 0, null, null);
+    this.#entries.set(stored, made);
+    return made;
+  }
+
   #forget(stored: string, entry: IndexEntry): void {
     const newest = this.#entries.get(stored);
     if (newest === entry) {
@@ -160,7 +186,7 @@ export class CollectionIndex {
       else this.#entries.set(stored, entry.older);
       return;
     }
-    for (let at = newest ?? null; at !== null; at = at.older) {
+    for (let at = newest; at instanceof IndexEntry; at = at.older ?? undefined) {
       if (at.older === entry) {
         at.older = entry.older;
         return;
@@ -169,10 +195,17 @@ export class CollectionIndex {
   }
 }
 
-function visibleEntry(newest: IndexEntry | null, view: ReadView): IndexEntry | null {
-  for (let entry = newest; entry !== null; entry = entry.older) {
+function recordOf(entry: Entry): DocumentRecord {
+  return entry instanceof IndexEntry ? entry.record : entry;
+}
+
+/** The record that a reader finds under a key; whether it sees a document there is for the record's versions to say. */
+function visibleRecord(newest: Entry | null, view: ReadView): DocumentRecord | null {
+  let entry = newest;
+  while (entry instanceof IndexEntry) {
     const begun = entry.from <= view.time || (entry.owner !== null && entry.owner === view.transaction);
-    if (begun && view.time < entry.to && view.transaction?.removedEntries.has(entry) !== true) return entry;
+    if (begun && view.time < entry.to && view.transaction?.removedEntries.has(entry) !== true) return entry.record;
+    entry = entry.older;
   }
-  return null;
+  return entry;
 }

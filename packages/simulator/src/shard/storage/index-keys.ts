@@ -2,7 +2,7 @@ import { Long } from 'bson';
 import type { Collation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { hashShardKeyValue } from '../../bson/hash.js';
-import { encodeKeyString } from '../../bson/key-string.js';
+import { encodeKeyText } from '../../bson/key-string.js';
 import { scanPath } from '../../bson/scan.js';
 import { UndefinedValue, type Doc, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
@@ -49,17 +49,17 @@ export function keyText(values: readonly Value[], fields: readonly IndexField[],
     parts.push(field?.hashed === true ? hashShardKeyValue(value) : collatedValue(value, collation));
     descending.push(field?.descending === true);
   }
-  return encodeKeyString(parts, descending).toString('latin1');
+  return encodeKeyText(parts, descending);
 }
 
 /** The string under which the `_id` index holds a value. */
 export function idKeyText(id: Value, collation: Collation | undefined): string {
-  return encodeKeyString([collatedValue(id, collation)]).toString('latin1');
+  return encodeKeyText([collatedValue(id, collation)]);
 }
 
 /** A hash as it is stored in a hashed index. */
 export function hashedKeyText(hash: Long): string {
-  return encodeKeyString([hash]).toString('latin1');
+  return encodeKeyText([hash]);
 }
 
 function expand(doc: Doc, fields: readonly IndexField[]): KeyValues[] {

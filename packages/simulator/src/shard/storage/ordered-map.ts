@@ -22,16 +22,17 @@ export class OrderedMap<V> {
   #blocks: Block<V>[] = [];
   #changes = 0;
   #size = 0;
+  /** Where the last key looked up lies or belongs: whoever asks for a key often sets it next. */
+  #found = { key: '', changes: -1, blockIndex: 0, at: 0 };
 
   get size(): number {
     return this.#size;
   }
 
   get(key: string): V | undefined {
-    const block = this.#blocks[this.#blockOf(key)];
-    if (block === undefined) return undefined;
-    const at = lowerBound(block.keys, key);
-    return block.keys[at] === key ? block.values[at] : undefined;
+    const { blockIndex, at } = this.#locate(key);
+    const block = this.#blocks[blockIndex];
+    return block?.keys[at] === key ? block.values[at] : undefined;
   }
 
   set(key: string, value: V): void {
@@ -41,9 +42,8 @@ export class OrderedMap<V> {
       this.#grown();
       return;
     }
-    const blockIndex = Math.min(this.#blockOf(key), this.#blocks.length - 1);
+    const { blockIndex, at } = this.#locate(key);
     const block = this.#blocks[blockIndex] ?? last;
-    const at = lowerBound(block.keys, key);
     if (block.keys[at] === key) {
       block.values[at] = value;
       return;
@@ -60,11 +60,9 @@ export class OrderedMap<V> {
   }
 
   delete(key: string): boolean {
-    const blockIndex = this.#blockOf(key);
+    const { blockIndex, at } = this.#locate(key);
     const block = this.#blocks[blockIndex];
-    if (block === undefined) return false;
-    const at = lowerBound(block.keys, key);
-    if (block.keys[at] !== key) return false;
+    if (block?.keys[at] !== key) return false;
     block.keys.splice(at, 1);
     block.values.splice(at, 1);
     if (block.keys.length === 0) this.#blocks.splice(blockIndex, 1);
@@ -125,6 +123,18 @@ export class OrderedMap<V> {
         at -= 1;
       }
     }
+  }
+
+  /** The block and place of a key, or where it belongs; keys above all others belong at the end of the last block. */
+  #locate(key: string): { readonly blockIndex: number; readonly at: number } {
+    const found = this.#found;
+    if (found.changes === this.#changes && found.key === key) return found;
+    found.key = key;
+    found.changes = this.#changes;
+    found.blockIndex = Math.max(0, Math.min(this.#blockOf(key), this.#blocks.length - 1));
+    const block = this.#blocks[found.blockIndex];
+    found.at = block === undefined ? 0 : lowerBound(block.keys, key);
+    return found;
   }
 
   #grown(): void {

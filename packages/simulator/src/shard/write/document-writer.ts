@@ -1,4 +1,5 @@
-import { ObjectId } from 'bson';
+import { ObjectId, Timestamp } from 'bson';
+import { ownCopy } from '../../bson/own-copy.js';
 import { scanTopLevel, stampTimestamps, withIdFirst } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
 import type { UserWriteBlock } from '../../node/user-write-block.js';
@@ -22,6 +23,8 @@ export interface UpdateOrigin {
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
 export class DocumentWriter {
   #last: DocumentOperation | undefined;
+  /** Of the write that has begun. */
+  #time = new Timestamp({ t: 0, i: 0 });
 
   constructor(
     private readonly oplog: Oplog,
@@ -42,7 +45,7 @@ export class DocumentWriter {
     const withId = withIdFirst(document, () => new ObjectId());
     refuseInvalidId(withId);
     const stamped = keepEmptyTimestamps ? withId : this.stamp(withId);
-    return stamped === document ? Buffer.from(document) : stamped;
+    return ownCopy(stamped);
   }
 
   /** Fills empty timestamps in top-level fields. */
@@ -55,10 +58,9 @@ export class DocumentWriter {
    * which streams show (since 5.0: SERVER-16049).
    */
   insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
-    this.#write(collection, transaction, (unit) => {
-      collection.insert(document, unit);
-      return { kind: 'insert', target: collection.target, document };
-    });
+    const unit = this.#begin(collection, transaction);
+    collection.insert(document, unit);
+    this.#log(transaction, { kind: 'insert', target: collection.target, document });
     for (let oldest = collection.oldestBeyondCap(); oldest !== null; oldest = collection.oldestBeyondCap()) {
       this.delete(collection, oldest.record, oldest.bytes, transaction);
     }
@@ -72,29 +74,33 @@ export class DocumentWriter {
     origin: UpdateOrigin,
     transaction: RunningTransaction | null,
   ): void {
-    this.#write(collection, transaction, (unit) => {
-      collection.update(record, after, unit);
-      return { kind: 'update', target: collection.target, before, after, operators: origin.operators, replacement: origin.replacement };
-    });
+    const unit = this.#begin(collection, transaction);
+    const kept = ownCopy(after);
+    collection.update(record, kept, unit);
+    const { operators, replacement } = origin;
+    this.#log(transaction, { kind: 'update', target: collection.target, before, after: kept, operators, replacement });
   }
 
   delete(collection: Collection, record: DocumentRecord, before: Uint8Array, transaction: RunningTransaction | null): void {
-    this.#write(collection, transaction, (unit) => {
-      collection.delete(record, unit);
-      return { kind: 'delete', target: collection.target, before };
-    });
+    const unit = this.#begin(collection, transaction);
+    collection.delete(record, unit);
+    this.#log(transaction, { kind: 'delete', target: collection.target, before });
   }
 
   /** @throws CommandError 371 while user writes are blocked */
-  #write(collection: Collection, transaction: RunningTransaction | null, write: (unit: WriteUnit) => DocumentOperation): void {
+  #begin(collection: Collection, transaction: RunningTransaction | null): WriteUnit {
     if (this.writeBlock.enabled) this.writeBlock.refuse(collection.db, collection.name);
+    if (transaction !== null) return { time: PENDING, transaction: transaction.storage };
+    this.#time = this.oplog.nextTime();
+    return { time: timeKey(this.#time), transaction: null };
+  }
+
+  #log(transaction: RunningTransaction | null, operation: DocumentOperation): void {
     if (transaction !== null) {
-      transaction.operations.push(write({ time: PENDING, transaction: transaction.storage }));
+      transaction.operations.push(operation);
       return;
     }
-    const clusterTime = this.oplog.nextTime();
-    const operation = write({ time: timeKey(clusterTime), transaction: null });
-    this.oplog.append(clusterTime, [operation]);
+    this.oplog.append(this.#time, [operation]);
     this.#last = operation;
   }
 }
