@@ -1,4 +1,5 @@
-import { type Binary, type ClientSession, type Collection, Int32, Long, MaxKey, MinKey, MongoClient, type MongoServerError, Timestamp } from 'mongodb';
+import { Binary, Int32, Long } from 'bson';
+import { type ClientSession, type Collection, MaxKey, MinKey, MongoClient, type MongoServerError, Timestamp } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
@@ -137,7 +138,7 @@ describe('transactions through a router', () => {
       session.startTransaction();
       await items.updateOne({ k: -1 }, { $set: { v: 1 } }, { session });
       await items.updateOne({ k: 1 }, { $set: { v: 1 } }, { session });
-      expect(session.transaction.recoveryToken).toEqual({ recoveryShardId: 'shard0' });
+      expect((session as unknown as { transaction: { recoveryToken: unknown } }).transaction.recoveryToken).toEqual({ recoveryShardId: 'shard0' });
       await session.commitTransaction();
       await session.commitTransaction();
       expect(await recovered(session, { recoveryShardId: 'shard0' })).toMatchObject({ ok: 1 });
@@ -152,18 +153,20 @@ describe('transactions through a router', () => {
 
   /** Commits the session's transaction through a router that has not seen it. */
   async function recovered(session: ClientSession, recoveryToken: Record<string, string>): Promise<Record<string, unknown>> {
-    const { id, txnNumber } = session.serverSession as unknown as { id: { id: Binary }; txnNumber: number };
+    const { id, txnNumber } = session.serverSession as unknown as { id: { id: { buffer: Uint8Array } }; txnNumber: number };
     const body: Doc = new Map<string, Value>([
       ['commitTransaction', new Int32(1)],
-      ['lsid', new Map([['id', id.id]])],
+      ['lsid', new Map([['id', new Binary(id.id.buffer, Binary.SUBTYPE_UUID)]])],
       ['txnNumber', Long.fromNumber(txnNumber)],
       ['autocommit', false],
       ['recoveryToken', new Map(Object.entries(recoveryToken))],
     ]);
-    return otherRouter().run(internalRequest('admin', body)).then(
-      () => ({ ok: 1 }),
-      ({ code }: { code: number }) => ({ ok: 0, code }),
-    );
+    try {
+      await otherRouter().run(internalRequest('admin', body));
+      return { ok: 1 };
+    } catch (error) {
+      return { ok: 0, code: (error as { code: number }).code };
+    }
   }
 
   function otherRouter() {
