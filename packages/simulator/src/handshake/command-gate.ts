@@ -1,28 +1,35 @@
-import type { Doc } from '../bson/value.js';
+import type { Doc, Value } from '../bson/value.js';
 import { LabelledFailure } from '../wire/fail-command.js';
 import type { FailPoints } from '../wire/fail-points.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { numberOf } from '../node/doc-fields.js';
-import { concernErrorLabels, errorLabels, type LabellingNode } from '../node/error-labels.js';
-import type { NodeCondition } from '../node/node-condition.js';
+import { concernErrorCode, concernErrorLabels, errorLabels, type LabellingNode } from '../node/error-labels.js';
+import type { NodeIdentity } from './node-identity.js';
+
+/** Codes of a member that is not primary, or is shutting down. */
+const roleCodes: ReadonlySet<number> = new Set([91, 189, 10107, 11600, 11602, 13435, 13436]);
 
 /** What every command of a client passes: the node's condition and fail points on the way in, labels of failures on the way out. */
 export class CommandGate {
+  readonly #node: LabellingNode;
+
   constructor(
-    private readonly node: LabellingNode,
-    readonly condition: NodeCondition,
+    private readonly identity: NodeIdentity,
     readonly failPoints: FailPoints,
-  ) {}
+  ) {
+    this.#node = identity.kind === 'router' ? 'router' : 'member';
+  }
 
   /** @param run the command itself */
   async run(request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
-    const { condition } = this;
+    const { condition } = this.identity;
     if (condition.delayMs > 0 || condition.paused) await condition.hold(request.signal);
     try {
       this.#refuseTimeLimit(request);
       const reply = await this.failPoints.failCommand.apply(request, run);
-      const labels = reply.has('errorLabels') ? [] : concernErrorLabels(this.node, request, reply);
+      const labels = reply.has('errorLabels') ? [] : concernErrorLabels(this.#node, request, reply);
       if (labels.length > 0) reply.set('errorLabels', [...labels]);
+      if (reply.has('writeConcernError') && this.#tellsTopology(concernErrorCode(reply))) reply.set('topologyVersion', this.identity.topologyVersion);
       return reply;
     } catch (error) {
       throw error instanceof CommandError ? this.#labelled(request, error) : error;
@@ -39,9 +46,15 @@ export class CommandGate {
   }
 
   #labelled(request: CommandRequest, error: CommandError): CommandError {
-    if (error instanceof LabelledFailure) return error;
-    const labels = errorLabels(this.node, request, error);
-    if (labels.length === error.labels.length) return error;
-    return new CommandError(error.code, error.codeName, error.message, labels, error.extra);
+    const labels = error instanceof LabelledFailure ? error.labels : errorLabels(this.#node, request, error);
+    const topology = this.#tellsTopology(error.code);
+    if (labels.length === error.labels.length && !topology) return error;
+    const extra = topology ? new Map([...error.extra, ['topologyVersion', this.identity.topologyVersion]] as [string, Value][]) : error.extra;
+    return new CommandError(error.code, error.codeName, error.message, labels, extra);
+  }
+
+  /** By the topology's version a client knows whether a failure of the member's role is news (server source: appendErrorLabelsAndTopologyVersion). */
+  #tellsTopology(code: number | undefined): boolean {
+    return this.#node === 'member' && code !== undefined && roleCodes.has(code);
   }
 }

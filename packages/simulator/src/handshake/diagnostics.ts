@@ -29,7 +29,7 @@ export class Diagnostics {
     private readonly lastApplied: () => Timestamp,
   ) {
     this.failPoints = new FailPoints(identity.kind);
-    this.gate = new CommandGate(identity.kind === 'router' ? 'router' : 'member', identity.condition, this.failPoints);
+    this.gate = new CommandGate(identity, this.failPoints);
     this.parameters = new ServerParameters(identity);
     const hello: Answer = (request) => helloReply(identity, request, lastApplied);
     this.#answers = new Map<string, Answer>([

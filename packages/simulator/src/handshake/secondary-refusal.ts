@@ -14,16 +14,15 @@ const reads: ReadonlySet<string> = new Set([
 
 /**
  * Refuses what only a primary does.
- * @throws CommandError 10107 for writes, 13435 for reads that want the primary; both name the topology's version
+ * @throws CommandError 10107 for writes, 13435 for reads that want the primary
  */
 export function refuseBySecondary(identity: NodeIdentity, request: CommandRequest): void {
   const { name, body } = request;
   if (identity.role.primary || always.has(name)) return;
-  const topology = new Map([['topologyVersion', identity.topologyVersion]]);
   const word = identity.version.atLeast(5) ? 'primary' : 'master';
-  if (!reads.has(name) || body.has('txnNumber')) throw new CommandError(10107, 'NotWritablePrimary', `not ${word}`, [], topology);
+  if (!reads.has(name) || body.has('txnNumber')) throw new CommandError(10107, 'NotWritablePrimary', `not ${word}`);
   const mode = docOf(body.get('$readPreference'))?.get('mode') ?? 'primary';
   if (mode !== 'primary') return;
   const option = identity.version.atLeast(5) ? 'secondaryOk' : 'slaveOk';
-  throw new CommandError(13435, 'NotPrimaryNoSecondaryOk', `not ${word} and ${option}=false`, [], topology);
+  throw new CommandError(13435, 'NotPrimaryNoSecondaryOk', `not ${word} and ${option}=false`);
 }

@@ -31,8 +31,13 @@ export function errorLabels(node: LabellingNode, request: CommandRequest, error:
 
 /** The label of a write whose concern failed with a retriable code, if it gets one. */
 export function concernErrorLabels(node: LabellingNode, request: CommandRequest, reply: Doc): readonly string[] {
-  const code = numberOf(docOf(reply.get('writeConcernError'))?.get('code'));
+  const code = concernErrorCode(reply);
   return code !== undefined && isRetryableWrite(node, request.body, request.name, code) ? ['RetryableWriteError'] : [];
+}
+
+/** The code of a write concern that was not met. */
+export function concernErrorCode(reply: Doc): number | undefined {
+  return numberOf(docOf(reply.get('writeConcernError'))?.get('code'));
 }
 
 function isTransient(error: CommandError, ending: boolean): boolean {

@@ -1,0 +1,152 @@
+import { type ChangeStreamDocument, Long, MaxKey, MinKey, MongoClient, type MongoServerError, type Timestamp } from 'mongodb';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Cluster, type ClusterOptions, startCluster } from '../../src/cluster/cluster.js';
+
+type Event = ChangeStreamDocument & { operationDescription?: Record<string, unknown> };
+
+interface Started {
+  readonly cluster: Cluster;
+  readonly client: MongoClient;
+}
+
+/** An open stream as commands see it. */
+interface Opened {
+  readonly id: Long;
+  readonly ns: string;
+}
+
+describe('change streams through a router', () => {
+  const started: Started[] = [];
+
+  afterEach(async () => {
+    for (const { cluster, client } of started.splice(0)) {
+      await client.close();
+      await cluster.close();
+    }
+  });
+
+  async function start(options: Partial<ClusterOptions> = {}): Promise<Started> {
+    const cluster = await startCluster({ shards: 2, noopIntervalMs: 20, ...options });
+    const made = { cluster, client: await MongoClient.connect(cluster.connectionString) };
+    started.push(made);
+    return made;
+  }
+
+  /** Shards `db.c` by `k`: below 0 on shard0, the rest on shard1. */
+  async function shard({ client }: Started): Promise<void> {
+    const admin = client.db('admin');
+    await admin.command({ enableSharding: 'db', primaryShard: 'shard0' });
+    for (const [zone, name] of [['low', 'shard0'], ['high', 'shard1']]) await admin.command({ addShardToZone: name, zone });
+    await admin.command({ updateZoneKeyRange: 'db.c', min: { k: new MinKey() }, max: { k: 0 }, zone: 'low' });
+    await admin.command({ updateZoneKeyRange: 'db.c', min: { k: 0 }, max: { k: new MaxKey() }, zone: 'high' });
+    await admin.command({ shardCollection: 'db.c', key: { k: 1 } });
+  }
+
+  async function open({ client }: Started, stage: Record<string, unknown>, options: Record<string, unknown> = {}): Promise<Opened> {
+    const pipeline = [{ $changeStream: { allChangesForCluster: true, ...stage } }];
+    const { cursor } = await client.db('admin').command({ aggregate: 1, pipeline, cursor: {}, ...options });
+    return cursor as Opened;
+  }
+
+  async function more({ client }: Started, { id, ns }: Opened, maxTimeMS = 200): Promise<Event[]> {
+    const { cursor } = await client.db('admin').command({ getMore: id, collection: ns.slice(ns.indexOf('.') + 1), maxTimeMS }, { promoteLongs: false });
+    return (cursor as { nextBatch: Event[] }).nextBatch;
+  }
+
+  async function events(at: Started, opened: Opened, count: number): Promise<Event[]> {
+    const found: Event[] = [];
+    while (found.length < count) found.push(...(await more(at, opened, 2000)));
+    return found;
+  }
+
+  async function failure(run: Promise<unknown>): Promise<MongoServerError> {
+    return run.then(
+      () => Promise.reject(new Error('the command did not fail')),
+      (error: unknown) => error as MongoServerError,
+    );
+  }
+
+  async function now({ client }: Started): Promise<Timestamp> {
+    const { operationTime } = await client.db('admin').command({ ping: 1 });
+    return operationTime as Timestamp;
+  }
+
+  it('show the definitions of a sharded collection once where they happen once', async () => {
+    const at = await start({ version: '7.0' });
+    const opened = await open(at, { showExpandedEvents: true, startAtOperationTime: await now(at) });
+    await shard(at);
+    await at.client.db('db').collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await at.client.db('db').collection('c').createIndex({ k: 1, x: 1 });
+    await at.client.db('admin').command({ refineCollectionShardKey: 'db.c', key: { k: 1, x: 1 } });
+    const found = await events(at, opened, 8);
+    expect(found.map(({ operationType }) => operationType).sort()).toEqual(
+      ['create', 'createIndexes', 'shardCollection', 'insert', 'insert', 'createIndexes', 'createIndexes', 'refineCollectionShardKey'].sort(),
+    );
+    expect(found.find(({ operationType }) => operationType === 'shardCollection')?.operationDescription).toEqual({
+      shardKey: { k: 1 },
+      unique: false,
+      numInitialChunks: Long.fromNumber(0),
+      presplitHashedZones: false,
+    });
+    expect(found.at(-1)?.operationDescription).toEqual({ shardKey: { k: 1, x: 1 }, oldShardKey: { k: 1 } });
+  });
+
+  it('hand on the stream of one shard from 6.0', async () => {
+    const at = await start({ version: '6.0' });
+    await shard(at);
+    const opened = await open(at, {}, { $_passthroughToShard: { shard: 'shard1' } });
+    await at.client.db('db').collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    expect((await events(at, opened, 1)).map((event) => 'documentKey' in event && event.documentKey)).toEqual([{ k: 1, _id: 2 }]);
+    expect(await failure(at.client.db('db').command({ aggregate: 'c', pipeline: [], cursor: {}, $_passthroughToShard: { shard: 'shard1' } }))).toMatchObject({ code: 6273801 });
+    expect(await failure(open(at, {}, { $_passthroughToShard: { shard: 'nowhere' } }))).toMatchObject({ code: 70 });
+    const old = await start();
+    expect(await failure(open(old, {}, { $_passthroughToShard: { shard: 'shard1' } }))).toMatchObject({ code: 40415 });
+  });
+
+  it('append notes to all shards from 6.0', async () => {
+    const at = await start({ version: '6.0' });
+    const reply = await at.client.db('admin').command({ appendOplogNote: 1, data: { a: 1 } });
+    expect(Object.keys(reply['raw'] as object)).toHaveLength(2);
+    expect(await failure((await start()).client.db('admin').command({ appendOplogNote: 1, data: {} }))).toMatchObject({ code: 59 });
+  });
+
+  it('go on over a shard that joins', async () => {
+    const at = await start();
+    const opened = await open(at, {});
+    const { connectionString } = await at.cluster.startShard();
+    await at.client.db('admin').command({ addShard: connectionString, name: 'late' });
+    await at.client.db('admin').command({ enableSharding: 'there', primaryShard: 'late' });
+    await at.client.db('there').collection<{ _id: number }>('c').insertOne({ _id: 1 });
+    expect((await events(at, opened, 1)).map((event) => 'ns' in event && event.ns)).toEqual([{ db: 'there', coll: 'c' }]);
+  });
+
+  it('say with the first batch that the history is lost, and in a running stream that it was overrun', async () => {
+    const at = await start({ oplogBytesMax: 20_000, noopIntervalMs: 10 });
+    const from = await now(at);
+    const unread = await open(at, { startAtOperationTime: from });
+    const running = await open(at, { startAtOperationTime: from });
+    await more(at, running);
+    const items = at.client.db('db').collection<{ _id: number; pad: string }>('c');
+    await items.insertMany(Array.from({ length: 2000 }, (_, _id) => ({ _id, pad: 'x'.repeat(100) })));
+    const lost = await failure(more(at, unread));
+    expect(lost).toMatchObject({ code: 286, codeName: 'ChangeStreamHistoryLost', errorLabels: ['NonResumableChangeStreamError'] });
+    expect(lost.message).toMatch(/^Error on remote shard 127\.0\.0\.1:\d+ :: caused by :: Executor error during getMore :: caused by :: Resume of change stream/);
+    expect(await failure(more(at, running))).toMatchObject({ code: 136 });
+    const again = await open(at, { startAtOperationTime: from });
+    expect(await failure(more(at, again))).toMatchObject({ code: 286 });
+  });
+
+  it('refuse a token of an event that no shard has', async () => {
+    const at = await start();
+    const opened = await open(at, {});
+    const items = at.client.db('db').collection<{ _id: number }>('c');
+    await items.insertOne({ _id: 1 });
+    const [first] = await events(at, opened, 1);
+    const token = (first?._id as { _data: string })._data;
+    await items.insertOne({ _id: 2 });
+    const resumed = await open(at, { resumeAfter: { _data: token } });
+    expect((await events(at, resumed, 1)).map((event) => 'documentKey' in event && event.documentKey)).toEqual([{ _id: 2 }]);
+    const wrong = await open(at, { resumeAfter: { _data: token.replace(/2B020004$/, '290004') } });
+    expect(await failure(events(at, wrong, 1))).toMatchObject({ code: 280 });
+  });
+});
