@@ -76,7 +76,7 @@ describe('change streams through a router', () => {
     const opened = await open(at, { showExpandedEvents: true, startAtOperationTime: await now(at) });
     await shard(at);
     await at.client.db('db').collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
-    await at.client.db('db').collection('c').createIndex({ k: 1, x: 1 });
+    await at.client.db('db').command({ createIndexes: 'c', indexes: [{ key: { k: 1, x: 1 }, name: 'k_1_x_1' }] });
     await at.client.db('admin').command({ refineCollectionShardKey: 'db.c', key: { k: 1, x: 1 } });
     const found = await events(at, opened, 8);
     expect(found.map(({ operationType }) => operationType).sort()).toEqual(

@@ -11,6 +11,7 @@ import { compilePipeline } from '../../pipeline/stages.js';
 import type { RouterContext } from '../router-context.js';
 import { commandCollection } from '../router-context.js';
 import { changeStreamCommand } from '../stream/change-stream-command.js';
+import { PASSTHROUGH_FIELD, passthroughCommand } from '../stream/passthrough.js';
 import { ShardOwnership } from '../target/shard-ownership.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
@@ -22,13 +23,10 @@ import { splitPipeline } from './pipeline-split.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
 import { ShardCursor } from './shard-cursor.js';
 
-/** Fields of an aggregate that 5.0 knows; any other is refused. */
-const unknownFieldCode = 40415;
-
 /** `aggregate` through a router: on one shard as it is, on several split into a part for the shards and one for the router. */
 export async function aggregateCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  refusePassthrough(request.body);
   const pipeline = stagesOf(request.body);
+  if (request.body.has(PASSTHROUGH_FIELD)) return passthroughCommand(context, request, pipeline);
   if (pipeline[0]?.has('$changeStream') === true) return changeStreamCommand(context, request, pipeline);
   const wholeDatabase = numberOf(request.body.get('aggregate')) === 1;
   const namespace = `${request.db}.${wholeDatabase ? '$cmd.aggregate' : commandCollection(request)}`;
@@ -44,11 +42,6 @@ export async function aggregateCommand(context: RouterContext, request: CommandR
     return context.cursors.first(cursor, cursor.first(), false, request);
   }
   return mergeShards(context, request, namespace, body, pipeline, shards, options);
-}
-
-function refusePassthrough(body: Doc): void {
-  if (!body.has('$_passthroughToShard')) return;
-  throw new CommandError(unknownFieldCode, `Location${unknownFieldCode}`, `BSON field 'aggregate.$_passthroughToShard' is an unknown field.`);
 }
 
 function stagesOf(body: Doc): Doc[] {

@@ -2,7 +2,8 @@ import { ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOrEmpty, requiredText } from '../../node/doc-fields.js';
+import { doc, docOrEmpty, requiredText } from '../../node/doc-fields.js';
+import { databaseOf } from '../../node/namespace.js';
 import { documentText } from '../../bson/text.js';
 import type { RouterContext } from '../router-context.js';
 import { servesKey } from './shard-collection.js';
@@ -37,5 +38,10 @@ export async function refineShardKeyCommand(context: RouterContext, request: Com
     timestamp,
     changedMs: Date.now(),
   });
+  if (context.version.atLeast(6, 1)) {
+    const { primary } = context.requireDatabase(databaseOf(collection.namespace));
+    const description = doc(['shardKey', key.doc], ['oldShardKey', collection.key.doc]);
+    context.catalog.shard(primary).access.noteDefinition(collection.namespace, 'refineCollectionShardKey', description);
+  }
   return new Map();
 }

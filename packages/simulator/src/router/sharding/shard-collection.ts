@@ -1,4 +1,4 @@
-import { ObjectId } from 'bson';
+import { Long, ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
@@ -158,4 +158,14 @@ async function placeChunks(
   };
   for (const id of chunks.shards) catalog.shard(id).access.ensureCollection(facts.namespace, facts.uuid, facts.options, facts.indexes);
   await catalog.saveCollection(collection);
+  if (context.version.atLeast(6)) noteSharded(context, request.body, collection);
+}
+
+/** Tells change streams with expanded events. Since 8.0 without the number of chunks, which it no longer takes. */
+function noteSharded(context: RouterContext, body: Doc, collection: ShardedCollection): void {
+  const description = doc(['shardKey', collection.key.doc], ['unique', collection.unique]);
+  if (!context.version.atLeast(8)) description.set('numInitialChunks', Long.fromNumber(numberOf(body.get('numInitialChunks')) ?? 0));
+  description.set('presplitHashedZones', isTrue(body.get('presplitHashedZones')));
+  const { primary } = context.requireDatabase(databaseOf(collection.namespace));
+  context.catalog.shard(primary).access.noteDefinition(collection.namespace, 'shardCollection', description);
 }

@@ -95,11 +95,9 @@ export class MergedStream implements RouterCursor {
 
   /** A shard that has joined the cluster is read from where the others are. */
   #addNewShards(): void {
-    const shards = this.streams.shards();
-    if (shards.length === this.#sources.length) return;
-    const known = new Set(this.#sources.map(({ shard }) => shard));
-    for (const shard of shards) {
-      if (!known.has(shard)) this.#add(shard, this.#reached === undefined ? this.from.start : { kind: 'time', clusterTime: this.#reached });
+    for (const shard of this.streams.shards()) {
+      if (this.#sources.some((source) => source.shard.id === shard.id)) continue;
+      this.#add(shard, this.#reached === undefined ? this.from.start : { kind: 'time', clusterTime: this.#reached });
     }
   }
 
