@@ -1,6 +1,4 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { documentsMin } from '../demo/load.js';
-import { runDemo } from '../demo/demo.js';
 import { formatCount } from '../progress-view/quantity.js';
 import { exitCodes } from './exit-code.js';
 import { interruption } from './interruption.js';
@@ -18,17 +16,19 @@ interface DemoFlags {
   keep?: boolean;
 }
 
-/** Adds `convoy demo`. */
+/** Adds `convoy demo`. What it needs is loaded only when it runs: its data would fill the heap of every other process. */
 export function addDemoCommand(program: Command): void {
-  program
-    .command('demo')
+  const command = program.command('demo');
+  command
     .description('move real data between two local clusters with a real fleet, under load, and compare them')
     .option('--shards <n>', 'shards of the source', wholeNumber(1, shardsMax), 2)
     .option('--dst-shards <n>', 'shards of the destination (as many as the source when left out)', wholeNumber(1, shardsMax))
-    .option('--documents <n>', `documents to load, at least ${formatCount(documentsMin)}`, wholeNumber(documentsMin, documentsMax), documentsDefault)
+    .option('--documents <n>', `documents to load, ${formatCount(documentsMax)} at most`, wholeNumber(1, documentsMax), documentsDefault)
     .option('--no-workload', 'without writes while the data moves')
     .option('--keep', 'leave everything running at the end and print the addresses')
     .action(async ({ shards, dstShards, documents, workload, keep }: DemoFlags) => {
+      const [{ runDemo }, { documentsMin }] = await Promise.all([import('../demo/demo.js'), import('../demo/load.js')]);
+      if (documents < documentsMin) command.error(`error: --documents must be at least ${formatCount(documentsMin)}`, { exitCode: exitCodes.usage });
       const equal = await runDemo({ shards, destinationShards: dstShards ?? shards, documents, workload, keep: keep ?? false }, interruption());
       process.exitCode = equal ? exitCodes.done : exitCodes.failed;
     });

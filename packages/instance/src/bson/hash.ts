@@ -1,61 +1,89 @@
-import { createHash, type Hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { canonicalType, elementType } from './element-type.js';
 import { integerForHash } from './number.js';
 import { elementsOf, int32At, rawValue, type RawValue } from './scan.js';
 
-/** The seed of all hashed indexes. */
-const seed = int32Bytes(0);
-/** What the server hashes at the end of a document: type 0 with an empty name. */
-const endOfDocument = int32Bytes(0);
+/** The seed of all hashed indexes, and what the server hashes at the end of a document: type 0 with an empty name. */
+const zero = 0;
 
 /**
  * The hash of a hashed shard key or index: MD5 over types and values, its first 8 bytes as an integer.
  * Numbers are hashed as 64-bit integers whatever their type.
  */
 export function hashValue(value: RawValue): bigint {
-  const hash = createHash('md5').update(seed);
-  addValue(hash, value, null);
-  return hash.digest().readBigInt64LE(0);
+  const input = new HashInput();
+  input.addInt32(zero);
+  addValue(input, value, null);
+  // One call on one buffer: a Hash object for every document costs several times as much, and more to collect.
+  return hash('md5', input.bytes, 'buffer').readBigInt64LE(0);
 }
 
-function addValue(hash: Hash, value: RawValue, name: string | null): void {
-  hash.update(int32Bytes(canonicalType(value.type)));
-  if (name !== null) hash.update(`${name}\0`);
+/** What is hashed, put together in a buffer that all values share; the larger ones have their own. */
+class HashInput {
+  static readonly #shared = Buffer.allocUnsafe(1024);
+  #buffer = HashInput.#shared;
+  #length = 0;
+
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  addInt32(value: number): void {
+    this.#reserve(4);
+    this.#length = this.#buffer.writeInt32LE(value, this.#length);
+  }
+
+  addLong(value: bigint): void {
+    this.#reserve(8);
+    this.#length = this.#buffer.writeBigInt64LE(value, this.#length);
+  }
+
+  /** A name with its closing zero. */
+  addName(name: string): void {
+    this.add(Buffer.from(`${name}\0`));
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#buffer.set(bytes, this.#length);
+    this.#length += bytes.length;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(2 * needed);
+    larger.set(this.bytes);
+    this.#buffer = larger;
+  }
+}
+
+function addValue(input: HashInput, value: RawValue, name: string | null): void {
+  input.addInt32(canonicalType(value.type));
+  if (name !== null) input.addName(name);
   switch (value.type) {
     case elementType.int32:
     case elementType.long:
     case elementType.double:
     case elementType.decimal:
-      hash.update(longBytes(integerForHash(value)));
+      input.addLong(integerForHash(value));
       return;
     case elementType.document:
     case elementType.array:
-      addFields(hash, value.bytes);
+      addFields(input, value.bytes);
       return;
     case elementType.codeWithScope: {
       const scope = 8 + int32At(value.bytes, 4);
-      hash.update(value.bytes.subarray(8, scope));
-      addFields(hash, value.bytes.subarray(scope));
+      input.add(value.bytes.subarray(8, scope));
+      addFields(input, value.bytes.subarray(scope));
       return;
     }
     default:
-      hash.update(value.bytes);
+      input.add(value.bytes);
   }
 }
 
-function addFields(hash: Hash, bytes: Uint8Array): void {
-  for (const element of elementsOf(bytes)) addValue(hash, rawValue(bytes, element), element.name);
-  hash.update(endOfDocument);
-}
-
-function int32Bytes(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(4);
-  bytes.writeInt32LE(value, 0);
-  return bytes;
-}
-
-function longBytes(value: bigint): Buffer {
-  const bytes = Buffer.allocUnsafe(8);
-  bytes.writeBigInt64LE(value, 0);
-  return bytes;
+function addFields(input: HashInput, bytes: Uint8Array): void {
+  for (const element of elementsOf(bytes)) addValue(input, rawValue(bytes, element), element.name);
+  input.addInt32(zero);
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { BSON, Code, Double, Long } from 'mongodb';
 import { describe, expect, test } from 'vitest';
@@ -29,6 +30,14 @@ describe('the hash of a hashed shard key', () => {
 
   test('numbers of one value have one hash', () => {
     expect(hashValue(encodeValue(new Double(7)))).toBe(hashValue(encodeValue(Long.fromNumber(7))));
+  });
+
+  test.each([1_000, 1_024, 5_000, 100_000])('a text of %d characters is hashed whole', (length) => {
+    const value = encodeValue('é'.repeat(length));
+    const seed = Buffer.alloc(4);
+    const stringType = Buffer.from([10, 0, 0, 0]);
+    const expected = createHash('md5').update(seed).update(stringType).update(value.bytes).digest().readBigInt64LE(0);
+    expect(hashValue(value)).toBe(expected);
   });
 
   test('the scope of code counts', () => {
