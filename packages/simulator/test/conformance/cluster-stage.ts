@@ -10,13 +10,15 @@ import { WireClient } from './wire-client.js';
 
 /** Idle streams move on fast, so that a replay need not wait for them. */
 const noopIntervalMs = 20;
+/** The oplog's size in the recorded clusters (`--oplogSize 1024`), which nothing fills. */
+const oplogBytesMax = 1024 * 1024 * 1024;
 
 /** The name of the recorded plain replica set. */
 const recordedSetName = 'plain';
 
 /** Two shards behind one router, without access control. */
 export async function openClusterStage(): Promise<Stage> {
-  const cluster = await startCluster({ shards: 2, noopIntervalMs });
+  const cluster = await startCluster({ shards: 2, noopIntervalMs, oplogBytesMax });
   const hosts = new Map([['router', cluster.router], ...cluster.shards.map((host, index): [string, string] => [`shard${index}`, host])]);
   return NodeStage.open({ hosts, first: 'router', roles: clusterRoles(cluster), clusterTime: () => cluster.catalog.clock.current(), close: () => cluster.close() });
 }

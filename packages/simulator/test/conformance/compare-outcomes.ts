@@ -1,8 +1,8 @@
-import { type Json, recordedOutcome, type Step, subjectOf } from './corpus-file.js';
+import { type Asked, askedBy, type Json, recordedOutcome, type Step } from './corpus-file.js';
 import { asRecorded } from './driver-error.js';
 import { type HostRoles, recordedRoles } from './host-roles.js';
 import { isLeaf, maskReply } from './mask-reply.js';
-import { elementPath, fieldPath } from './pattern.js';
+import { elementPath, fieldPath, isAbout } from './pattern.js';
 import { unorderedFields, unorderedLists } from './patterns.js';
 
 /** What differs between a recorded outcome and an answered one: the path, and both sides there; `undefined` where a side has nothing. */
@@ -29,18 +29,19 @@ export function compareOutcomes(step: Step, recorded: Json, recordedAt: HostRole
 }
 
 function comparable(outcome: Json, step: Step, roles: HostRoles): Json {
-  return ordered(maskReply(outcome, subjectOf(step), roles), '', step);
+  const asked = askedBy(step);
+  return ordered(maskReply(outcome, asked, roles), '', asked);
 }
 
 /** Lists and documents whose order the server leaves open come in one order. */
-function ordered(value: Json, path: string, step: Step): Json {
+function ordered(value: Json, path: string, asked: Asked): Json {
   if (isLeaf(value) || value === null || typeof value !== 'object') return value;
   if (!Array.isArray(value)) {
-    const fields = Object.entries(value).map(([name, inner]): [string, Json] => [name, ordered(inner, fieldPath(path, name), step)]);
+    const fields = Object.entries(value).map(([name, inner]): [string, Json] => [name, ordered(inner, fieldPath(path, name), asked)]);
     return Object.fromEntries(unorderedFields.includes(path) ? fields.sort(([a], [b]) => (a < b ? -1 : 1)) : fields);
   }
-  const elements = value.map((each) => ordered(each, elementPath(path), step));
-  const isOpen = unorderedLists.some((list) => list.path === path && list.applies(step, subjectOf(step)));
+  const elements = value.map((each) => ordered(each, elementPath(path), asked));
+  const isOpen = unorderedLists.some((list) => list.path === path && isAbout(list, asked));
   return isOpen ? elements.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : elements;
 }
 

@@ -70,6 +70,18 @@ export function recordedOutcome(step: Step): Json {
   return step.reply ?? step.error ?? null;
 }
 
+/** Which step is compared, as patterns name it. */
+export interface Asked {
+  /** What it asks, see `subjectOf`. */
+  readonly subject: string;
+  /** `file:step`. */
+  readonly step: string;
+}
+
+export function askedBy(step: Step): Asked {
+  return { subject: subjectOf(step), step: nameOf(step) };
+}
+
 /** What a step asks: a command's name; `find` with its collection, `aggregate` with its first stage. */
 export function subjectOf(step: Step): string {
   const command = step.command;

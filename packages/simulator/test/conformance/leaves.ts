@@ -1,4 +1,4 @@
-import type { Json } from './corpus-file.js';
+import type { Asked, Json } from './corpus-file.js';
 import { isCovered, isLeaf } from './mask-reply.js';
 import { elementPath, fieldPath } from './pattern.js';
 
@@ -11,19 +11,19 @@ export interface Leaf {
 }
 
 /** All leaves of an outcome that no pattern covers as a whole, neither by themselves nor with what they stand in. */
-export function comparedLeaves(outcome: Json, subject: string): Leaf[] {
+export function comparedLeaves(outcome: Json, asked: Asked): Leaf[] {
   const leaves: Leaf[] = [];
-  collect(outcome, '', [], subject, leaves);
+  collect(outcome, '', [], asked, leaves);
   return leaves;
 }
 
-function collect(value: Json, path: string, steps: readonly (string | number)[], subject: string, into: Leaf[]): void {
-  if (isCovered(value, path, subject)) return;
+function collect(value: Json, path: string, steps: readonly (string | number)[], asked: Asked, into: Leaf[]): void {
+  if (isCovered(value, path, asked)) return;
   if (isLeaf(value) || value === null || typeof value !== 'object') {
     into.push({ steps, path, value });
   } else if (Array.isArray(value)) {
-    for (const [at, inner] of value.entries()) collect(inner, elementPath(path), [...steps, at], subject, into);
+    for (const [at, inner] of value.entries()) collect(inner, elementPath(path), [...steps, at], asked, into);
   } else {
-    for (const [name, inner] of Object.entries(value)) collect(inner, fieldPath(path, name), [...steps, name], subject, into);
+    for (const [name, inner] of Object.entries(value)) collect(inner, fieldPath(path, name), [...steps, name], asked, into);
   }
 }

@@ -1,4 +1,4 @@
-import type { Json } from './corpus-file.js';
+import type { Asked, Json } from './corpus-file.js';
 import type { HostRoles } from './host-roles.js';
 import { type Pattern, coversPath, elementPath, fieldPath, host } from './pattern.js';
 import { patterns } from './patterns.js';
@@ -12,40 +12,40 @@ export function isLeaf(value: Json): boolean {
 }
 
 /** A reply with what patterns cover replaced by their names, and addresses by the parts of their nodes. */
-export function maskReply(reply: Json, subject: string, roles: HostRoles): Json {
-  return masked(reply, '', subject, roles);
+export function maskReply(reply: Json, asked: Asked, roles: HostRoles): Json {
+  return masked(reply, '', asked, roles);
 }
 
-function masked(value: Json, path: string, subject: string, roles: HostRoles): Json {
-  const covering = patterns.filter((pattern) => coversPath(pattern, path, subject));
+function masked(value: Json, path: string, asked: Asked, roles: HostRoles): Json {
+  const covering = patterns.filter((pattern) => coversPath(pattern, path, asked));
   if (covering.some((pattern) => coversWhole(pattern, value))) return placeholder(covering.find((pattern) => coversWhole(pattern, value)));
   if (typeof value === 'string') return maskedText(withRoles(value, roles), covering);
   if (isLeaf(value) || value === null || typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((each) => masked(each, elementPath(path), subject, roles));
+  if (Array.isArray(value)) return value.map((each) => masked(each, elementPath(path), asked, roles));
   const document: Record<string, Json> = {};
   for (const [name, inner] of Object.entries(value)) {
     const field = withRoles(name, roles);
     const at = fieldPath(path, name);
-    if (!isOmitted(at, subject)) document[field] = masked(inner, at, subject, roles);
+    if (!isOmitted(at, asked)) document[field] = masked(inner, at, asked, roles);
   }
   return document;
 }
 
 /** Whether a pattern stands for the whole value, so that nothing of it is compared. */
-export function isCovered(value: Json, path: string, subject: string): boolean {
-  return isOmitted(path, subject) || patterns.some((pattern) => coversPath(pattern, path, subject) && coversWhole(pattern, value));
+export function isCovered(value: Json, path: string, asked: Asked): boolean {
+  return isOmitted(path, asked) || patterns.some((pattern) => coversPath(pattern, path, asked) && coversWhole(pattern, value));
 }
 
 /** Where in a text the parts lie that patterns cover: from the first character to the one after the last. */
-export function coveredParts(text: string, path: string, subject: string): { readonly from: number; readonly to: number }[] {
+export function coveredParts(text: string, path: string, asked: Asked): { readonly from: number; readonly to: number }[] {
   return patterns.flatMap((pattern) => {
-    if (!('text' in pattern.covers) || !coversPath(pattern, path, subject)) return [];
+    if (!('text' in pattern.covers) || !coversPath(pattern, path, asked)) return [];
     return [...text.matchAll(pattern.covers.text)].map((found) => ({ from: found.index, to: found.index + found[0].length }));
   });
 }
 
-function isOmitted(path: string, subject: string): boolean {
-  return patterns.some((pattern) => 'omitted' in pattern.covers && coversPath(pattern, path, subject));
+function isOmitted(path: string, asked: Asked): boolean {
+  return patterns.some((pattern) => 'omitted' in pattern.covers && coversPath(pattern, path, asked));
 }
 
 function coversWhole(pattern: Pattern, value: Json): boolean {

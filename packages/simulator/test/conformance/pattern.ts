@@ -1,4 +1,4 @@
-import type { Json } from './corpus-file.js';
+import type { Asked, Json } from './corpus-file.js';
 
 /** One kind of value that differs between two runs of the same commands. */
 export interface Pattern {
@@ -11,6 +11,8 @@ export interface Pattern {
   readonly paths: readonly string[];
   /** Steps it covers, by what they ask; none: all. */
   readonly subjects?: readonly string[];
+  /** Single steps it covers, as `file:step`; none: all. */
+  readonly steps?: readonly string[];
   readonly covers: Cover;
   /** Why the values cannot be equal. */
   readonly reason: string;
@@ -25,9 +27,13 @@ export type Cover =
   | { readonly omitted: true };
 
 /** Whether a pattern covers the value at a path of a reply to a step. */
-export function coversPath(pattern: Pattern, path: string, subject: string): boolean {
-  if (pattern.subjects !== undefined && !pattern.subjects.includes(subject)) return false;
-  return pattern.paths.some((each) => matcher(each).test(path));
+export function coversPath(pattern: Pattern, path: string, asked: Asked): boolean {
+  return isAbout(pattern, asked) && pattern.paths.some((each) => matcher(each).test(path));
+}
+
+/** Whether something that holds for some subjects or some steps holds for this step. */
+export function isAbout(held: Pick<Pattern, 'subjects' | 'steps'>, asked: Asked): boolean {
+  return held.subjects?.includes(asked.subject) !== false && held.steps?.includes(asked.step) !== false;
 }
 
 const matchers = new Map<string, RegExp>();

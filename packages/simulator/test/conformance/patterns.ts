@@ -1,4 +1,3 @@
-import { nameOf, type Step } from './corpus-file.js';
 import type { Pattern } from './pattern.js';
 import {
   isBatchToken, isClusterTime, isCount, isCursorId, isDouble, isDuration, isInt, isLong, isObjectId, isObjectIdOfRun, isSignatureHash, isText, isTexts, isTimeOfRun, isUuid, isValue,
@@ -140,6 +139,20 @@ export const patterns: readonly Pattern[] = [
     reason: 'Whether a batch ends at its last event or at a later time depends on what the node has seen of the oplogs at that moment.',
   },
   {
+    name: 'token of the moment',
+    paths: ['cursor.postBatchResumeToken._data'],
+    steps: ['06-resume-and-errors:25'],
+    covers: { value: isBatchToken },
+    reason: 'The same: a first batch that holds the last event written.',
+  },
+  {
+    name: 'bytes of the oplog',
+    paths: ['cursor.firstBatch[].storageStats.size'],
+    steps: ['01-handshake:48'],
+    covers: { value: isInt },
+    reason: 'The entries that the set-up of a real cluster wrote.',
+  },
+  {
     name: 'entries',
     paths: ['count'],
     subjects: ['configureFailPoint'],
@@ -253,23 +266,24 @@ export const patterns: readonly Pattern[] = [
 export const unorderedFields: readonly string[] = ['raw', 'shards'];
 
 /** A list whose order the server leaves open. */
-export interface UnorderedList {
+export interface UnorderedList extends Pick<Pattern, 'subjects' | 'steps' | 'reason'> {
   readonly path: string;
-  readonly applies: (step: Step, subject: string) => boolean;
-  readonly reason: string;
 }
 
-/** Reads through the router that neither sort nor go to one shard. */
-const mergedReads: ReadonlySet<string> = new Set(['08-reads-at-a-time:17', '08-reads-at-a-time:30']);
-/** Batches of the router's streams with the events of an update and a delete that went to both shards. */
-const broadcastEvents: ReadonlySet<string> = new Set(['04-events-documents:81', '04-events-documents:84']);
-
 export const unorderedLists: readonly UnorderedList[] = [
-  { path: 'authInfo.authenticatedUserRoles', applies: (_, subject) => subject === 'connectionStatus', reason: 'Roles come in the order of a hash table.' },
-  { path: 'authInfo.authenticatedUserPrivileges', applies: (_, subject) => subject === 'connectionStatus', reason: 'Privileges come in the order of a hash table.' },
-  { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'listCollections', reason: 'Collections come in the order of their random UUIDs.' },
-  { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'aggregate $indexStats', reason: 'Indexes come in the order of a hash table, shards in the order in which they answer.' },
-  { path: 'cursor.firstBatch', applies: (_, subject) => subject === 'aggregate $collStats', reason: 'Shards come in the order in which they answer.' },
-  { path: 'cursor.firstBatch', applies: (step) => mergedReads.has(nameOf(step)), reason: 'The router gives on what its shards found as they answer.' },
-  { path: 'cursor.nextBatch', applies: (step) => broadcastEvents.has(nameOf(step)), reason: 'Both shards did the same write at once, partly at the same cluster time.' },
+  { path: 'authInfo.authenticatedUserRoles', subjects: ['connectionStatus'], reason: 'Roles come in the order of a hash table.' },
+  { path: 'authInfo.authenticatedUserPrivileges', subjects: ['connectionStatus'], reason: 'Privileges come in the order of a hash table.' },
+  { path: 'cursor.firstBatch', subjects: ['listCollections'], reason: 'Collections come in the order of their random UUIDs.' },
+  { path: 'cursor.firstBatch', subjects: ['aggregate $indexStats'], reason: 'Indexes come in the order of a hash table, shards in the order in which they answer.' },
+  { path: 'cursor.firstBatch', subjects: ['aggregate $collStats'], reason: 'Shards come in the order in which they answer.' },
+  {
+    path: 'cursor.firstBatch',
+    steps: ['08-reads-at-a-time:17', '08-reads-at-a-time:30'],
+    reason: 'Reads that do not sort: the router gives on what its shards found as they answer.',
+  },
+  {
+    path: 'cursor.nextBatch',
+    steps: ['04-events-documents:81', '04-events-documents:84'],
+    reason: 'Events of an update and a delete that both shards did at once, partly at the same cluster time.',
+  },
 ];

@@ -1,4 +1,4 @@
-import type { Json } from './corpus-file.js';
+import type { Asked, Json } from './corpus-file.js';
 import type { Leaf } from './leaves.js';
 import { coveredParts } from './mask-reply.js';
 
@@ -9,21 +9,21 @@ export type PerturbationKind = (typeof perturbationKinds)[number];
  * A copy of an outcome with one leaf changed: to another value of its type, to a value of another type, or left out.
  * @param random gives numbers from 0 to below 1
  */
-export function perturbed(outcome: Json, leaf: Leaf, kind: PerturbationKind, subject: string, random: () => number): Json {
+export function perturbed(outcome: Json, leaf: Leaf, kind: PerturbationKind, asked: Asked, random: () => number): Json {
   const copy = structuredClone(outcome);
   const last = leaf.steps.at(-1);
   let parent = copy as Record<string | number, Json>;
   for (const step of leaf.steps.slice(0, -1)) parent = parent[step] as Record<string | number, Json>;
   if (last === undefined) return otherType(outcome);
-  if (kind !== 'missing') parent[last] = kind === 'value' ? otherValue(leaf, subject, random) : otherType(leaf.value);
+  if (kind !== 'missing') parent[last] = kind === 'value' ? otherValue(leaf, asked, random) : otherType(leaf.value);
   else if (Array.isArray(parent)) parent.splice(Number(last), 1);
   else Reflect.deleteProperty(parent, last);
   return copy;
 }
 
-function otherValue(leaf: Leaf, subject: string, random: () => number): Json {
+function otherValue(leaf: Leaf, asked: Asked, random: () => number): Json {
   const { value } = leaf;
-  if (typeof value === 'string') return otherText(leaf, value, subject, random);
+  if (typeof value === 'string') return otherText(leaf, value, asked, random);
   if (typeof value === 'boolean') return !value;
   if (value === null) return otherType(value);
   if (Array.isArray(value)) return [null];
@@ -70,8 +70,8 @@ function otherBinary({ base64, subType }: { base64: string; subType: string }): 
 }
 
 /** One character changed, outside of the parts that patterns cover. */
-function otherText({ path }: Leaf, text: string, subject: string, random: () => number): string {
-  const covered = coveredParts(text, path, subject);
+function otherText({ path }: Leaf, text: string, asked: Asked, random: () => number): string {
+  const covered = coveredParts(text, path, asked);
   const free = Array.from({ length: text.length }, (_, at) => at).filter((at) => !covered.some(({ from, to }) => at >= from && at < to));
   const at = free[Math.floor(random() * free.length)];
   if (at === undefined) return `${text}~`;

@@ -25,7 +25,10 @@ const emptyBatchMs = 40;
 /** Plays files of the corpus, one after the other, on one stage. */
 export class Replay {
   readonly #sessions = new Map<string, Binary>();
-  readonly #streams = new Map<string, Value[]>();
+  /** Events that streams gave before they were wanted, by the commands that read the streams. */
+  readonly #early = new Map<string, Value[]>();
+  /** The tokens that streams had reached, by cursor id. */
+  readonly #reached = new Map<string, Value>();
   readonly #uuids: Uuids = new Map();
   #replies = new Map<number, Doc>();
 
@@ -44,6 +47,7 @@ export class Replay {
   async #playStep(step: Step): Promise<PlayedStep> {
     const reply = await this.#answer(step);
     this.#replies.set(step.step, reply);
+    this.#noteReached(reply);
     const answered = toExtendedJson(reply) as Json;
     pairUuids(recordedOutcome(step), answered, this.#uuids);
     return { step, answered, differences: compareWithReply(step, answered, this.stage.roles) };
@@ -61,19 +65,40 @@ export class Replay {
   /** Reads a stream until it has given as many events as were recorded; what it gives beyond them is kept for the next step. */
   async #collectEvents(step: Step, command: Doc, wanted: number): Promise<Doc> {
     const key = JSON.stringify(command.get('getMore'));
-    const events = this.#streams.get(key) ?? [];
+    const events = this.#early.get(key) ?? [];
     const deadlineMs = Date.now() + eventsWaitMs;
     let reply: Doc;
     do {
       reply = await this.stage.send(step, new Map(command).set('maxTimeMS', new Int32(emptyBatchMs)));
-      const batch = (reply.get('cursor') as Doc | undefined)?.get('nextBatch');
+      const batch = cursorOf(reply)?.get('nextBatch');
       if (!Array.isArray(batch)) return reply;
       events.push(...batch);
     } while (events.length < wanted && Date.now() < deadlineMs);
-    (reply.get('cursor') as Doc).set('nextBatch', events.slice(0, wanted));
-    this.#streams.set(key, events.slice(wanted));
+    const given = events.splice(0, wanted);
+    this.#early.set(key, events);
+    const cursor = cursorOf(reply)?.set('nextBatch', given);
+    if (events.length > 0) cursor?.set('postBatchResumeToken', tokenOf(given.at(-1)) ?? this.#reached.get(idOf(cursor)) ?? null);
     return reply;
   }
+
+  /** Remembers how far a stream has got, for a batch from which early events are held back. */
+  #noteReached(reply: Doc): void {
+    const cursor = cursorOf(reply);
+    const token = cursor?.get('postBatchResumeToken');
+    if (cursor !== undefined && token !== undefined) this.#reached.set(idOf(cursor), token);
+  }
+}
+
+function cursorOf(reply: Doc): Doc | undefined {
+  return reply.get('cursor') as Doc | undefined;
+}
+
+function idOf(cursor: Doc): string {
+  return JSON.stringify(cursor.get('id'));
+}
+
+function tokenOf(event: Value | undefined): Value | undefined {
+  return event instanceof Map ? event.get('_id') : undefined;
 }
 
 function recordedEvents(recorded: Json): number | undefined {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compareWithReply } from '../../conformance/compare-outcomes.js';
-import { corpusFiles, isStep, nameOf, readCorpus, recordedOutcome, subjectOf } from '../../conformance/corpus-file.js';
+import { askedBy, corpusFiles, isStep, nameOf, readCorpus, recordedOutcome } from '../../conformance/corpus-file.js';
 import { excusedSteps } from '../../conformance/excused-steps.js';
 import type { HostRoles } from '../../conformance/host-roles.js';
 import { comparedLeaves } from '../../conformance/leaves.js';
@@ -42,11 +42,11 @@ function unseenChanges({ played, file }: FileScore, roles: HostRoles): string[] 
   for (let sampled = 0; sampled < sampledLeavesPerFile && equal.length > 0; sampled += 1) {
     const { step, answered } = draw(equal);
     const outcome = recordedOutcome(step);
-    const leaves = comparedLeaves(outcome, subjectOf(step));
+    const leaves = comparedLeaves(outcome, askedBy(step));
     if (leaves.length === 0) continue;
     const leaf = draw(leaves);
     const kind = draw(perturbationKinds);
-    const changed = perturbed(outcome, leaf, kind, subjectOf(step), random);
+    const changed = perturbed(outcome, leaf, kind, askedBy(step), random);
     const other = step.error === undefined ? { ...step, reply: changed } : { ...step, error: changed };
     if (compareWithReply(other, answered, roles).length === 0) unseen.push(`${file}:${step.step} ${leaf.path} (${kind})`);
   }

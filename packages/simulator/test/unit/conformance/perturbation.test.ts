@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compareOutcomes } from '../../conformance/compare-outcomes.js';
-import { corpusFiles, isStep, nameOf, readCorpus, recordedOutcome, subjectOf } from '../../conformance/corpus-file.js';
+import { askedBy, corpusFiles, isStep, nameOf, readCorpus, recordedOutcome } from '../../conformance/corpus-file.js';
 import { recordedRoles } from '../../conformance/host-roles.js';
 import { comparedLeaves } from '../../conformance/leaves.js';
 import { perturbationKinds, perturbed, seededRandom } from '../../conformance/perturbation.js';
@@ -25,12 +25,12 @@ describe('comparison of outcomes', () => {
     for (let sampled = 0; sampled < sampledLeaves; ) {
       const step = draw(steps);
       const outcome = recordedOutcome(step);
-      const leaves = comparedLeaves(outcome, subjectOf(step));
+      const leaves = comparedLeaves(outcome, askedBy(step));
       if (leaves.length === 0) continue;
       sampled += 1;
       const leaf = draw(leaves);
       const kind = draw(perturbationKinds);
-      const changed = perturbed(outcome, leaf, kind, subjectOf(step), random);
+      const changed = perturbed(outcome, leaf, kind, askedBy(step), random);
       if (compareOutcomes(step, outcome, recordedRoles, changed, recordedRoles).length === 0) unseen.push(`${nameOf(step)} ${leaf.path} (${kind})`);
     }
     expect(unseen, `PERTURBATION_SEED=${seed}`).toEqual([]);
