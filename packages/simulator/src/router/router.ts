@@ -1,4 +1,5 @@
 import type { Doc } from '../bson/value.js';
+import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
 import { Diagnostics } from '../handshake/diagnostics.js';
 import { clusterTimeField } from '../handshake/cluster-time.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
@@ -31,6 +32,7 @@ import { appendOplogNoteCommand } from './stream/oplog-note.js';
 import { addShardToZoneCommand, removeShardFromZoneCommand, updateZoneKeyRangeCommand } from './sharding/zone-commands.js';
 import { retriedWhenStale } from './target/stale-routing.js';
 import { bulkWrite } from './write/bulk-write.js';
+import type { WriteKind } from './write/write-statements.js';
 import { findAndModifyCommand } from './write/find-and-modify.js';
 
 type Command = (context: RouterContext, request: CommandRequest) => Doc | Promise<Doc>;
@@ -50,6 +52,7 @@ const dataCommands: readonly (readonly [string, Command])[] = [
   ['insert', (context, request) => bulkWrite(context, request, 'insert')],
   ['update', (context, request) => bulkWrite(context, request, 'update')],
   ['delete', (context, request) => bulkWrite(context, request, 'delete')],
+  ['bulkWrite', (context, request) => runBulkWrite(request, (part) => bulkWrite(context, part, part.name as WriteKind))],
   ['findAndModify', fresh(findAndModifyCommand)],
   ['findandmodify', fresh(findAndModifyCommand)],
 ];

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Binary, type Timestamp } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
+import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
 import { collectionOf, databaseOf } from '../node/namespace.js';
@@ -20,6 +21,7 @@ import { refuseInTransaction } from './session/transaction-rules.js';
 import type { DefinitionEvent } from './oplog/entry.js';
 import type { CollectionFacts, SessionRecord, ShardAccess, ShardStream, ShardStreamOptions } from './shard-access.js';
 import { ShardState, type ShardNodeOptions } from './shard-state.js';
+import type { View } from './storage/catalog.js';
 import type { Collection } from './storage/collection.js';
 import { visibleBytes, type ReadView } from './storage/record.js';
 import { LATEST, timeKey } from './storage/time-key.js';
@@ -43,7 +45,9 @@ export class ShardNode implements CommandNode, ShardAccess {
   }
 
   async run(request: CommandRequest): Promise<Doc> {
-    const handler = hasCommand(this.#state.version, request.name) ? commandTable.get(request.name) : undefined;
+    const known = hasCommand(this.#state.version, request.name);
+    if (known && request.name === 'bulkWrite') return runBulkWrite(request, (part) => this.run(part));
+    const handler = known ? commandTable.get(request.name) : undefined;
     if (handler === undefined) throw new CommandError(59, 'CommandNotFound', `no such command: '${request.name}'`);
     const state = this.#state;
     refuseForeignFields(state.version, request);
@@ -130,6 +134,16 @@ export class ShardNode implements CommandNode, ShardAccess {
       oplog.append(clusterTime, [createOperation(collection, true)]);
     }
     buildIndexes(this.#state, collection, indexes, true);
+  }
+
+  viewsOf(db: string): readonly View[] {
+    return this.#state.catalog.viewsOf(db);
+  }
+
+  replaceViews(db: string, views: readonly View[]): void {
+    const { catalog } = this.#state;
+    for (const { namespace } of catalog.viewsOf(db)) catalog.removeView(namespace);
+    for (const view of views) catalog.addView(view);
   }
 
   forgetCollection(namespace: string): void {
