@@ -1,0 +1,24 @@
+import { Long, type Timestamp } from 'bson';
+import type { Doc } from '../../bson/value.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
+import { clusterTimeField } from '../../handshake/cluster-time.js';
+import { opTime } from '../../handshake/hello.js';
+import { doc } from '../../node/doc-fields.js';
+
+/**
+ * The fields that a shard adds to what it answers a router. Clients see them only where a router shows whole replies of its shards.
+ * @param current the newest cluster time
+ * @param topologyTime when the last shard was added
+ */
+export function memberReplyFields(shard: ClusterShard, current: Timestamp, topologyTime: Timestamp): Doc {
+  const applied = shard.access.lastAppliedTime();
+  return doc(
+    ['$gleStats', doc(['lastOpTime', opTime(applied)], ['electionId', shard.node.electionId])],
+    ['lastCommittedOpTime', applied],
+    ['$configServerState', doc(['opTime', doc(['ts', current], ['t', Long.fromInt(-1)])])],
+    ['$clusterTime', clusterTimeField(current)],
+    ['$configTime', current],
+    ['$topologyTime', topologyTime],
+    ['operationTime', applied],
+  );
+}
