@@ -1,14 +1,12 @@
 import { Int32, Timestamp } from 'bson';
 import { DateTime, type Doc, type Value } from '../bson/value.js';
-import { compareValues } from '../bson/compare.js';
 import type { CommandRequest } from '../node/command.js';
-import { doc, docOf, isTrue, numberOf } from '../node/doc-fields.js';
+import { doc, isTrue } from '../node/doc-fields.js';
 import { agreedCompressors } from '../wire/compression.js';
 import { messageBytesMax } from '../wire/protocol.js';
+import { awaitTopologyChange } from './awaited-hello.js';
 import { electionTerm, maxBsonObjectSize, type NodeIdentity } from './node-identity.js';
 
-/** Longest time a client may wait for a topology change in one hello, in milliseconds. */
-const awaitMsMax = 30_000;
 const writeBatchMax = new Int32(100_000);
 const sessionTimeoutMinutes = new Int32(30);
 
@@ -23,13 +21,6 @@ export async function helloReply(identity: NodeIdentity, request: CommandRequest
   const agreed = Array.isArray(offered) ? agreedCompressors(offered) : [];
   if (agreed.length > 0) reply.set('compression', agreed);
   return reply;
-}
-
-async function awaitTopologyChange(identity: NodeIdentity, request: CommandRequest): Promise<void> {
-  const known = docOf(request.body.get('topologyVersion'));
-  const waitMs = numberOf(request.body.get('maxAwaitTimeMS'));
-  if (known === undefined || waitMs === undefined || compareValues(known, identity.topologyVersion) !== 0) return;
-  await identity.condition.change(Math.min(waitMs, awaitMsMax), request.signal);
 }
 
 function routerHello(identity: NodeIdentity, request: CommandRequest): Doc {

@@ -4,6 +4,9 @@ import { ClientConnection } from './client-connection.js';
 import { LinkFaults } from './link-faults.js';
 import type { ServedNode } from './served-node.js';
 
+/** Connections that a node takes at a time; further ones are closed at once (manual: `net.maxIncomingConnections`; corpus: 16,000 in 07-auth). */
+const connectionsMax = 16_000;
+
 /** A TCP port behind which a node answers. */
 export class WireServer {
   /** What is wrong with the network to the clients. */
@@ -17,6 +20,7 @@ export class WireServer {
     readonly port: number,
     private readonly node: () => ServedNode,
   ) {
+    server.maxConnections = connectionsMax;
     server.on('connection', (socket) => this.#accept(socket));
   }
 

@@ -101,11 +101,15 @@ const serverNeeds: readonly (readonly [string, Declaration])[] = [
   ['_hashBSONElement', 'login'],
 ];
 
+/** Commands that only nodes send each other, as `__system`. */
+const internalCommands = ['prepareTransaction', 'coordinateCommitTransaction'];
+
 /** Commands that a client may send before it logs in. */
 const openCommands = ['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo', 'buildinfo', 'isdbgrid', 'whatsmyuri', 'listCommands', 'endSessions'];
 
 export const clusterNeeds: readonly (readonly [string, Declaration])[] = [
   ...shardingNeeds,
   ...serverNeeds,
+  ...internalCommands.map((name): [string, Declaration] => [name, onCluster('internal')]),
   ...openCommands.map((name): [string, Declaration] => [name, 'open']),
 ];
