@@ -2,17 +2,15 @@ import type { Timestamp } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import type { ClusterClock } from '../../node/clock.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
-import { operationBytes, type EntryTransaction, type OplogEntry, type OplogOperation, type TransactionPart } from './entry.js';
+import type { EntryTransaction, OplogEntry, OplogOperation, TransactionPart } from './entry.js';
+import { EntryLog } from './entry-log.js';
 
-/** Cut-off entries that are kept in the array before it is copied, so that cutting stays cheap. */
-const CUT_ENTRIES_MAX = 4096;
+/** What the entry says that a set's initiation writes. */
+export const initiationMessage = 'initiating set';
 
 /** What happened on a shard, in the order of cluster time, cut off at the front by size. Everything is majority-committed at once. */
 export class Oplog {
-  #entries: OplogEntry[] = [];
-  #cut = 0;
-  /** Index that the first element of the array has among all entries ever written. */
-  #base = 0;
+  readonly #entries = new EntryLog();
   #bytes = 0;
   #last: { time: TimeKey; clusterTime: Timestamp };
   #waiters = new Set<() => void>();
@@ -25,7 +23,7 @@ export class Oplog {
   ) {
     const clusterTime = clock.tick();
     this.#last = { time: timeKey(clusterTime), clusterTime };
-    this.append(clusterTime, [{ kind: 'silent', note: new Map([['msg', 'initiating set']]) }]);
+    this.append(clusterTime, [{ kind: 'silent', note: new Map([['msg', initiationMessage]]) }]);
   }
 
   /** Bytes of the entries that are kept, about. */
@@ -44,12 +42,12 @@ export class Oplog {
 
   /** Number of the entry after the last one. */
   get end(): number {
-    return this.#base + this.#entries.length;
+    return this.#entries.end;
   }
 
   /** Number of the oldest entry that is still there. */
   get start(): number {
-    return this.#base + this.#cut;
+    return this.#entries.start;
   }
 
   /** Gives the time for an operation that is written next; nothing may be written in between. */
@@ -59,13 +57,10 @@ export class Oplog {
 
   /** @param part of a transaction that takes several entries: which of them this is */
   append(clusterTime: Timestamp, operations: readonly OplogOperation[], transaction?: EntryTransaction, part?: TransactionPart): void {
-    let bytes = 0;
-    for (const operation of part?.written ?? operations) bytes += operationBytes(operation);
     const time = timeKey(clusterTime);
-    this.#entries.push({ time, clusterTime, operations, transaction, part, bytes, wallMs: this.now() });
-    this.#bytes += bytes;
+    this.#bytes += this.#entries.append(time, this.now(), operations, transaction, part);
     this.#last = { time, clusterTime };
-    if (this.#bytes > this.bytesMax) this.#cutFront(() => this.#bytes > this.bytesMax);
+    while (this.#bytes > this.bytesMax && this.#hasOlder()) this.#bytes -= this.#entries.cutFirst();
     if (this.#waiters.size > 0) this.#scheduleWake();
   }
 
@@ -77,25 +72,18 @@ export class Oplog {
 
   /** The entry with this number; undefined past the end and before the start. */
   at(number: number): OplogEntry | undefined {
-    return number < this.start ? undefined : this.#entries[number - this.#base];
+    return this.#entries.at(number);
   }
 
   /** Number of the first entry at or after a time. */
   firstAtOrAfter(time: TimeKey): number {
-    let low = this.#cut;
-    let high = this.#entries.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#entries[middle] as OplogEntry).time < time) low = middle + 1;
-      else high = middle;
-    }
-    return this.#base + low;
+    return this.#entries.firstAtOrAfter(time);
   }
 
   /** True when nothing after this time has been cut off: while the first entry ever is there, or one at or before the time. */
   reachesBackTo(time: TimeKey): boolean {
-    const oldest = this.at(this.start);
-    return this.start === 0 || (oldest !== undefined && oldest.time <= time);
+    const oldest = this.#entries.timeAt(this.start);
+    return this.start === 0 || (oldest !== undefined && oldest <= time);
   }
 
   /** Resolves at the next entry, after the timeout, or on abort. */
@@ -126,19 +114,11 @@ export class Oplog {
 
   /** Cuts off the entries below a time; the last one stays. */
   loseBefore(time: TimeKey): void {
-    this.#cutFront((oldest) => oldest.time < time);
+    while (this.#hasOlder() && (this.#entries.timeAt(this.start) ?? time) < time) this.#bytes -= this.#entries.cutFirst();
   }
 
-  #cutFront(goes: (oldest: OplogEntry) => boolean): void {
-    while (this.#cut < this.#entries.length - 1) {
-      const oldest = this.#entries[this.#cut] as OplogEntry;
-      if (!goes(oldest)) break;
-      this.#bytes -= oldest.bytes;
-      this.#cut += 1;
-    }
-    if (this.#cut < CUT_ENTRIES_MAX) return;
-    this.#entries = this.#entries.slice(this.#cut);
-    this.#base += this.#cut;
-    this.#cut = 0;
+  /** The last entry is never cut off. */
+  #hasOlder(): boolean {
+    return this.start < this.end - 1;
   }
 }
