@@ -6,6 +6,7 @@ import { doc } from '../node/doc-fields.js';
 import { FailPoints } from '../wire/fail-points.js';
 import { buildInfo } from './build-info.js';
 import { CommandGate } from './command-gate.js';
+import { getClusterParameter, setClusterParameter } from './cluster-parameters.js';
 import { setFeatureCompatibilityVersion } from './feature-compatibility.js';
 import { helloReply } from './hello.js';
 import { hostInfo } from './host-info.js';
@@ -28,7 +29,7 @@ export class Diagnostics {
     private readonly identity: NodeIdentity,
     private readonly lastApplied: () => Timestamp,
   ) {
-    this.failPoints = new FailPoints(identity.kind);
+    this.failPoints = new FailPoints(identity.kind, identity.deployment.testCommands);
     this.gate = new CommandGate(identity, this.failPoints);
     this.parameters = new ServerParameters(identity);
     const hello: Answer = (request) => helloReply(identity, request, lastApplied);
@@ -45,6 +46,8 @@ export class Diagnostics {
       ['setParameter', (request) => this.parameters.set(request.body)],
       ['setFeatureCompatibilityVersion', (request) => setFeatureCompatibilityVersion(identity, request)],
       ['setUserWriteBlockMode', (request) => setUserWriteBlockMode(identity, request)],
+      ['setClusterParameter', (request) => setClusterParameter(identity, request)],
+      ['getClusterParameter', (request) => getClusterParameter(identity, request)],
       ['getCmdLineOpts', () => commandLine(identity)],
       ['whatsmyuri', (request) => doc(['you', request.connection.remoteAddress])],
       ['getLog', (request) => logLines(request)],

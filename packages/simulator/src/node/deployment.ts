@@ -7,6 +7,10 @@ type Keeper = (featureCompatibilityVersion: string) => Promise<void>;
 /** What all nodes of one deployment, a cluster or a replica set, have in common and a client can change. */
 export class Deployment {
   readonly writeBlock = new UserWriteBlock();
+  /** How long documents as they were before changes are kept beside the oplog's own limit; undefined: no shorter. */
+  preImageExpirySeconds: number | undefined;
+  /** Whether fail points can be set (`enableTestCommands`); nodes look when they start. */
+  testCommands = true;
   readonly #keepers: Keeper[] = [];
   #featureCompatibilityVersion: string;
 

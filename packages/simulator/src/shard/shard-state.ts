@@ -56,7 +56,7 @@ export class ShardState {
     this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
     this.catalog = new Catalog(this.history);
     this.oplog = new Oplog(options.clock, options.oplogBytesMax ?? OPLOG_BYTES_MAX, this.now);
-    this.preImages = new PreImages(this.oplog, this.now);
+    this.preImages = new PreImages(this.oplog, this.deployment, this.now);
     this.sessions = new Sessions(this.oplog, this.now);
     this.cursors = new Cursors(this.now);
     this.writer = new DocumentWriter(this.oplog, this.writeBlock);

@@ -1,6 +1,7 @@
 import { Long } from 'bson';
 import { encodeDocument } from '../../bson/encode.js';
 import { DateTime, RawDocument, type Doc, type Value } from '../../bson/value.js';
+import type { Deployment } from '../../node/deployment.js';
 import type { DocumentOperation, OplogEntry } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 
@@ -9,17 +10,15 @@ export const PRE_IMAGES_NAMESPACE = 'config.system.preimages';
 
 /** Documents as they were before their changes: kept as long as the oplog has the change, or for a set time. */
 export class PreImages {
-  /** `changeStreamOptions.preAndPostImages.expireAfterSeconds`; undefined for `off`. */
-  expireAfterSeconds: number | undefined;
-
   constructor(
     private readonly oplog: Oplog,
+    private readonly deployment: Deployment,
     private readonly now: () => number,
   ) {}
 
   /** True while the images of an entry's changes have not expired. */
   keeps(entry: OplogEntry): boolean {
-    const seconds = this.expireAfterSeconds;
+    const seconds = this.deployment.preImageExpirySeconds;
     return seconds === undefined || this.now() - entry.wallMs <= seconds * 1000;
   }
 

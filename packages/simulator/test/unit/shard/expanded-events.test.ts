@@ -1,16 +1,9 @@
-import { Timestamp } from 'bson';
 import { describe, expect, it } from 'vitest';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import { decodeResumeToken } from '../../../src/bson/resume-token.js';
 import type { ReleaseSeries } from '../../../src/node/server-version.js';
+import { eventsAfter, eventsOf } from './stream-events.js';
 import { failureOf, plain, VersionedShard } from './versioned-shard.js';
-
-type Event = Record<string, unknown> & { _id: { _data: string }; operationType: string };
-
-async function eventsOf(fixture: VersionedShard, from: Timestamp, stage: Record<string, unknown> = {}, rest: Record<string, unknown>[] = []): Promise<Event[]> {
-  const pipeline = [{ $changeStream: { allChangesForCluster: true, startAtOperationTime: from, ...stage } }, ...rest];
-  return (await fixture.found('admin', { aggregate: 1, pipeline, cursor: {} })) as Event[];
-}
 
 async function define(fixture: VersionedShard): Promise<void> {
   await fixture.run('db', { create: 'c', changeStreamPreAndPostImages: { enabled: true } });
@@ -72,8 +65,7 @@ describe('expanded events', () => {
     await define(fixture);
     const all = await eventsOf(fixture, from, { showExpandedEvents: true });
     for (const [at, { _id }] of all.entries()) {
-      const pipeline = [{ $changeStream: { allChangesForCluster: true, showExpandedEvents: true, resumeAfter: _id } }];
-      expect(await fixture.found('admin', { aggregate: 1, pipeline, cursor: {} })).toEqual(all.slice(at + 1));
+      expect(await eventsAfter(fixture, _id, { showExpandedEvents: true })).toEqual(all.slice(at + 1));
     }
   });
 
@@ -131,191 +123,12 @@ describe('events by version', () => {
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }, { _id: 2 }, { _id: 3 }] });
     const split = [{ $changeStreamSplitLargeEvent: {} }];
     const old = await eventsOf(fixture, from);
-    const resumed = async (token: unknown, rest: Record<string, unknown>[]): Promise<Event[]> =>
-      (await fixture.found('admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true, resumeAfter: token } }, ...rest], cursor: {} })) as Event[];
-    const newer = await resumed(old[0]?._id, split);
+    const newer = await eventsAfter(fixture, old[0]?._id, {}, split);
     expect(newer.map(({ documentKey }) => documentKey)).toEqual([{ _id: 2 }, { _id: 3 }]);
     expect(newer.map(({ _id }) => decodeResumeToken(_id._data).version)).toEqual([2, 2]);
-    const back = await resumed(newer[0]?._id, []);
+    const back = await eventsAfter(fixture, newer[0]?._id);
     expect(back.map(({ documentKey }) => documentKey)).toEqual([{ _id: 3 }]);
     expect(decodeResumeToken(back[0]?._id._data ?? '').version).toBe(1);
-  });
-});
-
-describe('pre- and post-images', () => {
-  const images = { fullDocumentBeforeChange: 'whenAvailable', fullDocument: 'whenAvailable' };
-
-  async function change(fixture: VersionedShard): Promise<void> {
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, v: 1 }] });
-    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { v: 2 } } }] });
-    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { v: 3 } }] });
-    await fixture.run('db', { delete: 'c', deletes: [{ q: { _id: 1 }, limit: 1 }] });
-  }
-
-  it('come with changes of collections that keep them, and can be read', async () => {
-    using fixture = new VersionedShard('6.0');
-    await fixture.run('db', { create: 'c', changeStreamPreAndPostImages: { enabled: true } });
-    const from = fixture.now();
-    await change(fixture);
-    const events = await eventsOf(fixture, from, images);
-    expect(events.map(({ operationType, fullDocument, fullDocumentBeforeChange }) => [operationType, fullDocument, fullDocumentBeforeChange])).toEqual([
-      ['insert', { _id: 1, v: 1 }, undefined],
-      ['update', { _id: 1, v: 2 }, { _id: 1, v: 1 }],
-      ['replace', { _id: 1, v: 3 }, { _id: 1, v: 2 }],
-      ['delete', undefined, { _id: 1, v: 3 }],
-    ]);
-    expect(Object.keys(events[1] ?? {}).at(-1)).toBe('fullDocumentBeforeChange');
-    const kept = (await fixture.found('config', { find: 'system.preimages' })) as { preImage: unknown }[];
-    expect(kept.map(({ preImage }) => preImage)).toEqual([{ _id: 1, v: 1 }, { _id: 1, v: 2 }, { _id: 1, v: 3 }]);
-  });
-
-  it('are null where they are not kept, and an error where they are required', async () => {
-    using fixture = new VersionedShard('6.0');
-    const from = fixture.now();
-    await change(fixture);
-    const events = await eventsOf(fixture, from, images);
-    expect(events.map(({ fullDocument, fullDocumentBeforeChange }) => [fullDocument, fullDocumentBeforeChange])).toEqual([
-      [{ _id: 1, v: 1 }, undefined],
-      [null, null],
-      [{ _id: 1, v: 3 }, null],
-      [undefined, null],
-    ]);
-    expect(await failureOf(eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' }))).toMatchObject({ code: 47 });
-    expect((await failureOf(eventsOf(fixture, from, { fullDocument: 'required' }))).message).toContain(
-      'configured to require a post-image for all update events, but the post-image was not found for event: {operationType: "update"',
-    );
-  });
-
-  it('expire, and are of other kinds before 6.0', async () => {
-    using fixture = new VersionedShard('5.0');
-    await fixture.run('db', { create: 'c', recordPreImages: true });
-    const from = fixture.now();
-    await change(fixture);
-    expect((await eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' })).at(-1)?.['fullDocumentBeforeChange']).toEqual({ _id: 1, v: 3 });
-    expect(await failureOf(eventsOf(fixture, from, images))).toMatchObject({ code: 40575 });
-  });
-});
-
-describe('large events', () => {
-  const big = 'x'.repeat(9 * 1024 * 1024);
-
-  async function grow(fixture: VersionedShard): Promise<Timestamp> {
-    await fixture.run('db', { create: 'c', changeStreamPreAndPostImages: { enabled: true } });
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, v: big }] });
-    const from = fixture.now();
-    await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { v: `${big}y` } }] });
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 2 }] });
-    return new Timestamp({ t: from.t, i: from.i + 1 });
-  }
-
-  it('cannot be shown as they are', async () => {
-    using fixture = new VersionedShard('7.0');
-    const from = await grow(fixture);
-    expect(await failureOf(eventsOf(fixture, from, { fullDocumentBeforeChange: 'required' }))).toMatchObject({ code: 10334 });
-  });
-
-  it('are split, and resume behind each part', async () => {
-    using fixture = new VersionedShard('7.0');
-    const from = await grow(fixture);
-    const split = [{ $changeStreamSplitLargeEvent: {} }];
-    const cursor = await fixture.opened('admin', [{ $changeStream: { allChangesForCluster: true, startAtOperationTime: from, fullDocumentBeforeChange: 'required' } }, ...split]);
-    const parts: Event[] = [];
-    for (let batch = await cursor.more(); parts.length < 3; batch = await cursor.more()) parts.push(...(batch as Event[]));
-    expect(parts.map(({ splitEvent }) => splitEvent)).toEqual([{ fragment: 1, of: 2 }, { fragment: 2, of: 2 }, undefined]);
-    expect(parts.slice(0, 2).map((part) => Object.keys(part).slice(-1))).toEqual([['fullDocument'], ['fullDocumentBeforeChange']]);
-    expect(parts.map(({ _id }) => decodeResumeToken(_id._data).fragmentNum)).toEqual([0, 1, undefined]);
-    const after = async (token: unknown, rest: Record<string, unknown>[]): Promise<Event[]> =>
-      (await fixture.found('admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true, resumeAfter: token, fullDocumentBeforeChange: 'required' } }, ...rest], cursor: {} })) as Event[];
-    expect((await after(parts[0]?._id, split)).map(({ splitEvent }) => splitEvent)).toEqual([{ fragment: 2, of: 2 }, undefined]);
-    expect((await after(parts[1]?._id, split)).map(({ documentKey }) => documentKey)).toEqual([{ _id: 2 }]);
-    expect(await failureOf(after(parts[0]?._id, []))).toMatchObject({ code: 280 });
-    expect(await failureOf(after(parts[0]?._id, [{ $project: { fullDocument: 0 } }, ...split]))).toMatchObject({ code: 280 });
-  });
-
-  it('need the stage to be empty, last and known', async () => {
-    using fixture = new VersionedShard('7.0');
-    const from = fixture.now();
-    expect(await failureOf(eventsOf(fixture, from, {}, [{ $changeStreamSplitLargeEvent: { a: 1 } }]))).toMatchObject({ code: 7182800 });
-    expect(await failureOf(eventsOf(fixture, from, {}, [{ $changeStreamSplitLargeEvent: {} }, { $match: {} }]))).toMatchObject({ code: 7182802 });
-    using old = new VersionedShard('5.0');
-    expect(await failureOf(eventsOf(old, old.now(), {}, [{ $changeStreamSplitLargeEvent: {} }]))).toMatchObject({ code: 40324 });
-  });
-});
-
-describe('the stages behind a stream', () => {
-  it('may change everything but the token', async () => {
-    using fixture = new VersionedShard('5.0');
-    const from = fixture.now();
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, v: 2 }] });
-    const allowed: Record<string, unknown>[] = [
-      { $project: { operationType: 1 } },
-      { $addFields: { more: '$fullDocument.v' } },
-      { $unset: 'fullDocument' },
-      { $replaceRoot: { newRoot: { _id: '$_id', v: '$fullDocument.v' } } },
-      { $redact: '$$KEEP' },
-    ];
-    for (const stage of allowed) expect(await eventsOf(fixture, from, {}, [stage])).toHaveLength(1);
-    for (const stage of [{ $project: { _id: 0 } }, { $addFields: { '_id.x': 1 } }, { $replaceWith: { v: 1 } }, { $unset: '_id' }]) {
-      const failure = await failureOf(eventsOf(fixture, from, {}, [stage]));
-      expect(failure.code).toBe(280);
-      expect(failure.message).toContain('Encountered an event whose _id field, which contains the resume token, was modified by the pipeline');
-    }
-    expect(await failureOf(eventsOf(fixture, from, {}, [{ $group: { _id: 1 } }]))).toEqual({ code: 20, message: '$group is not permitted in a $changeStream pipeline' });
-  });
-});
-
-describe('where a stream may start', () => {
-  it('follows the server by place and option', async () => {
-    using fixture = new VersionedShard('5.0');
-    const open = (db: string, name: unknown, stage: Record<string, unknown>): Promise<{ code: number }> =>
-      failureOf(fixture.run(db, { aggregate: name, pipeline: [{ $changeStream: stage }], cursor: {} }));
-    const token = { _data: '8263000000000000012B0229296E04' };
-    expect(await open('admin', 1, {})).toMatchObject({ code: 73 });
-    expect(await open('local', 'x', {})).toMatchObject({ code: 73 });
-    expect(await open('db', 'system.views', {})).toMatchObject({ code: 73 });
-    expect(await open('db', 1, { allChangesForCluster: true })).toMatchObject({ code: 72 });
-    expect(await open('db', 'c', { resumeAfter: token, startAfter: token })).toMatchObject({ code: 50865 });
-    expect(await open('db', 'c', { resumeAfter: token, startAtOperationTime: fixture.now() })).toMatchObject({ code: 40674 });
-    expect(await open('db', 'c', { resumeAfter: {} })).toMatchObject({ code: 40647 });
-    expect(await open('db', 'c', { resumeAfter: { _data: '8263000000000000012B0429296E1404' } })).toMatchObject({ code: 50795 });
-  });
-
-  it('must be at the event of the token', async () => {
-    using fixture = new VersionedShard('5.0');
-    const from = fixture.now();
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }, { _id: 2 }] });
-    const [first] = await eventsOf(fixture, from);
-    const other = (first?._id._data ?? '').replace(/2B020004$/, '290004');
-    const failure = await failureOf(fixture.found('admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true, resumeAfter: { _data: other } } }], cursor: {} }));
-    expect(failure).toMatchObject({ code: 280 });
-    expect(failure.message).toContain('PlanExecutor error during aggregation :: caused by :: cannot resume stream; the resume token was not found. {_data: "');
-  });
-
-  it('goes on behind an invalidate event with startAfter only', async () => {
-    using fixture = new VersionedShard('5.0');
-    const from = fixture.now();
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 1 }] });
-    await fixture.run('db', { drop: 'c' });
-    await fixture.run('db', { insert: 'c', documents: [{ _id: 2 }] });
-    const stream = (stage: Record<string, unknown>): Promise<unknown[]> => fixture.found('db', { aggregate: 'c', pipeline: [{ $changeStream: stage }], cursor: {} });
-    const ended = (await stream({ startAtOperationTime: from })) as Event[];
-    expect(ended.map(({ operationType }) => operationType)).toEqual(['insert', 'drop', 'invalidate']);
-    const invalidation = ended.at(-1)?._id;
-    expect(await failureOf(stream({ resumeAfter: invalidation }))).toMatchObject({ code: 260 });
-    expect(((await stream({ startAfter: invalidation })) as Event[]).map(({ documentKey }) => documentKey)).toEqual([{ _id: 2 }]);
-  });
-});
-
-describe('an oplog that has lost history', () => {
-  it('refuses a start that is gone with 286, and an open stream that it has overrun with 136', async () => {
-    using fixture = new VersionedShard('5.0', { oplogBytesMax: 4000 });
-    const from = fixture.now();
-    const behind = await fixture.opened('admin', [{ $changeStream: { allChangesForCluster: true, startAtOperationTime: from } }]);
-    const running = await fixture.opened('admin', [{ $changeStream: { allChangesForCluster: true, startAtOperationTime: from } }], 1);
-    for (let _id = 0; _id < 100; _id += 1) await fixture.run('db', { insert: 'c', documents: [{ _id }] });
-    expect(await failureOf(behind.more())).toMatchObject({ code: 286, message: expect.stringContaining('Executor error during getMore :: caused by :: Resume of change stream') as unknown });
-    expect(await failureOf(running.more())).toMatchObject({ code: 136 });
-    expect(await failureOf(eventsOf(fixture, from))).toMatchObject({ code: 286 });
   });
 });
 
