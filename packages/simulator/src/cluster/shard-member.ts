@@ -3,6 +3,7 @@ import { ClusterTimeSigner } from '../access/cluster-time-signer.js';
 import { type AccessRealm, guardNode, keepSigningKey, openRealm } from '../access/guard-node.js';
 import { AccessDocuments } from '../access/user/access-documents.js';
 import { doc } from '../node/doc-fields.js';
+import { internalRequest } from '../node/internal-request.js';
 import type { ClusterClock } from '../node/clock.js';
 import type { CommandRequest } from '../node/command.js';
 import type { Deployment } from '../node/deployment.js';
@@ -79,6 +80,7 @@ export class ShardMember {
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());
     const realm = await openRealm(shard, identity.version, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock.tick()));
     if (options.kind !== 'shard') await keepSigningKey(shard, realm);
+    await shard.run(internalRequest('config', doc(['create', 'transactions'])));
     const versions = new AccessDocuments(shard, 'system.version');
     await options.deployment.keepFeatureCompatibilityVersion((text) => versions.put(doc(['_id', 'featureCompatibilityVersion'], ['version', text])));
     started.node = guardNode(node, realm);

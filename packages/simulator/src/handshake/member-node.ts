@@ -78,7 +78,7 @@ export class MemberNode implements ServedNode {
   }
 
   #addShardingFields(reply: Doc, request: CommandRequest, outcome: CommandOutcome, applied: Timestamp): void {
-    const understood = outcome !== 'unknownCommand';
+    const understood = outcome !== 'unread';
     if (understood) {
       const lastWrite = this.#lastWrites.get(request.connection) ?? new Timestamp({ t: 0, i: 0 });
       reply.set('$gleStats', doc(['lastOpTime', lastWrite], ['electionId', this.identity.role.electionId]));

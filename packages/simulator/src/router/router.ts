@@ -8,7 +8,7 @@ import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
-import type { ServedNode } from '../wire/served-node.js';
+import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
 import { collModCommand } from './definition/coll-mod.js';
 import * as collections from './definition/collection-commands.js';
 import * as lists from './definition/list-commands.js';
@@ -179,8 +179,9 @@ export class Router implements ServedNode {
     });
   }
 
-  addReplyFields(reply: Doc): void {
+  addReplyFields(reply: Doc, _request: CommandRequest, outcome: CommandOutcome): void {
     nameCodes(this.context.version, reply);
+    if (outcome === 'refusedReadConcern') return;
     const time = this.context.clock.current();
     reply.set('$clusterTime', clusterTimeField(time));
     reply.set('operationTime', time);

@@ -1,6 +1,7 @@
 import { Double, Int32 } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
+import { ReadConcernRefused } from '../node/read-concern-refused.js';
 import { ConnectionClosedByFailPoint } from './fail-command.js';
 import type { CommandOutcome, ServedNode } from './served-node.js';
 
@@ -21,11 +22,22 @@ export async function runCommand(node: ServedNode, prepare: () => CommandRequest
   } catch (error) {
     if (error instanceof ConnectionClosedByFailPoint) throw error;
     const failure = asCommandError(error);
-    outcome = failure.code === 59 ? 'unknownCommand' : 'failed';
+    outcome = outcomeOf(failure, request.name);
     reply = failureReply(failure);
   }
   node.addReplyFields(reply, request, outcome);
   return reply;
+}
+
+const commandNotFound = 59;
+const unknownField = 40415;
+const unknownStage = 40324;
+
+function outcomeOf(failure: CommandError, command: string): CommandOutcome {
+  if (failure instanceof ReadConcernRefused) return 'refusedReadConcern';
+  const { code, message } = failure;
+  const ownField = code === unknownField && message.startsWith(`BSON field '${command}.`);
+  return ownField || code === commandNotFound || code === unknownStage ? 'unread' : 'failed';
 }
 
 function asCommandError(error: unknown): CommandError {

@@ -1,8 +1,9 @@
 import { Int32 } from 'bson';
 import { compareValues } from '../../bson/compare.js';
 import type { Doc, Value } from '../../bson/value.js';
-import { CommandError, type CommandRequest } from '../../node/command.js';
+import type { CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
+import { ReadConcernRefused } from '../../node/read-concern-refused.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 
@@ -12,7 +13,7 @@ export async function countCommand(context: RouterContext, request: CommandReque
   const concern = docOf(request.body.get('readConcern'));
   if (concern?.get('level') === 'snapshot') {
     const shown = '{ readConcern: { level: "snapshot", provenance: "clientSupplied" } }';
-    throw new CommandError(72, 'InvalidOptions', `Command count does not support ${shown} :: caused by :: read concern snapshot not supported`);
+    throw new ReadConcernRefused(`Command count does not support ${shown} :: caused by :: read concern snapshot not supported`);
   }
   const picture = context.routing.picture(namespace);
   const { collection } = picture;

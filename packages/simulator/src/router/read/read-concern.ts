@@ -1,8 +1,9 @@
 import { Timestamp } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import type { ClusterClock } from '../../node/clock.js';
-import { CommandError, type CommandRequest } from '../../node/command.js';
+import type { CommandRequest } from '../../node/command.js';
 import { doc, docOf } from '../../node/doc-fields.js';
+import { ReadConcernRefused } from '../../node/read-concern-refused.js';
 
 /**
  * The cluster time a read asks for; a snapshot read without one gets the present time, the same on all shards.
@@ -14,7 +15,7 @@ export function snapshotTime(request: CommandRequest, clock: ClusterClock): Time
   const time = concern?.get('atClusterTime');
   if (concern?.get('level') !== 'snapshot') {
     if (time === undefined) return undefined;
-    throw new CommandError(72, 'InvalidOptions', 'atClusterTime field can be set only if level is equal to snapshot');
+    throw new ReadConcernRefused('atClusterTime field can be set only if level is equal to snapshot');
   }
   if (request.body.get('autocommit') === false) return undefined;
   return time instanceof Timestamp ? time : clock.current();

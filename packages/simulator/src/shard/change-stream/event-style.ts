@@ -9,7 +9,7 @@ import type { FullDocument, FullDocumentBeforeChange, StreamStage } from '../sha
 /** How the events of a stream look: by the server's version and by what the stream asks for. */
 export interface EventStyle {
   readonly version: ServerVersion;
-  /** Document keys of inserts hold the shard key too: always since 6.0, whose oplog has it; before only on routers. */
+  /** Document keys of inserts hold the shard key too: always since 6.0, whose oplog has it; before only on routers, which go by the present one. */
   readonly wholeDocumentKeys: boolean;
   /** A looked up document comes last: on routers before 6.0, which looked it up themselves. */
   readonly lookupLast: boolean;
@@ -21,6 +21,8 @@ export interface EventStyle {
   readonly views: boolean;
   readonly fullDocument: FullDocument;
   readonly fullDocumentBeforeChange: FullDocumentBeforeChange;
+  /** Paths of the shard key that a collection has now; undefined for an unsharded one and one that is gone. */
+  readonly presentShardKey: (target: EntryNamespace) => readonly string[] | undefined;
   /** Finds the present document for `updateLookup`. */
   readonly lookup: (target: EntryNamespace, documentKey: Doc) => Uint8Array | undefined;
   /** True while the image of a change before it is kept. */
@@ -28,7 +30,7 @@ export interface EventStyle {
   readonly tokenVersion: (clusterTime: Timestamp, txnOpIndex: number) => ResumeTokenVersion;
 }
 
-export interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'hasPreImage'> {
+export interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'presentShardKey' | 'hasPreImage'> {
   readonly stage: StreamStage;
   readonly merged: boolean;
   readonly collectionScope: boolean;
@@ -37,7 +39,7 @@ export interface StyleSetup extends Pick<EventStyle, 'version' | 'lookup' | 'has
   readonly resumed: ResumeToken | undefined;
 }
 
-export function eventStyle({ version, stage, merged, collectionScope, splitsEvents, resumed, lookup, hasPreImage }: StyleSetup): EventStyle {
+export function eventStyle({ version, stage, merged, collectionScope, splitsEvents, resumed, presentShardKey, lookup, hasPreImage }: StyleSetup): EventStyle {
   const usual = tokenVersion(version, splitsEvents);
   return {
     version,
@@ -49,6 +51,7 @@ export function eventStyle({ version, stage, merged, collectionScope, splitsEven
     views: stage.showExpandedEvents && !collectionScope,
     fullDocument: stage.fullDocument,
     fullDocumentBeforeChange: stage.fullDocumentBeforeChange,
+    presentShardKey,
     lookup,
     hasPreImage,
     tokenVersion: (clusterTime, txnOpIndex) => (resumed !== undefined && !isBeyond(resumed, clusterTime, txnOpIndex) ? resumed.version : usual),

@@ -4,6 +4,7 @@ import type { EntryNamespace } from '../oplog/entry.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
 import type { ShardStreamOptions } from '../shard-access.js';
 import type { ShardState } from '../shard-state.js';
+import type { Collection } from '../storage/collection.js';
 import { visibleBytes } from '../storage/record.js';
 import { LATEST } from '../storage/time-key.js';
 import { eventPipeline } from './event-pipeline.js';
@@ -27,6 +28,7 @@ export function openChangeStream(state: ShardState, options: ShardStreamOptions)
     splitsEvents: pipeline.splitsEvents,
     resumed: position.resume?.token,
     lookup: (target, key) => (lookup === undefined ? presentDocument(state, target, key) : lookup(`${target.db}.${target.collection}`, key)),
+    presentShardKey: (target) => presentCollection(state, target)?.target.shardKey,
     hasPreImage: (entry, target) => target.preImages && state.preImages.keeps(entry),
   });
   return new ShardChangeStream({
@@ -52,10 +54,16 @@ function startPosition(state: ShardState, { start, scope }: ShardStreamOptions):
   return { clusterTime: token.clusterTime, token: start.token, resume };
 }
 
+/** The collection of an entry, if it still has the name it had then. */
+function presentCollection(state: ShardState, target: EntryNamespace): Collection | undefined {
+  const collection = state.catalog.collection(`${target.db}.${target.collection}`);
+  return collection?.uuid === target.uuid ? collection : undefined;
+}
+
 /** The document that a document key names now, in the collection it named then. */
 function presentDocument(state: ShardState, target: EntryNamespace, documentKey: Doc): Uint8Array | undefined {
-  const collection = state.catalog.collection(`${target.db}.${target.collection}`);
-  if (collection === undefined || collection.uuid !== target.uuid) return undefined;
+  const collection = presentCollection(state, target);
+  if (collection === undefined) return undefined;
   const view = { time: LATEST, transaction: null };
   const record = collection.recordById(documentKey.get('_id') ?? null, view);
   const bytes = record === null ? null : visibleBytes(record, view);

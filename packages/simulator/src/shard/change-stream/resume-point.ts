@@ -1,3 +1,4 @@
+import { compareTimestamps, compareValues } from '../../bson/compare.js';
 import { encodeResumeToken, type ResumeToken } from '../../bson/resume-token.js';
 import type { StreamEvent } from './event-start.js';
 import { isBeyond } from './event-style.js';
@@ -22,11 +23,19 @@ export class ResumePoint {
 
   /** `split`: the event is the one that the token names a part of. */
   standingOf(event: StreamEvent): Standing {
-    if (event.tokenText === this.#text) return 'found';
+    if (event.tokenText === this.#text || isSameByIdAlone(this.token, event.token)) return 'found';
     if (event.tokenText === this.#whole) return 'split';
     if (isBeyond(this.token, event.token.clusterTime, event.token.txnOpIndex)) return 'behind';
     return event.tokenText < this.#text ? 'before' : 'behind';
   }
+}
+
+/** The same event, of whose key one token has the `_id` only: its collection was sharded between the two reads of it. */
+function isSameByIdAlone(given: ResumeToken, met: ResumeToken): boolean {
+  const [a, b] = [given.eventIdentifier, met.eventIdentifier];
+  if (given.version !== 1 || !(a instanceof Map) || !(b instanceof Map) || a.size === b.size || Math.min(a.size, b.size) !== 1) return false;
+  if (compareTimestamps(given.clusterTime, met.clusterTime) !== 0 || given.txnOpIndex !== met.txnOpIndex) return false;
+  return compareValues(a.get('_id') ?? null, b.get('_id') ?? null) === 0;
 }
 
 function wholeEventToken(token: ResumeToken): string {

@@ -49,8 +49,10 @@ function documentEvent(place: EventPlace, operation: DocumentOperation): StreamE
 }
 
 function documentKeyOf(operation: DocumentOperation, style: EventStyle): Doc {
-  if (operation.kind !== 'insert') return documentKeyFrom(operation.before, operation.target.shardKey);
-  return documentKeyFrom(operation.document, style.wholeDocumentKeys ? operation.target.shardKey : undefined);
+  const { target } = operation;
+  if (operation.kind !== 'insert') return documentKeyFrom(operation.before, target.shardKey);
+  if (!style.wholeDocumentKeys) return documentKeyFrom(operation.document, undefined);
+  return documentKeyFrom(operation.document, target.shardKey ?? (style.version.atLeast(6) ? undefined : style.presentShardKey(target)));
 }
 
 function definedEvent(place: EventPlace, operation: Exclude<OplogOperation, DocumentOperation | NewShardOperation | { kind: 'silent' }>): StreamEvent {

@@ -7,7 +7,7 @@ import { updateDiff } from '../../update/describe.js';
 import { definitionFields } from './definition-documents.js';
 import { documentKeyFrom, newShardKey } from './document-key.js';
 import type { DocumentOperation, EntryTransaction, InsertOperation, OplogEntry, OplogOperation, TransactionPart, UpdateOperation } from './entry.js';
-import type { Oplog } from './oplog.js';
+import { initiationMessage, type Oplog } from './oplog.js';
 import { fields } from './oplog-fields.js';
 
 /** The namespace under which the oplog can be read. */
@@ -37,11 +37,16 @@ export function* entryDocument(entry: OplogEntry | undefined, version: ServerVer
   if (transaction === undefined && first === undefined) return;
   const described = transaction === undefined ? describe(first as OplogOperation, version) : transactionFields(transaction, transactionCommand(entry, version));
   described.set('ts', entry.clusterTime);
-  described.set('t', TERM);
+  if (!isInitiation(first)) described.set('t', TERM);
   described.set('v', ENTRY_VERSION);
   described.set('wall', new DateTime(BigInt(entry.wallMs)));
   if (transaction !== undefined) described.set('prevOpTime', opTime(part?.previous));
   yield encodeDocument(described);
+}
+
+/** The first entry of all is written before there is a term. */
+function isInitiation(operation: OplogOperation | undefined): boolean {
+  return operation?.kind === 'silent' && operation.note.get('msg') === initiationMessage;
 }
 
 function opTime(time: Timestamp | undefined): Doc {
