@@ -8,9 +8,14 @@ import type { ClusterTimeSigner } from './cluster-time-signer.js';
 import { accessCommands } from './command/access-commands.js';
 import { Login } from './login/login.js';
 import { extendHandshake } from './login/sasl-commands.js';
+import { clusterResource } from './privilege/resource.js';
 import type { UserCatalog } from './user/user-catalog.js';
 
 const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
+
+const legacyCommands: ReadonlySet<string> = new Set([
+  ...handshakes, '_isSelf', 'authenticate', 'buildInfo', 'buildinfo', 'ping', 'saslContinue', 'saslStart',
+]);
 
 /** The parts of access control that are there only when it is turned on. */
 export interface Enforcement {
@@ -48,11 +53,19 @@ export class AccessNode implements ServedNode {
     return this.node.streamsCursors === true;
   }
 
+  /** Since 5.1 only handshakes and logins may come in the old form of messages. */
+  takesLegacy(command: string): boolean {
+    return !this.logins.catalog.version.atLeast(6) || legacyCommands.has(command);
+  }
+
   async run(request: CommandRequest): Promise<Doc> {
     if (handshakes.has(request.name)) return this.#greet(request);
     if (this.enforcement === undefined) return this.node.run(request);
     const login = this.logins.of(request.connection);
     await this.enforcement.authorizer.check(login, request);
+    if (login.users.length > 0 && request.body.has('$clusterTime') && !login.privileges.allows(clusterResource, 'advanceClusterTime')) {
+      this.enforcement.signer.refuseForeign(request.body.get('$clusterTime'));
+    }
     const reply = await this.node.run(request);
     this.enforcement.authorizer.finish(login, request, reply);
     return reply;

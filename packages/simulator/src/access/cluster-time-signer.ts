@@ -1,7 +1,9 @@
 import { Binary, Long, Timestamp } from 'bson';
 import { createHmac, randomBytes } from 'node:crypto';
-import type { Doc } from '../bson/value.js';
-import { doc } from '../node/doc-fields.js';
+import type { Doc, Value } from '../bson/value.js';
+import type { ClusterClock } from '../node/clock.js';
+import { CommandError } from '../node/command.js';
+import { doc, docOf } from '../node/doc-fields.js';
 
 const keyBytes = 20;
 /** One signature serves for all increments that differ only in these bits (server: time proof service). */
@@ -16,9 +18,30 @@ export class ClusterTimeSigner {
   readonly key = randomBytes(keyBytes);
   #signed: { seconds: number; range: number; signature: Doc } | undefined;
 
-  /** @param now cluster time at which the key is made, of which its number consists */
-  constructor(now: Timestamp) {
+  /** @param clock the cluster's; the number of the key consists of the time at which it is made */
+  constructor(private readonly clock: ClusterClock) {
+    const now = clock.tick();
     this.keyId = new Long(now.i, now.t);
+  }
+
+  /**
+   * Refuses a `$clusterTime` of a client that is ahead of the cluster's and was not signed by it, as one of another cluster.
+   * @throws CommandError 211 for another key, 204 for a wrong signature
+   */
+  refuseForeign(gossiped: Value | undefined): void {
+    const time = docOf(gossiped)?.get('clusterTime');
+    if (!(time instanceof Timestamp) || time.lessThanOrEqual(this.clock.current())) return;
+    const signature = docOf(docOf(gossiped)?.get('signature'));
+    const keyId = signature?.get('keyId');
+    if (!(keyId instanceof Long) || !keyId.equals(this.keyId)) {
+      const shown = `{ ts: Timestamp(${time.t}, ${time.i}) } with id: ${keyId instanceof Long ? keyId.toString() : '0'}`;
+      throw new CommandError(211, 'KeyNotFound', `Cache Reader No keys found for HMAC that is valid for time: ${shown}`);
+    }
+    const hash = signature?.get('hash');
+    const own = this.signature(time).get('hash');
+    if (!(hash instanceof Binary) || !(own instanceof Binary) || hash.toString('hex') !== own.toString('hex')) {
+      throw new CommandError(204, 'TimeProofMismatch', 'Proof does not match the cluster time');
+    }
   }
 
   /** `signature` of a `$clusterTime`. */

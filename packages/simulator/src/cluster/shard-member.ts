@@ -78,7 +78,7 @@ export class ShardMember {
     const { failPoints } = node.diagnostics;
     const link = new MemberLink(shard, identity, failPoints.failCommand, options.hostSelectionMs);
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());
-    const realm = await openRealm(shard, identity.version, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock.tick()));
+    const realm = await openRealm(shard, identity.version, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock));
     if (options.kind !== 'shard') await keepSigningKey(shard, realm);
     await shard.run(internalRequest('config', doc(['create', 'transactions'])));
     const versions = new AccessDocuments(shard, 'system.version');

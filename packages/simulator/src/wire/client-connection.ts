@@ -115,7 +115,7 @@ export class ClientConnection {
   async #answerQuery(frame: Buffer, form: ReplyForm): Promise<void> {
     const { requestId } = readHeader(frame);
     const { db, body: query } = readLegacyQuery(frame);
-    const parsed = db === undefined ? undefined : orRefusal(() => parseLegacyCommand(db, query));
+    const parsed = db === undefined ? undefined : orRefusal(() => parseLegacyCommand(db, query, (name) => this.node.takesLegacy?.(name) ?? true));
     const body = parsed === undefined ? legacyRefusal() : encodeDocument(await this.#run(parsed));
     await this.#send(legacyReplyPrefix(body.length, this.#writer.nextId(), requestId, parsed === undefined), body, form, parsed);
   }

@@ -25,12 +25,21 @@ export function parseCommand(bytes: Uint8Array, sent: ReadonlyMap<string, Uint8A
   return { db, name: firstName(body), body, sequences: all, ...(listed === undefined ? {} : { listed }) };
 }
 
-/** Decodes the command of an OP_QUERY. Old drivers wrap one that has a read preference as `{$query: command, $readPreference: …}`. */
-export function parseLegacyCommand(db: string, bytes: Uint8Array): ParsedCommand {
+/**
+ * Decodes the command of an OP_QUERY. Old drivers wrap one that has a read preference as `{$query: command, $readPreference: …}`.
+ * @param takes tells which commands may still come so
+ * @throws CommandError 352 for all others
+ */
+export function parseLegacyCommand(db: string, bytes: Uint8Array, takes: (name: string) => boolean): ParsedCommand {
   const { body, sequences, listed } = readCommandBody(bytes);
-  const inner = body.get('$query') ?? body.get('query');
-  if (firstName(body) === '$query' && inner instanceof Map) return { db, name: firstName(inner), body: inner, sequences: new Map<string, Uint8Array[]>() };
-  return { db, name: firstName(body), body, sequences, ...(listed === undefined ? {} : { listed }) };
+  const inner = body.get('$query');
+  const wrapped = firstName(body) === '$query' && inner instanceof Map;
+  const name = firstName(wrapped ? inner : body);
+  if (!takes(name)) {
+    throw new CommandError(352, 'UnsupportedOpQueryCommand', `Unsupported OP_QUERY command: ${name}. The client driver may require an upgrade.`);
+  }
+  if (wrapped) return { db, name, body: inner, sequences: new Map<string, Uint8Array[]>() };
+  return { db, name, body, sequences, ...(listed === undefined ? {} : { listed }) };
 }
 
 function firstName(body: Doc): string {

@@ -93,7 +93,7 @@ export function invalidateUserCache(catalog: UserCatalog): Doc {
 
 async function existingRole(catalog: UserCatalog, name: RoleName): Promise<Doc> {
   if (builtInPrivileges(name, catalog.version) !== undefined) {
-    throw new CommandError(207, 'InvalidRoleModification', `${roleText(name)} is a built-in role and cannot be modified`);
+    throw new CommandError(49, 'InvalidRoleModification', `${roleText(name)} is a built-in role and cannot be modified`);
   }
   const document = await catalog.roles.byId(accessId(name.db, name.role));
   if (document === undefined) throw new CommandError(31, 'RoleNotFound', `Role ${roleText(name)} not found`);

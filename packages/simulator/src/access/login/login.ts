@@ -55,6 +55,7 @@ export class Login {
   /** Brings roles and privileges up to date; users that were dropped are logged out. */
   async refresh(): Promise<void> {
     const { generation } = this.catalog;
+    if ([...this.#users.values()].every((entry) => entry.generation === generation)) return;
     for (const entry of [...this.#users.values()]) {
       if (entry.generation === generation) continue;
       const document = await this.catalog.user(entry);

@@ -104,6 +104,16 @@ describe('a conversation on the wire', () => {
     expect((await peer.answer(next + 1))?.body.get('code')).toEqual(new Int32(5_739_101));
   });
 
+  it('since 6.0 an old query may only greet or log in', async () => {
+    const later = await startReplicaSet({ version: '6.0' });
+    const other = await WirePeer.connect(later.member.server.port);
+    other.send(queryFrame([['isMaster', new Int32(1)]]), queryFrame([['listDatabases', new Int32(1)]]));
+    expect((await other.answer(0))?.body.get('ismaster')).toBe(true);
+    expect((await other.answer(1))?.body.get('code')).toEqual(new Int32(352));
+    await other.end();
+    await later.close();
+  });
+
   it.each([
     ['too short', [15, 1, 0, 2013]],
     ['too long', [messageBytesMax + 1, 1, 0, 2013]],

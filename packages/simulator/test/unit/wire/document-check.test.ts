@@ -32,7 +32,7 @@ describe('the check of documents', () => {
   });
 
   it('refuses what is nested deeper than 200 levels', () => {
-    const nested = (levels: number): Doc => (levels === 1 ? new Map() : new Map([['a', nested(levels - 1)]]));
+    const nested = (levels: number): Doc => (levels === 1 ? new Map<string, Doc>() : new Map([['a', nested(levels - 1)]]));
     expect(() => checkDocument(encodeDocument(nested(200)))).not.toThrow();
     expect(() => checkDocument(encodeDocument(nested(201)))).toThrow(expect.objectContaining({ code: 15 }));
   });
