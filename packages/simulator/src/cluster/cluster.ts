@@ -72,7 +72,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const clock = new ClusterClock();
   const deployment = new Deployment(options.version === undefined ? defaultVersion : ServerVersion.parse(options.version));
   const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs, hostSelectionMs: options.hostSelectionMs };
-  const common = { address, clock, deployment, signer: new ClusterTimeSigner(clock.tick()), ...limits };
+  const common = { address, clock, deployment, signer: new ClusterTimeSigner(clock), ...limits };
   const config = await ShardMember.start({ ...common, kind: 'config', id: 'config', setName: 'cfg', port: port(1), configServer: undefined, auth: clusterAuth(options.auth) });
   const configShard = memberShard(config, config.id, clock);
   const ranges = new RangeDeletions();
