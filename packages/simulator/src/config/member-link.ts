@@ -106,7 +106,7 @@ export class MemberLink implements CommandNode {
         },
         (error: unknown) => {
           finished();
-          reject(error instanceof ConnectionClosedByFailPoint ? new LinkBroken('Connection closed by peer') : error);
+          reject(error instanceof ConnectionClosedByFailPoint || !(error instanceof Error) ? new LinkBroken('Connection closed by peer') : error);
         },
       );
     });

@@ -1,4 +1,5 @@
 import type { Doc } from '../bson/value.js';
+import { refuseUnsimulated, unsimulatedCommands } from './unsimulated-commands.js';
 import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
 import { Diagnostics } from '../handshake/diagnostics.js';
 import { clusterTimeField } from '../handshake/cluster-time.js';
@@ -26,6 +27,8 @@ import * as chunks from './sharding/chunk-commands.js';
 import type { Migration } from './sharding/chunk-migration.js';
 import { addShardCommand, type AvailableShards, getShardMap, listShards, removeShardCommand } from './sharding/shard-commands.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
+import { configureCollectionBalancing } from './sharding/collection-balancing.js';
+import { reshardCollectionCommand } from './sharding/reshard-collection.js';
 import { refineShardKeyCommand } from './sharding/refine-shard-key.js';
 import { shardCollectionCommand } from './sharding/shard-collection.js';
 import { appendOplogNoteCommand } from './stream/oplog-note.js';
@@ -97,6 +100,9 @@ function shardingCommands(balancer: Balancer, migration: Migration, available: A
     ['enableSharding', enableShardingCommand],
     ['movePrimary', movePrimaryCommand],
     ['shardCollection', shardCollectionCommand],
+    ['reshardCollection', reshardCollectionCommand],
+    ['configureCollectionBalancing', configureCollectionBalancing],
+    ...unsimulatedCommands.map((name): [string, Command] => [name, refuseUnsimulated]),
     ['refineCollectionShardKey', refineShardKeyCommand],
     ['split', chunks.splitCommand],
     ['mergeChunks', chunks.mergeChunksCommand],
@@ -134,6 +140,13 @@ const endsTransaction: ReadonlySet<string> = new Set(['commitTransaction', 'abor
 
 /** Commands that members had before routers: the first major release whose routers have them. */
 const routerCommandsSince: ReadonlyMap<string, number> = new Map([['appendOplogNote', 6]]);
+
+/** Commands that change what the config server keeps, and fail without it. */
+const needsConfigServer: ReadonlySet<string> = new Set([
+  'create', 'drop', 'dropDatabase', 'renameCollection', 'enableSharding', 'movePrimary', 'shardCollection', 'refineCollectionShardKey', 'split',
+  'mergeChunks', 'mergeAllChunksOnShard', 'clearJumboFlag', 'moveChunk', 'moveRange', 'addShard', 'removeShard', 'addShardToZone',
+  'removeShardFromZone', 'updateZoneKeyRange', 'balancerStart', 'balancerStop',
+]);
 
 /** A mongos: answers clients, asks the shards. */
 export class Router implements ServedNode {
@@ -174,6 +187,7 @@ export class Router implements ServedNode {
       const command = known ? this.#commands.get(request.name) : undefined;
       if (shardedDefinitions.has(request.name)) this.context.deployment.writeBlock.refuseClient(request.connection, definedDatabase(request));
       if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
+      if (needsConfigServer.has(request.name)) await this.context.configShard.node.ready(request.signal);
       if (request.body.get('autocommit') !== false || endsTransaction.has(request.name)) return command(this.context, request);
       return runStatement(this.context, request, async () => command(this.context, request));
     });

@@ -1,5 +1,6 @@
 import type { Binary, Timestamp } from 'bson';
-import type { Doc } from '../bson/value.js';
+import type { Doc, Value } from '../bson/value.js';
+import type { View } from './storage/catalog.js';
 import type { StatementResult } from './session/logical-session.js';
 import type { DefinitionEvent } from './oplog/entry.js';
 
@@ -110,8 +111,16 @@ export interface ShardAccess {
   databaseNames(): string[];
   collection(namespace: string): CollectionFacts | undefined;
   collectionsOf(db: string): CollectionFacts[];
+  /** A view, or the one in front of a time-series collection's buckets; undefined when the name is none. */
+  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[] } | undefined;
   /** Creates a collection with a UUID that another shard gave it, and indexes; does nothing when it exists. No change event (5.0). */
   ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[]): void;
+  /** The views of a database, whose definitions lie in its `system.views`. */
+  viewsOf(db: string): readonly View[];
+  /** Puts these views in the place of those of a database, when their definitions have come or gone. */
+  replaceViews(db: string, views: readonly View[]): void;
+  /** Gives a collection another name without a change event, as resharding does at its end; does nothing when it is not there. */
+  renameSilently(from: string, to: string): void;
   /** Drops a collection without a change event, as a shard does that loses a collection it should not have. */
   forgetCollection(namespace: string): void;
 

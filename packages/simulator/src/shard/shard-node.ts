@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Binary, type Timestamp } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
-import type { Doc } from '../bson/value.js';
+import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
 import { collectionOf, databaseOf } from '../node/namespace.js';
 import { hasCommand, refuseForeignFields } from '../node/release-rules.js';
@@ -15,6 +15,7 @@ import { createOperation } from './oplog/definition-operations.js';
 import { documentKeyFrom } from './oplog/document-key.js';
 import { refuseInvalidTime, waitWithin } from './command-limits.js';
 import { refuseInvalidWriteConcern } from './write/write-concern.js';
+import { WOULD_CHANGE_OWNING_SHARD } from './write/shard-key-change.js';
 import { readiness } from './read/read-concern.js';
 import type { RunningTransaction } from './session/running-transaction.js';
 import { refuseInTransaction } from './session/transaction-rules.js';
@@ -63,7 +64,8 @@ export class ShardNode implements CommandNode, ShardAccess {
       return participation.transaction === null || request.routed === undefined ? reply : reply.set('readOnly', participation.transaction.operations.length === 0);
     } catch (error) {
       const { session, transaction } = participation;
-      if (session !== null && transaction !== null && session.running === transaction) state.sessions.abort(session);
+      const goesOn = error instanceof CommandError && error.code === WOULD_CHANGE_OWNING_SHARD;
+      if (session !== null && transaction !== null && session.running === transaction && !goesOn) state.sessions.abort(session);
       throw error;
     }
   }
@@ -121,6 +123,10 @@ export class ShardNode implements CommandNode, ShardAccess {
     return collection === undefined ? undefined : factsOf(collection);
   }
 
+  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[] } | undefined {
+    return this.#state.catalog.view(namespace);
+  }
+
   collectionsOf(db: string): CollectionFacts[] {
     return this.#state.catalog.collectionsOf(db).map(factsOf);
   }
@@ -149,6 +155,15 @@ export class ShardNode implements CommandNode, ShardAccess {
   forgetCollection(namespace: string): void {
     const collection = this.#state.catalog.collection(namespace);
     if (collection !== undefined) removeCollection(this.#state, collection);
+  }
+
+  renameSilently(from: string, to: string): void {
+    const { catalog, oplog } = this.#state;
+    const collection = catalog.collection(from);
+    if (collection === undefined) return;
+    const clusterTime = oplog.nextTime();
+    catalog.renameCollection(collection, to, timeKey(clusterTime));
+    oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['renameCollection', from]]) }]);
   }
 
   setShardKey(namespace: string, key: Doc | undefined): void {

@@ -1,47 +1,84 @@
 import type { Timestamp } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
-import { type Doc, RawDocument } from '../../bson/value.js';
+import { DateTime, type Doc, RawDocument } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
-import { databaseOf } from '../../node/namespace.js';
+import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { compilePipeline } from '../../pipeline/stages.js';
 import type { RouterContext } from '../router-context.js';
 import { commandCollection } from '../router-context.js';
 import { changeStreamCommand } from '../stream/change-stream-command.js';
 import { PASSTHROUGH_FIELD, passthroughCommand } from '../stream/passthrough.js';
-import { ShardOwnership } from '../target/shard-ownership.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
 import { firstBatchDefault } from './batch-size.js';
+import { foreignDocuments, readsLocally } from './foreign-collections.js';
 import { ListCursor } from './list-cursor.js';
 import { MergedCursor } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
 import { splitPipeline } from './pipeline-split.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
 import { ShardCursor } from './shard-cursor.js';
+import { asksDataDistribution, dataDistributionCommand } from './sharded-data-distribution.js';
+import { resolveShardedView } from './views.js';
+import { outputStage, writeOutput, writesLocally } from '../write/pipeline-output.js';
 
 /** `aggregate` through a router: on one shard as it is, on several split into a part for the shards and one for the router. */
 export async function aggregateCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const pipeline = stagesOf(request.body);
   if (request.body.has(PASSTHROUGH_FIELD)) return passthroughCommand(context, request, pipeline);
   if (pipeline[0]?.has('$changeStream') === true) return changeStreamCommand(context, request, pipeline);
-  const wholeDatabase = numberOf(request.body.get('aggregate')) === 1;
-  const namespace = `${request.db}.${wholeDatabase ? '$cmd.aggregate' : commandCollection(request)}`;
+  if (asksDataDistribution(context, pipeline)) return dataDistributionCommand(context, request, pipeline);
+  const whole = numberOf(request.body.get('aggregate')) === 1;
+  const reply = whole
+    ? await aggregateCollection(context, request, `${request.db}.$cmd.aggregate`, pipeline)
+    : await aggregateNamespace(context, request, `${request.db}.${commandCollection(request)}`, pipeline);
+  return writesOutput(pipeline) ? withBatchLast(reply) : reply;
+}
+
+function writesOutput(pipeline: readonly Doc[]): boolean {
+  const last = pipeline.at(-1);
+  return last?.has('$out') === true || last?.has('$merge') === true;
+}
+
+/** The empty batch of a pipeline that writes comes behind the cursor's id and namespace. */
+function withBatchLast(reply: Doc): Doc {
+  const { firstBatch, ...fields } = Object.fromEntries(docOrEmpty(reply.get('cursor')));
+  return reply.set('cursor', new Map([...Object.entries(fields), ['firstBatch', firstBatch ?? []]]));
+}
+
+/** Runs a pipeline over a collection or view. */
+export async function aggregateNamespace(context: RouterContext, request: CommandRequest, namespace: string, pipeline: Doc[]): Promise<Doc> {
+  const view = resolveShardedView(context, namespace);
+  if (view === undefined) return aggregateCollection(context, request, namespace, pipeline);
+  return aggregateCollection(context, request, view.namespace, [...view.stages, ...pipeline], namespace);
+}
+
+/** @param shown the namespace that the reply names */
+async function aggregateCollection(context: RouterContext, request: CommandRequest, namespace: string, pipeline: Doc[], shown = namespace): Promise<Doc> {
+  const wholeDatabase = namespace.endsWith('.$cmd.aggregate');
   const time = snapshotTime(request, context.clock);
-  const body = withSnapshotTime(request.body, time);
+  const body = new Map(withSnapshotTime(request.body, time)).set('pipeline', pipeline);
+  if (!wholeDatabase) body.set('aggregate', collectionOf(namespace));
   const picture = wholeDatabase ? undefined : context.routing.picture(namespace);
   const options = { time, picture };
   const shards = targetsOf(context, namespace, picture?.collection, pipeline, request, time);
   const [only, ...others] = shards;
-  if (only === undefined) return context.cursors.first(new ListCursor(namespace, []), { documents: [], exhausted: true }, false, request);
-  if (others.length === 0) {
-    const cursor = new OneShardCursor(namespace, await ShardCursor.open(context.sender, only, request, body, options));
+  if (only === undefined) return context.cursors.first(new ListCursor(shown, []), { documents: [], exhausted: true }, false, request);
+  if (others.length === 0 && runsOn(context, request.db, only, pipeline)) {
+    const cursor = new OneShardCursor(shown, await ShardCursor.open(context.sender, only, request, body, options));
     return context.cursors.first(cursor, cursor.first(), false, request);
   }
-  return mergeShards(context, request, namespace, body, pipeline, shards, options);
+  return mergeShards(context, request, { namespace, shown }, body, pipeline, shards, options);
+}
+
+/** True when one shard has everything that a pipeline reads and writes. */
+function runsOn(context: RouterContext, db: string, shard: ClusterShard, pipeline: readonly Doc[]): boolean {
+  const output = outputStage(pipeline);
+  return readsLocally(context, db, shard, pipeline) && (output === undefined || writesLocally(context, db, shard, output));
 }
 
 function stagesOf(body: Doc): Doc[] {
@@ -75,35 +112,35 @@ function unshardedHolder(context: RouterContext, namespace: string): ClusterShar
 async function mergeShards(
   context: RouterContext,
   request: CommandRequest,
-  namespace: string,
+  { namespace, shown }: { readonly namespace: string; readonly shown: string },
   body: Doc,
   pipeline: readonly Doc[],
   shards: readonly ClusterShard[],
   options: SendOptions,
 ): Promise<Doc> {
-  const split = splitPipeline(pipeline);
+  const output = outputStage(pipeline);
+  const split = splitPipeline(output === undefined ? pipeline : pipeline.slice(0, -1));
   const shardBody = new Map(body).set('pipeline', split.onShards);
   const cursors = await ShardCursor.openAll(context.sender, shards, request, shardBody, options);
   const batchSize = numberOf(docOf(body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
-  const merged = new MergedCursor(namespace, cursors, { skip: 0, limit: Infinity });
-  if (split.onRouter.length === 0) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
+  const merged = new MergedCursor(shown, cursors, { skip: 0, limit: Infinity });
+  if (split.onRouter.length === 0 && output === undefined) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
   const documents: Doc[] = [];
   for (let batch = await merged.next(undefined, request); ; batch = await merged.next(undefined, request)) {
     for (const document of batch.documents) documents.push(document instanceof RawDocument ? decodeDocument(document.bytes) : (document as Doc));
     if (batch.exhausted) break;
   }
   const collation = docOf(body.get('collation')) ?? context.catalog.collection(namespace)?.defaultCollation;
-  const run = compilePipeline(split.onRouter, {
+  const letVariables = docOf(body.get('let'));
+  const surroundings = {
+    now: new DateTime(BigInt(Date.now())),
+    clusterTime: context.clock.current(),
     collation: collation === undefined ? undefined : parseCollation(collation),
-    lookup: (from: string) => foreignDocuments(context, `${databaseOf(namespace)}.${from}`),
-  });
-  const list = new ListCursor(namespace, [...run(documents)], options.time);
+    ...(letVariables === undefined ? {} : { let: letVariables }),
+  };
+  const lookup = (from: string): Iterable<Doc> => foreignDocuments(context, `${databaseOf(namespace)}.${from}`, surroundings);
+  const results = [...compilePipeline(split.onRouter, { ...surroundings, lookup })(documents)];
+  if (output !== undefined) await writeOutput(context, request, output, results);
+  const list = new ListCursor(shown, output === undefined ? results : [], options.time);
   return context.cursors.first(list, await list.next(batchSize), false, request);
-}
-
-function* foreignDocuments(context: RouterContext, namespace: string): Generator<Doc> {
-  for (const shard of context.holdersOf(namespace)) {
-    const owned = new ShardOwnership(context.catalog, shard, {});
-    for (const document of shard.access.documents(namespace, (bytes) => owned.owns(namespace, bytes))) yield decodeDocument(document);
-  }
 }

@@ -119,7 +119,8 @@ async function prepareCollection(
   await context.sender.run(primary, request, doc(['createIndexes', collectionOf(namespace)], ['indexes', [spec]]), { db });
 }
 
-function indexName(key: ShardKeyPattern): string {
+/** The name of an index that is made for a shard key. */
+export function indexName(key: ShardKeyPattern): string {
   return [...key.doc].map(([field, value]) => `${field}_${value === 'hashed' ? 'hashed' : String(numberOf(value))}`).join('_');
 }
 

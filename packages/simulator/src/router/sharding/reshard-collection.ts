@@ -1,0 +1,91 @@
+import { Binary, Long, ObjectId, UUID } from 'bson';
+import type { Doc } from '../../bson/value.js';
+import type { ChunkMap } from '../../config/chunk-map.js';
+import { initialChunks } from '../../config/initial-chunks.js';
+import { evenChunks } from '../../config/resharding-chunks.js';
+import { ShardKeyPattern } from '../../config/shard-key.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
+import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText } from '../../node/doc-fields.js';
+import { databaseOf } from '../../node/namespace.js';
+import type { RouterContext } from '../router-context.js';
+import { indexName, servesKey } from './shard-collection.js';
+
+/** Chunks until 7.1, when none are asked for (manual: `reshardCollection`). */
+const chunksDefault = 90;
+
+/**
+ * `reshardCollection`: gives a sharded collection another shard key. Its documents are copied into a collection under a
+ * new UUID, which takes its place at once.
+ * @throws CommandError 118 for a collection that is not sharded, 2 and 72 for options the server refuses
+ */
+export async function reshardCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const { body } = request;
+  const collection = context.catalog.sharded(requiredText(body, 'reshardCollection'));
+  const key = ShardKeyPattern.parse(docOrEmpty(body.get('key')));
+  refuseOptions(context, body);
+  if (key.equals(collection.key) && !isTrue(body.get('forceRedistribution'))) return new Map();
+  const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
+  const timestamp = context.clock.tick();
+  const documents = ownedDocuments(context, collection);
+  const chunks = newChunks(context, body, key, documents);
+  replaceData(context, { ...collection, key, uuid, chunks }, documents);
+  await context.catalog.saveCollection({ ...collection, key, uuid, chunks, unique: false, epoch: new ObjectId(), timestamp, changedMs: Date.now() });
+  if (context.version.atLeast(6, 1)) noteResharded(context, collection, key, uuid, body);
+  return new Map();
+}
+
+function refuseOptions(context: RouterContext, body: Doc): void {
+  if (isTrue(body.get('unique'))) throw new CommandError(2, 'BadValue', 'reshardCollection: unique shard keys are not supported');
+  const collation = docOf(body.get('collation'));
+  if (collation !== undefined && collation.get('locale') !== 'simple') {
+    throw new CommandError(2, 'BadValue', "The collation for reshardCollection must be {locale: 'simple'}");
+  }
+  const zones = body.get('zones');
+  if (Array.isArray(zones) && zones.length > 0) throw new CommandError(115, 'CommandNotSupported', 'reshardCollection with zones is not part of this simulation');
+  const chunks = numberOf(body.get('numInitialChunks'));
+  if (chunks !== undefined && chunks < 1) throw new CommandError(2, 'BadValue', `BSON field 'numInitialChunks' value must be >= 1, actual value '${chunks}'`);
+  if (body.has('shardDistribution')) throw new CommandError(115, 'CommandNotSupported', `shardDistribution is not part of this simulation of ${context.version.text}`);
+}
+
+/** The documents that belong to the collection; orphans stay behind. */
+function ownedDocuments({ catalog }: RouterContext, { namespace, key, chunks }: ShardedCollection): Uint8Array[] {
+  return chunks.shards.flatMap((shard) => catalog.shard(shard).access.documents(namespace, (bytes) => chunks.ownerOf(key.keyOf(bytes)) === shard));
+}
+
+function newChunks(context: RouterContext, body: Doc, pattern: ShardKeyPattern, documents: readonly Uint8Array[]): ChunkMap {
+  const shards = context.catalog.shards.map((shard) => shard.id);
+  const time = context.clock.current();
+  const asked = numberOf(body.get('numInitialChunks'));
+  const count = asked ?? (context.version.atLeast(8, 0) ? shards.length : chunksDefault);
+  if (!pattern.hashedFirst) return evenChunks(pattern, documents.map((document) => pattern.keyOf(document)), count, shards, time);
+  return initialChunks({ pattern, empty: true, primary: shards[0] ?? '', shards, zones: [], shardsOfZone: () => [], chunkCount: count, chunksPerShard: 1, time });
+}
+
+/** Copies the documents to their new shards and puts the copies in the collection's place, without an event. */
+function replaceData({ catalog }: RouterContext, collection: ShardedCollection, documents: readonly Uint8Array[]): void {
+  const { namespace, key, chunks, uuid } = collection;
+  const facts = catalog.shards.map((shard) => shard.access.collection(namespace)).find((each) => each !== undefined);
+  if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
+  const temporary = `${databaseOf(namespace)}.system.resharding.${facts.uuid.toUUID().toString()}`;
+  const served = facts.indexes.some((index) => servesKey(index, key));
+  const indexes = served ? facts.indexes : [...facts.indexes, doc(['v', facts.indexes[0]?.get('v') ?? null], ['key', key.doc], ['name', indexName(key)])];
+  for (const shard of catalog.shards) {
+    if (chunks.shards.includes(shard.id)) {
+      shard.access.ensureCollection(temporary, uuid, facts.options, indexes);
+      const received = documents.filter((document) => chunks.ownerOf(key.keyOf(document)) === shard.id);
+      if (received.length > 0) shard.access.receiveMigrated(temporary, received);
+    }
+    shard.access.forgetCollection(namespace);
+    shard.access.renameSilently(temporary, namespace);
+    shard.orphanRanges.delete(namespace);
+  }
+}
+
+function noteResharded(context: RouterContext, before: ShardedCollection, key: ShardKeyPattern, uuid: Binary, body: Doc): void {
+  const description = doc(['reshardUUID', uuid], ['shardKey', key.doc], ['oldShardKey', before.key.doc], ['unique', false]);
+  const count = numberOf(body.get('numInitialChunks'));
+  if (count !== undefined) description.set('numInitialChunks', Long.fromNumber(count));
+  const { primary } = context.requireDatabase(databaseOf(before.namespace));
+  context.catalog.shard(primary).access.noteDefinition(before.namespace, 'reshardCollection', description);
+}

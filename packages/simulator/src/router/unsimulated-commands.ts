@@ -1,0 +1,13 @@
+import type { Doc } from '../bson/value.js';
+import { CommandError, type CommandRequest } from '../node/command.js';
+
+/** Commands that routers of the releases which have them do not carry out here. They are refused by name, never ignored. */
+export const unsimulatedCommands: readonly string[] = [
+  'abortMoveCollection', 'abortReshardCollection', 'abortUnshardCollection', 'analyzeShardKey', 'getClusterParameter', 'moveCollection', 'setClusterParameter',
+  'unshardCollection',
+];
+
+/** @throws CommandError 115 */
+export function refuseUnsimulated(_context: unknown, { name }: CommandRequest): Doc {
+  throw new CommandError(115, 'CommandNotSupported', `${name} is not part of this simulation`);
+}

@@ -1,0 +1,121 @@
+import { type Document, MongoClient, UUID } from 'mongodb';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startCluster } from '../../../src/cluster/cluster.js';
+import type { ReleaseSeries } from '../../../src/node/server-version.js';
+
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Running {
+  readonly client: MongoClient;
+  readonly admin: ReturnType<MongoClient['db']>;
+  readonly shards: MongoClient[];
+}
+
+/** A cluster with `shop.orders`, 100 documents, sharded by a range of `n` and split in the middle. */
+async function clusterOf(version: ReleaseSeries): Promise<Running> {
+  const cluster = await startCluster({ shards: 2, version });
+  closers.push(() => cluster.close());
+  const connect = async (connectionString: string): Promise<MongoClient> => {
+    const client = await new MongoClient(connectionString).connect();
+    closers.push(() => client.close());
+    return client;
+  };
+  const client = await connect(cluster.connectionString);
+  const admin = client.db('admin');
+  await admin.command({ enableSharding: 'shop' });
+  await admin.command({ shardCollection: 'shop.orders', key: { n: 1 } });
+  await admin.command({ split: 'shop.orders', middle: { n: 50 } });
+  const documents = Array.from({ length: 100 }, (_, n) => ({ n, customer: n % 10 }));
+  await client.db('shop').collection('orders').insertMany(documents);
+  return { client, admin, shards: await Promise.all(cluster.shards.map((host) => connect(`mongodb://${host}/?directConnection=true`))) };
+}
+
+function config(client: MongoClient, collection: string): Promise<Document[]> {
+  return client.db('config').collection(collection).find().toArray();
+}
+
+describe('reshardCollection', () => {
+  it.each([
+    ['5.0', { customer: 'hashed' }],
+    ['6.0', { customer: 1 }],
+    ['8.0', { customer: 1, n: 1 }],
+  ] as const)('gives a collection of %s another shard key and UUID', async (version, key) => {
+    const { client, admin, shards } = await clusterOf(version);
+    const [before] = await config(client, 'collections');
+    const stream = client.db('shop').collection('orders').watch([], { maxAwaitTimeMS: 100 });
+    closers.push(() => stream.close());
+    await stream.tryNext();
+    await admin.command({ reshardCollection: 'shop.orders', key, numInitialChunks: 4 });
+    const [after] = await config(client, 'collections');
+    expect(after).toMatchObject({ _id: 'shop.orders', key, unique: false });
+    expect((after?.uuid as UUID).equals(before?.uuid as UUID)).toBe(false);
+    const chunks = await config(client, 'chunks');
+    expect(chunks.every((chunk) => (chunk.uuid as UUID).equals(after?.uuid as UUID))).toBe(true);
+    expect(new Set(chunks.map((chunk) => chunk.shard as string)).size).toBe(2);
+    const orders = client.db('shop').collection('orders');
+    expect(await orders.countDocuments()).toBe(100);
+    expect(await orders.countDocuments({ customer: 3 })).toBe(10);
+    const counts = await Promise.all(shards.map((shard) => shard.db('shop').collection('orders').countDocuments()));
+    expect(counts.reduce((sum, count) => sum + count)).toBe(100);
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+    expect(await shards[0]?.db('shop').listCollections({ name: /resharding/ }).toArray()).toEqual([]);
+    expect((await orders.indexes()).some((index) => JSON.stringify(index.key) === JSON.stringify(key))).toBe(true);
+    await orders.insertOne({ n: 1000, customer: 99 });
+    expect(await stream.next()).toMatchObject({ operationType: 'insert', fullDocument: { n: 1000 } });
+  });
+
+  it('does nothing for the key that is there, and is unknown to 4.4', async () => {
+    const { client, admin } = await clusterOf('5.0');
+    const [before] = await config(client, 'collections');
+    await admin.command({ reshardCollection: 'shop.orders', key: { n: 1 } });
+    expect((await config(client, 'collections'))[0]?.uuid).toEqual(before?.uuid);
+    await expect(admin.command({ reshardCollection: 'shop.missing', key: { n: 1 } })).rejects.toMatchObject({ code: 118 });
+    await expect(admin.command({ reshardCollection: 'shop.orders', key: { x: 1 }, forceRedistribution: true })).rejects.toMatchObject({ code: 40415 });
+    const old = await clusterOf('4.4');
+    await expect(old.admin.command({ reshardCollection: 'shop.orders', key: { customer: 1 } })).rejects.toMatchObject({ code: 59 });
+  });
+});
+
+describe('what balancing is told and tells', () => {
+  it('tells owned and orphaned documents of each shard from 6.0 on', async () => {
+    const { admin, client } = await clusterOf('6.0');
+    await admin.command({ moveChunk: 'shop.orders', find: { n: 60 }, to: await otherShard(client) });
+    const [row, ...others] = await admin.aggregate([{ $shardedDataDistribution: {} }, { $match: { ns: 'shop.orders' } }]).toArray();
+    expect(others).toEqual([]);
+    const shares = row?.shards as Document[];
+    expect(shares.map(({ numOwnedDocuments }) => Number(numOwnedDocuments))).toEqual([50, 50]);
+    expect(shares.map(({ numOrphanedDocs }) => Number(numOrphanedDocs)).sort((a, b) => a - b)).toEqual([0, 50]);
+    await expect(client.db('shop').aggregate([{ $shardedDataDistribution: {} }]).toArray()).rejects.toMatchObject({ code: 6789102 });
+    const old = await clusterOf('5.0');
+    await expect(old.admin.aggregate([{ $shardedDataDistribution: {} }]).toArray()).rejects.toMatchObject({ code: 40324 });
+  });
+
+  it('takes a size of ranges for one collection and merges its chunks from 6.0 on', async () => {
+    const { admin, client } = await clusterOf('6.0');
+    await admin.command({ configureCollectionBalancing: 'shop.orders', chunkSize: 32, defragmentCollection: true });
+    expect((await config(client, 'collections'))[0]).toMatchObject({ maxChunkSizeBytes: 32 * 1024 * 1024 });
+    expect(await config(client, 'chunks')).toHaveLength(1);
+    expect(await admin.command({ balancerCollectionStatus: 'shop.orders' })).toMatchObject({ chunkSize: 32 });
+    await expect(admin.command({ configureCollectionBalancing: 'shop.orders', chunkSize: 2000 })).rejects.toMatchObject({ code: 2 });
+    await expect(admin.command({ configureCollectionBalancing: 'shop.orders', enableAutoMerger: false })).rejects.toMatchObject({ code: 40415 });
+    const old = await clusterOf('5.0');
+    await expect(old.admin.command({ configureCollectionBalancing: 'shop.orders' })).rejects.toMatchObject({ code: 59 });
+  });
+
+  it('refuses by name what is not simulated, and does not know it in releases before it', async () => {
+    const { admin } = await clusterOf('8.0');
+    await expect(admin.command({ moveCollection: 'shop.items', toShard: 'shard1' })).rejects.toMatchObject({ code: 115, message: /moveCollection/ });
+    const old = await clusterOf('7.0');
+    await expect(old.admin.command({ moveCollection: 'shop.items', toShard: 'shard1' })).rejects.toMatchObject({ code: 59 });
+    await expect(old.admin.command({ analyzeShardKey: 'shop.orders', key: { n: 1 } })).rejects.toMatchObject({ code: 115 });
+  });
+});
+
+async function otherShard(client: MongoClient): Promise<string> {
+  const [chunk] = await config(client, 'chunks');
+  return chunk?.shard === 'shard0' ? 'shard1' : 'shard0';
+}
