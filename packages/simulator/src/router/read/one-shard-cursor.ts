@@ -9,6 +9,10 @@ export class OneShardCursor implements RouterCursor {
     private readonly cursor: ShardCursor,
   ) {}
 
+  get awaitsData(): true | undefined {
+    return this.cursor.awaitsData ? true : undefined;
+  }
+
   first(): Batch {
     const documents = this.cursor.takeAll();
     return { documents, exhausted: this.cursor.drained, time: this.cursor.time };

@@ -24,7 +24,7 @@ export interface Batch {
 export interface RouterCursor {
   readonly namespace: string;
   /** A getMore waits for more; only then may it say for how long. */
-  readonly awaitsData?: true;
+  readonly awaitsData?: true | undefined;
   /** @param batchSize undefined for as many as fit */
   next(batchSize: number | undefined, request: CommandRequest): Promise<Batch>;
   close(request: CommandRequest): Promise<void>;
