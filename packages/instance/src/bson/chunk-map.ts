@@ -1,6 +1,11 @@
 import { compareRaw } from './compare.js';
+import { elementType } from './element-type.js';
+import { integerForHash } from './number.js';
 import { encodeValue, type RawValue } from './scan.js';
-import { shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
+import { hashedFieldOf, shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
+
+/** The lowest 64-bit integer. */
+const hashMin = -(2n ** 63n);
 
 /** A chunk as the catalog shows it; bounds hold one value per shard-key field, `max` is exclusive. */
 export interface ChunkBounds {
@@ -17,6 +22,8 @@ interface Range {
 /** Which shard owns which document of one sharded collection. */
 export class ChunkMap {
   private readonly ranges: Range[];
+  /** Of a key that is one hashed field: each range's lowest hash. Comparing them as values would cost every document an object. */
+  private readonly lowestHashes: bigint[] | null;
 
   /**
    * @param chunks all chunks of the collection in any order, without gaps
@@ -29,23 +36,34 @@ export class ChunkMap {
     if (chunks.length === 0) throw new RangeError('A sharded collection has at least one chunk');
     const ranges = chunks.map(({ min, shard }) => ({ min: key.map(({ field }) => encodeValue(min[field])), shard }));
     this.ranges = ranges.sort((a, b) => compareKeys(a.min, b.min));
+    this.lowestHashes = key.length === 1 && key[0]?.hashed === true ? this.ranges.map(({ min }) => lowestHash(min[0])) : null;
   }
 
   /** The id of the shard that owns a document, or a change event's document key. */
   ownerOf(document: Uint8Array, source: KeySource = 'document'): string {
-    const key = shardKeyOf(document, this.key, source);
-    let low = 0;
-    let high = this.ranges.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1;
-      if (compareKeys(this.rangeAt(middle).min, key) <= 0) low = middle;
-      else high = middle - 1;
+    const { lowestHashes } = this;
+    if (lowestHashes !== null) {
+      const hash = hashedFieldOf(document, this.key, source);
+      return this.lastWhere((position) => (lowestHashes[position] ?? 0n) <= hash).shard;
     }
-    return this.rangeAt(low).shard;
+    const key = shardKeyOf(document, this.key, source);
+    return this.lastWhere((position) => compareKeys(this.rangeAt(position).min, key) <= 0).shard;
   }
 
   owns(document: Uint8Array, shard: string, source: KeySource = 'document'): boolean {
     return this.ownerOf(document, source) === shard;
+  }
+
+  /** The last range that is not above the key; the first one begins below everything. */
+  private lastWhere(isAtMost: (position: number) => boolean): Range {
+    let low = 0;
+    let high = this.ranges.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (isAtMost(middle)) low = middle;
+      else high = middle - 1;
+    }
+    return this.rangeAt(low);
   }
 
   private rangeAt(position: number): Range {
@@ -53,6 +71,11 @@ export class ChunkMap {
     if (range === undefined) throw new RangeError(`No chunk at ${position}`);
     return range;
   }
+}
+
+/** Bounds of hashed keys are whole numbers, and MinKey for the lowest. */
+function lowestHash(bound: RawValue | undefined): bigint {
+  return bound === undefined || bound.type === elementType.minKey ? hashMin : integerForHash(bound);
 }
 
 function compareKeys(a: readonly RawValue[], b: readonly RawValue[]): number {

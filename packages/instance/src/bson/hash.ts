@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalType, elementType } from './element-type.js';
+import { md5BlockBytesMax, md5Start } from './md5-block.js';
 import { integerForHash } from './number.js';
 import { elementsOf, int32At, rawValue, type RawValue } from './scan.js';
 
@@ -14,8 +15,9 @@ export function hashValue(value: RawValue): bigint {
   const input = new HashInput();
   input.addInt32(zero);
   addValue(input, value, null);
-  // One call on one buffer: a Hash object for every document costs several times as much, and more to collect.
-  return hash('md5', input.bytes, 'buffer').readBigInt64LE(0);
+  const { bytes } = input;
+  if (bytes.length <= md5BlockBytesMax) return md5Start(bytes);
+  return hash('md5', bytes, 'buffer').readBigInt64LE(0);
 }
 
 /** What is hashed, put together in a buffer that all values share; the larger ones have their own. */

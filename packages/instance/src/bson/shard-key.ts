@@ -44,6 +44,11 @@ export function shardKeyOf(document: Uint8Array, key: readonly ShardKeyField[], 
   });
 }
 
+/** The hash of a document's one hashed shard-key field. */
+export function hashedFieldOf(document: Uint8Array, [field]: readonly ShardKeyField[], source: KeySource): bigint {
+  return hashValue(plainValue(document, field?.field ?? '', source));
+}
+
 /**
  * The filter that names exactly one document to a router: the shard key's plain values and then `_id`.
  * A missing shard-key field is matched by null.

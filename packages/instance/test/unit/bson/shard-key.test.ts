@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { BSON, Long, MaxKey, MinKey, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ChunkMap } from '../../../src/bson/chunk-map.js';
+import { hashValue } from '../../../src/bson/hash.js';
 import { decodeValue, encodeValue, nullValue } from '../../../src/bson/scan.js';
 import { fullKeyFilter, shardKeyFields, shardKeyOf } from '../../../src/bson/shard-key.js';
 
@@ -59,6 +60,17 @@ describe('the owners of chunks', () => {
     expect(ownerOf({})).toBe('s0');
     expect(map.owns(BSON.serialize({}), 's0')).toBe(true);
     expect(map.owns(BSON.serialize({}), 's2')).toBe(false);
+  });
+
+  test('of a hashed key whose bounds are small numbers are found by the hash itself', () => {
+    const hashOf = (id: number) => hashValue(encodeValue(id));
+    const bounds: [unknown, string][] = [[new MinKey(), 's0'], [Long.fromBigInt(-(2n ** 62n)), 's1'], [0, 's2'], [Long.fromBigInt(2n ** 62n), 's3']];
+    const map = new ChunkMap(hashed, bounds.map(([h, shard], position) => ({ min: { h }, max: { h: bounds[position + 1]?.[0] ?? new MaxKey() }, shard })));
+    for (let id = 0; id < 500; id += 1) {
+      const hash = hashOf(id);
+      const expected = hash < -(2n ** 62n) ? 's0' : hash < 0n ? 's1' : hash < 2n ** 62n ? 's2' : 's3';
+      expect(map.ownerOf(BSON.serialize({ h: id })), String(id)).toBe(expected);
+    }
   });
 
   test('need at least one chunk', () => expect(() => new ChunkMap(hashed, [])).toThrow(RangeError));
