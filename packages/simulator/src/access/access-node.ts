@@ -41,6 +41,13 @@ export class Logins {
   }
 }
 
+/** A session belongs to the user in whose name it is used, whoever else knows its id. */
+function ownSession(login: Login, { body }: CommandRequest): void {
+  const lsid = body.get('lsid');
+  const digest = lsid instanceof Map && !lsid.has('uid') ? login.digest : undefined;
+  if (lsid instanceof Map && digest !== undefined) body.set('lsid', new Map(lsid).set('uid', digest));
+}
+
 /** A node behind the check of who may do what. Without enforcement everybody may do everything, but can log in. */
 export class AccessNode implements ServedNode {
   constructor(
@@ -66,6 +73,7 @@ export class AccessNode implements ServedNode {
     if (login.users.length > 0 && request.body.has('$clusterTime') && !login.privileges.allows(clusterResource, 'advanceClusterTime')) {
       this.enforcement.signer.refuseForeign(request.body.get('$clusterTime'));
     }
+    ownSession(login, request);
     const reply = await this.node.run(request);
     this.enforcement.authorizer.finish(login, request, reply);
     return reply;

@@ -1,3 +1,5 @@
+import { Binary } from 'bson';
+import { createHash } from 'node:crypto';
 import type { ConnectionState } from '../../node/command.js';
 import { PrivilegeSet } from '../privilege/privilege-set.js';
 import { clusterResource } from '../privilege/resource.js';
@@ -40,6 +42,13 @@ export class Login {
   /** The users as one text, the same for equal logins only; empty when nobody is logged in. */
   get text(): string {
     return this.users.map(userText).join(',');
+  }
+
+  /** By what sessions of different users differ that have the same id; undefined when not exactly one user is logged in. */
+  get digest(): Binary | undefined {
+    const [only, ...others] = this.#users.values();
+    if (only === undefined || others.length > 0) return undefined;
+    return new Binary(createHash('sha256').update(userText(only)).digest(), 0);
   }
 
   async add(name: UserName): Promise<void> {

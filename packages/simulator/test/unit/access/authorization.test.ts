@@ -1,7 +1,10 @@
-import { Binary, type Document, Long, MongoClient } from 'mongodb';
+import { Binary, type Document, Int32, Long, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
 import { type ReplicaSet, startReplicaSet } from '../../../src/cluster/replica-set.js';
+import { doc } from '../../../src/node/doc-fields.js';
+import { logIn } from '../../conformance/scram-login.js';
+import { WireClient } from '../../conformance/wire-client.js';
 
 const password = 'x';
 const root = { user: 'root', password, roles: ['root'] };
@@ -88,6 +91,18 @@ describe('access control of a cluster', () => {
     await expect(run('readsAToo', 'a', getMore)).rejects.toMatchObject(refused);
     await expect(run('readsAToo', 'a', { killCursors: 'c', cursors: [Long.fromValue(id)] })).rejects.toMatchObject(refused);
     expect(await run('readsA', 'a', getMore)).toMatchObject({ ok: 1 });
+  });
+
+  it('a session belongs to its user: the same id and number of another are another statement', async () => {
+    const lsid = doc(['id', new Binary(Buffer.alloc(16, 7), Binary.SUBTYPE_UUID)]);
+    for (const [user, id] of [['writesA', 'one'], ['ownsA', 'two'], ['writesA', 'one']] as const) {
+      const wire = await WireClient.connect(cluster.router);
+      await logIn(wire, 'admin', user, password);
+      const reply = await wire.run('a', doc(['insert', 'sessions'], ['documents', [doc(['_id', id])]], ['lsid', lsid], ['txnNumber', Long.ONE]));
+      expect([reply.get('n'), reply.get('writeErrors')]).toEqual([new Int32(1), undefined]);
+      wire.close();
+    }
+    expect(await run('root', 'a', { count: 'sessions' })).toMatchObject({ n: 2 });
   });
 
   it('databases and collections without rights on them are not listed', async () => {
