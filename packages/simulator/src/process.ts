@@ -1,6 +1,7 @@
 #!/usr/bin/env node
+import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import type { ReadyMessage } from './cluster/worker-order.js';
+import type { FaultAnswer, ReadyMessage } from './cluster/worker-order.js';
 import { type Arguments, parseArguments, UsageError } from './command-line/arguments.js';
 import { readyText } from './command-line/ready-text.js';
 import { startFailure } from './command-line/start-failure.js';
@@ -23,7 +24,8 @@ try {
 
 /**
  * Runs a simulated cluster as a process of its own. Says when it is ready, by one JSON line or to a person at a terminal, and
- * ends on SIGTERM, SIGINT, or with `--watch-stdin` when the pipe to its parent closes.
+ * ends on SIGTERM, SIGINT, or with `--watch-stdin` when the pipe to its parent closes. Each line that comes through that pipe orders a fault, e.g.
+ * `{"stop":"shard0"}`, and is answered by a line: `{"done":…}` or `{"failed":…,"message":"…"}`.
  *
  * The cluster runs in a worker, because only a worker can ask for a larger young generation by itself.
  */
@@ -32,7 +34,12 @@ function run({ order, memoryMb, json, watchStdin }: Arguments): void {
     workerData: order,
     resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb, maxOldGenerationSizeMb: memoryMb },
   });
-  worker.on('message', (ready: ReadyMessage) => {
+  worker.on('message', (message: ReadyMessage | FaultAnswer) => {
+    if ('answer' in message) {
+      process.stdout.write(`${message.answer}\n`);
+      return;
+    }
+    const ready = message;
     process.stdout.write(json || !process.stdout.isTTY ? `${JSON.stringify(ready)}\n` : readyText(ready, order));
   });
   worker.on('error', (error) => {
@@ -44,7 +51,8 @@ function run({ order, memoryMb, json, watchStdin }: Arguments): void {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   if (watchStdin) {
-    process.stdin.on('close', stop);
-    process.stdin.resume();
+    const orders = createInterface({ input: process.stdin });
+    orders.on('line', (faultLine) => worker.postMessage({ faultLine }));
+    orders.on('close', stop);
   }
 }

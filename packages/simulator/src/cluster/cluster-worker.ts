@@ -1,22 +1,40 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { startCluster } from './cluster.js';
+import { runFaultLine } from './fault-orders.js';
+import type { NodeControl } from './node-control.js';
 import { startReplicaSet } from './replica-set.js';
-import type { ClusterAddresses, ReplicaSetAddresses, WorkerOrder } from './worker-order.js';
+import type { FaultAnswer, FaultMessage, ReadyMessage, WorkerOrder } from './worker-order.js';
 
-/** Runs what was ordered, reports its addresses once, and ends on the first message. */
-const order = workerData as WorkerOrder;
-const running = order.kind === 'replicaSet' ? await replicaSet() : await cluster();
-parentPort?.postMessage(running.addresses);
-parentPort?.once('message', () => void running.close().then(() => process.exit(0)));
-
-async function cluster(): Promise<{ addresses: ClusterAddresses; close: () => Promise<void> }> {
-  const started = await startCluster({ shards: order.shards, routers: order.routers, version: order.version, auth: order.auth, basePort: order.port, ...order.limits });
-  const { router, routers, config, shards, connectionString } = started;
-  return { addresses: { router, routers, config, shards, connectionString }, close: () => started.close() };
+interface Running {
+  readonly addresses: ReadyMessage;
+  readonly nodes: ReadonlyMap<string, NodeControl>;
+  close(): Promise<void>;
 }
 
-async function replicaSet(): Promise<{ addresses: ReplicaSetAddresses; close: () => Promise<void> }> {
+/** Runs what was ordered, reports its addresses once, carries out orders for faults one after the other, and ends on `stop`. */
+const order = workerData as WorkerOrder;
+const running = order.kind === 'replicaSet' ? await replicaSet() : await cluster();
+let previous = Promise.resolve();
+parentPort?.postMessage(running.addresses);
+parentPort?.on('message', (message: 'stop' | FaultMessage) => {
+  if (message === 'stop') void running.close().then(() => process.exit(0));
+  else previous = previous.then(() => answer(message.faultLine));
+});
+
+async function answer(line: string): Promise<void> {
+  const told: FaultAnswer = { answer: await runFaultLine(running.nodes, line) };
+  parentPort?.postMessage(told);
+}
+
+async function cluster(): Promise<Running> {
+  const started = await startCluster({ shards: order.shards, routers: order.routers, version: order.version, auth: order.auth, basePort: order.port, ...order.limits });
+  const { router, routers, config, shards, connectionString, nodes } = started;
+  return { addresses: { router, routers, config, shards, connectionString }, nodes, close: () => started.close() };
+}
+
+async function replicaSet(): Promise<Running> {
   const started = await startReplicaSet({ port: order.port, version: order.version, auth: order.auth, ...order.limits });
   const { host, connectionString, member } = started;
-  return { addresses: { replicaSet: host, setName: member.identity.setName, connectionString }, close: () => started.close() };
+  const nodes = new Map([[member.control.name, member.control]]);
+  return { addresses: { replicaSet: host, setName: member.identity.setName, connectionString }, nodes, close: () => started.close() };
 }

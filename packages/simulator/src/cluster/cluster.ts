@@ -33,6 +33,8 @@ export interface ClusterOptions {
   readonly hostSelectionMs?: number;
   /** Milliseconds between two rounds of the balancer when there was nothing to move, a tenth of it after moves; default 10,000, 0 for none. */
   readonly balancerRoundMs?: number;
+  /** Whether `configureFailPoint` exists, as with `enableTestCommands=1`; default true. */
+  readonly testCommands?: boolean;
   /** Access control, off by default. */
   readonly auth?: AuthSetting;
 }
@@ -71,6 +73,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const port = (offset: number): number => (options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset);
   const clock = new ClusterClock();
   const deployment = new Deployment(options.version === undefined ? defaultVersion : ServerVersion.parse(options.version));
+  deployment.testCommands = options.testCommands ?? true;
   const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs, hostSelectionMs: options.hostSelectionMs };
   const common = { address, clock, deployment, signer: new ClusterTimeSigner(clock), ...limits };
   const config = await ShardMember.start({ ...common, kind: 'config', id: 'config', setName: 'cfg', port: port(1), configServer: undefined, auth: clusterAuth(options.auth) });

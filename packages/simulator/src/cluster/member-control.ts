@@ -1,6 +1,6 @@
 import type { Timestamp } from 'bson';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Doc } from '../bson/value.js';
+import type { Doc, Value } from '../bson/value.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { isTrue, numberOf } from '../node/doc-fields.js';
@@ -107,7 +107,7 @@ export class MemberControl extends NodeControl {
       return Promise.reject(new CommandError(95, 'NotSecondary', 'cannot freeze node when primary or running for election. state: Primary'));
     }
     if (numberOf(body.get('replSetFreeze')) === 0) this.elect();
-    return Promise.resolve(new Map());
+    return Promise.resolve(new Map<string, Value>());
   }
 
   async #shutdownCommand({ body, signal }: CommandRequest): Promise<Doc> {

@@ -30,5 +30,15 @@ export interface ReplicaSetAddresses {
   readonly connectionString: string;
 }
 
+/** One line of orders for faults, as `runFaultLine` takes it. */
+export interface FaultMessage {
+  readonly faultLine: string;
+}
+
+/** The line that answers an order. */
+export interface FaultAnswer {
+  readonly answer: string;
+}
+
 /** What the worker answers once its servers listen. */
 export type ReadyMessage = ClusterAddresses | ReplicaSetAddresses;

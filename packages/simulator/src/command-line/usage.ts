@@ -13,7 +13,8 @@ Runs a simulated MongoDB cluster on ports of 127.0.0.1 until it is stopped. Its 
   --oplog-bytes N               bytes of oplog that each shard keeps
   --snapshot-window-seconds N   seconds that snapshot reads reach back
   --memory-mb N                 most memory the data may take, in megabytes (default 4096)
-  --watch-stdin                 stop when standard input closes, as a child process should
+  --watch-stdin                 stop when standard input closes, as a child process should; each line of it orders
+                                a fault, e.g. {"stop":"shard0"}, and is answered by one line of JSON
   --json                        print one JSON line when ready, as is done when the output is no terminal
   --help                        print this
 `;

@@ -58,6 +58,7 @@ export class RouterContext {
   async primaryForWrite(namespace: string): Promise<ClusterShard> {
     const db = databaseOf(namespace);
     if (configDatabases.has(db)) return this.configShard;
+    if (this.catalog.database(db) === undefined) await this.configShard.node.ready(new AbortController().signal);
     const entry = await this.catalog.createDatabase(db, false);
     return this.catalog.shard(entry.primary);
   }

@@ -12,13 +12,15 @@ const otherPoints = {
   maxTimeAlwaysTimeOut: ['router', 'shard', 'config', 'replicaSet'],
 } as const;
 
+/** Server parameters that show fail points begin so. */
+const parameterPrefix = 'failpoint.';
 /** Longest wait of a `waitForFailPoint` that names no `maxTimeMS`. */
 const waitMsMax = 3_600_000;
 
 /** The fail points of one node. They outlive a restart of its process only in name: `clear` sets all of them off. */
 export class FailPoints {
   readonly failCommand = new FailCommand();
-  #points: ReadonlyMap<string, FailPoint>;
+  readonly #points: ReadonlyMap<string, FailPoint>;
 
   /** @param enabled false for a node without test commands (`enableTestCommands`) */
   constructor(
@@ -44,11 +46,12 @@ export class FailPoints {
   }
 
   /**
-   * Answers `configureFailPoint` and `waitForFailPoint`; undefined for all other commands.
+   * Answers `configureFailPoint`, `waitForFailPoint` and `getParameter` of `failpoint.<name>`; undefined for all other commands.
    * @throws CommandError 13 outside of the database admin; 266 for a point that does not exist here; 59 without test commands
    */
   answer(request: CommandRequest): Doc | Promise<Doc> | undefined {
     const { name, body } = request;
+    if (name === 'getParameter') return this.#shown(body);
     if (name !== 'configureFailPoint' && name !== 'waitForFailPoint') return undefined;
     if (!this.enabled) throw new CommandError(59, 'CommandNotFound', `no such command: '${name}'`);
     if (request.db !== 'admin') throw new CommandError(13, 'Unauthorized', `${name} may only be run against the admin database.`);
@@ -58,5 +61,14 @@ export class FailPoints {
     if (name === 'configureFailPoint') return point.configure(body);
     const times = numberOf(body.get('timesEntered')) ?? 0;
     return point.entered(times, numberOf(body.get('maxTimeMS')) ?? waitMsMax).then(() => new Map());
+  }
+
+  #shown(body: Doc): Doc | undefined {
+    const asked = [...body.keys()].filter((field) => field.startsWith(parameterPrefix));
+    const found = asked.flatMap((field): [string, Doc][] => {
+      const point = this.#points.get(field.slice(parameterPrefix.length));
+      return point === undefined ? [] : [[field, point.shown]];
+    });
+    return found.length === 0 ? undefined : new Map(found);
   }
 }

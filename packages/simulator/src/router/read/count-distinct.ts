@@ -1,10 +1,13 @@
 import { Int32 } from 'bson';
-import { compareValues } from '../../bson/compare.js';
+import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { ReadConcernRefused } from '../../node/read-concern-refused.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
+import { sortedDistinct } from '../../query/distinct-values.js';
+import { countOverView, distinctOverView } from './view-reads.js';
+import { resolveShardedView } from './views.js';
 import { targetQuery } from '../target/query-targeting.js';
 
 /** `count` through a router: the sum over the shards. */
@@ -18,6 +21,7 @@ export async function countCommand(context: RouterContext, request: CommandReque
   const picture = context.routing.picture(namespace);
   const { collection } = picture;
   if (collection === undefined) {
+    if (resolveShardedView(context, namespace) !== undefined) return countOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
     return primary === undefined ? doc(['n', new Int32(0)]) : context.sender.run(primary, request, request.body, { picture });
   }
@@ -44,6 +48,7 @@ export async function distinctCommand(context: RouterContext, request: CommandRe
   const picture = context.routing.picture(namespace);
   const { collection } = picture;
   if (collection === undefined) {
+    if (resolveShardedView(context, namespace) !== undefined) return distinctOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
     return primary === undefined ? doc(['values', []]) : context.sender.run(primary, request, request.body, { picture });
   }
@@ -53,6 +58,6 @@ export async function distinctCommand(context: RouterContext, request: CommandRe
     const values = (await context.sender.run(shard, request, request.body, { picture })).get('values');
     if (Array.isArray(values)) all.push(...values);
   }
-  all.sort((a, b) => compareValues(a, b));
-  return doc(['values', all.filter((value, index) => index === 0 || compareValues(value, all[index - 1] ?? null) !== 0)]);
+  const collation = docOf(request.body.get('collation')) ?? collection.defaultCollation;
+  return doc(['values', sortedDistinct(all, collation === undefined ? undefined : parseCollation(collation))]);
 }

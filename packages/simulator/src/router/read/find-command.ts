@@ -16,6 +16,8 @@ import { OneShardCursor } from './one-shard-cursor.js';
 import { asShardQuery } from './query-failure.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
 import { ShardCursor } from './shard-cursor.js';
+import { findOverView } from './view-reads.js';
+import { resolveShardedView } from './views.js';
 
 /** `find` through a router: handed through to one shard, or merged from several. */
 export async function findCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -28,6 +30,7 @@ export async function findCommand(context: RouterContext, request: CommandReques
   const body = withSnapshotTime(request.body, time);
   const options = { time, picture };
   if (collection === undefined) {
+    if (resolveShardedView(context, namespace) !== undefined) return findOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
     if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true }, false, request);
     return handThrough(context, request, namespace, () => ShardCursor.open(context.sender, primary, request, body, options));

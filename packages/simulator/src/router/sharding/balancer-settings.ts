@@ -1,6 +1,6 @@
 import { scanPath } from '../../bson/scan.js';
 import { decodeDocument } from '../../bson/decode.js';
-import type { Doc } from '../../bson/value.js';
+import type { Doc, Value } from '../../bson/value.js';
 import { doc, docOf, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import type { ShardAccess } from '../../shard/shard-access.js';
 
@@ -17,7 +17,7 @@ type ConfigDatabase = Pick<ShardAccess, 'findByKey'>;
 
 export function balancerSettings(config: ConfigDatabase): BalancerSettings {
   const bytes = config.findByKey('config.settings', doc(['_id', 'balancer']));
-  const settings: Doc = bytes === undefined ? new Map() : decodeDocument(bytes);
+  const settings: Doc = bytes === undefined ? new Map<string, Value>() : decodeDocument(bytes);
   const mode = textOrEmpty(settings.get('mode'));
   const window = docOf(settings.get('activeWindow'));
   const activeWindow = window === undefined ? undefined : { start: textOrEmpty(window.get('start')), stop: textOrEmpty(window.get('stop')) };

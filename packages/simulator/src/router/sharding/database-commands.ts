@@ -1,6 +1,7 @@
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
+import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `enableSharding`: makes the database and lets its collections be sharded. */
@@ -16,18 +17,29 @@ export async function enableShardingCommand(context: RouterContext, request: Com
   return new Map();
 }
 
-/** `movePrimary`: moves the unsharded collections of a database to another shard. */
+/** How long a move waits for transactions that wrote to a collection, as for a chunk. */
+const lockWaitMs = 500;
+
+/**
+ * `movePrimary`: moves the unsharded collections and the views of a database to another shard.
+ * @throws CommandError 24 when transactions hold it up
+ */
 export async function movePrimaryCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const entry = context.requireDatabase(requiredText(request.body, 'movePrimary'));
-  const to = context.catalog.shard(requiredText(request.body, 'to'));
-  const from = context.catalog.shard(entry.primary);
+  const { catalog } = context;
+  const name = requiredText(request.body, 'movePrimary');
+  const to = catalog.shard(requiredText(request.body, 'to'));
+  const from = catalog.shard(context.requireDatabase(name).primary);
   if (from === to) return doc(['primary', to.connectionString]);
-  for (const facts of from.access.collectionsOf(entry.name)) {
-    if (context.catalog.collection(facts.namespace) !== undefined) continue;
-    to.access.ensureCollection(facts.namespace, facts.uuid, facts.options, facts.indexes);
-    to.access.receiveMigrated(facts.namespace, from.access.documents(facts.namespace, () => true));
-    from.access.forgetCollection(facts.namespace);
+  for (const shard of [from, to]) await shard.node.ready(request.signal);
+  const unsharded = (): CollectionFacts[] => from.access.collectionsOf(name).filter(({ namespace }) => catalog.collection(namespace) === undefined);
+  for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs);
+  for (const { namespace, uuid, options, indexes } of unsharded()) {
+    to.access.ensureCollection(namespace, uuid, options, indexes);
+    to.access.receiveMigrated(namespace, from.access.documents(namespace, () => true));
+    from.access.forgetCollection(namespace);
   }
-  await context.catalog.saveDatabase({ ...entry, primary: to.id });
+  to.access.replaceViews(name, from.access.viewsOf(name));
+  from.access.replaceViews(name, []);
+  await catalog.saveDatabase({ ...context.requireDatabase(name), primary: to.id });
   return doc(['primary', to.connectionString]);
 }

@@ -6,6 +6,8 @@ export const staleRetriesMax = 10;
 
 const staleConfig = 13_388;
 const staleDatabase = 249;
+/** A shard that a stale picture names may have been removed. */
+const shardNotFound = 70;
 
 /** A shard's refusal of a command whose sender does not know what the shard owns. Routers look again; clients never see it. */
 export function staleConfigError(namespace: string, shard: string): CommandError {
@@ -22,7 +24,7 @@ export function isStale(error: unknown): boolean {
 }
 
 export function isStaleCode(code: number | undefined): boolean {
-  return code === staleConfig || code === staleDatabase;
+  return code === staleConfig || code === staleDatabase || code === shardNotFound;
 }
 
 /** Runs a command, again with a fresh picture of its namespace whenever a shard finds the picture stale. */

@@ -1,8 +1,13 @@
+import { Int32 } from 'bson';
 import type { Doc } from '../../bson/value.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOrEmpty } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, isTrue } from '../../node/doc-fields.js';
+import { compileProjection } from '../../query/projection.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
+import type { RoutingPicture } from '../target/routing-table.js';
+import { changeOwningShard, imageOf, wouldChangeOwningShard } from './owning-shard-change.js';
 
 /**
  * `findAndModify` through a router.
@@ -23,7 +28,25 @@ export async function findAndModifyCommand(context: RouterContext, request: Comm
     }
     shard = context.catalog.shard(only);
   }
-  const reply = await context.sender.run(shard, request, request.body, { picture });
+  const reply = await modify(context, request, shard, picture);
   for (const own of ['electionId', 'opTime']) reply.delete(own);
   return reply;
+}
+
+/** A document that the change takes to another shard is moved there. */
+async function modify(context: RouterContext, request: CommandRequest, shard: ClusterShard, picture: RoutingPicture): Promise<Doc> {
+  try {
+    return await context.sender.run(shard, request, request.body, { picture });
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined) throw error;
+    await changeOwningShard(context, request, picture.collection, shard, error.extra, 1);
+    return movedReply(request.body, error.extra);
+  }
+}
+
+function movedReply(body: Doc, images: Doc): Doc {
+  const shown = imageOf(images, isTrue(body.get('new')) ? 'postImage' : 'preImage');
+  const fields = docOf(body.get('fields'));
+  const value = fields === undefined || fields.size === 0 ? shown : compileProjection(fields)(shown);
+  return doc(['lastErrorObject', doc(['n', new Int32(1)], ['updatedExisting', true])], ['value', value]);
 }

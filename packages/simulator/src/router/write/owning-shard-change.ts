@@ -1,19 +1,19 @@
 import { Int32 } from 'bson';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
-import { compareKeys } from '../../config/shard-key.js';
-import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
-import type { Doc } from '../../bson/value.js';
+import { RawDocument, type Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, docOrEmpty, numberOf, textOrEmpty } from '../../node/doc-fields.js';
+import { doc, docOrEmpty, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { errorName } from '../../node/error-name.js';
 import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
-import { applyUpdate } from '../../update/apply.js';
 import type { RouterContext } from '../router-context.js';
 import { abortEverywhere, commitEverywhere } from '../transaction-commands.js';
+
+/** Code of an update that its shard cannot carry out, because the document would belong to another one. */
+export const wouldChangeOwningShard = 283;
 
 interface Move {
   readonly from: ClusterShard;
@@ -24,44 +24,32 @@ interface Move {
 
 /**
  * Updates one document so that it belongs to another shard: deleted on the one and inserted on the other, in one transaction.
- * @returns the reply to the statement; undefined when the document stays where it is, and the statement can go to its shard
- * @throws CommandError 20 outside a session with retryable writes or a transaction; 72 in a batch of several statements
+ * @param images what the shard told with its refusal: `preImage` and `postImage`
+ * @throws CommandError 72 in a batch of several statements, and whatever the transaction fails with
  */
 export async function changeOwningShard(
   context: RouterContext,
   request: CommandRequest,
   collection: ShardedCollection,
   from: ClusterShard,
-  statement: Uint8Array,
+  images: Doc,
   batchSize: number,
-): Promise<Doc | undefined> {
-  const move = findMove(context, collection, from, decodeDocument(statement));
-  if (move === undefined) return undefined;
-  if (!request.body.has('txnNumber')) {
-    const rule = 'Must run update to shard key field in a multi-statement transaction or with retryWrites: true.';
-    throw new CommandError(20, 'IllegalOperation', rule);
-  }
+): Promise<void> {
   if (batchSize > 1) {
     const rule = 'Document shard key value updates that cause the doc to move shards must be sent with write batch of size 1';
     throw new CommandError(72, 'InvalidOptions', rule);
   }
-  await moveDocument(context, request, collection.namespace, move);
-  return doc(['n', new Int32(1)], ['nModified', new Int32(1)]);
+  const before = imageOf(images, 'preImage');
+  const after = encodeDocument(imageOf(images, 'postImage'));
+  refuseDollarFields(before);
+  const to = context.catalog.shard(collection.chunks.ownerOf(collection.key.keyOf(after)));
+  await moveDocument(context, request, collection.namespace, { from, to, id: doc(['_id', before.get('_id') ?? null]), after });
 }
 
-function findMove(context: RouterContext, collection: ShardedCollection, from: ClusterShard, statement: Doc): Move | undefined {
-  const filter = docOrEmpty(statement.get('q'));
-  const collation = docOf(statement.get('collation')) ?? collection.defaultCollation;
-  const matches = compileMatcher(filter, collation === undefined ? undefined : parseCollation(collation));
-  const before = documentFor(from, collection.namespace, filter, matches);
-  if (before === undefined) return undefined;
-  if (collection.chunks.ownerOf(collection.key.keyOf(before)) !== from.id) return undefined;
-  const after = updated(before, statement);
-  const owner = collection.chunks.ownerOf(collection.key.keyOf(after));
-  const unchanged = compareKeys(collection.key.keyOf(before), collection.key.keyOf(after)) === 0;
-  if (unchanged || owner === from.id) return undefined;
-  refuseDollarFields(decodeDocument(before));
-  return { from, to: context.catalog.shard(owner), id: doc(['_id', decodeDocument(before).get('_id') ?? null]), after };
+/** An image that a shard sent with its refusal. */
+export function imageOf(images: Doc, name: 'preImage' | 'postImage'): Doc {
+  const image = images.get(name);
+  return image instanceof RawDocument ? decodeDocument(image.bytes) : docOrEmpty(image);
 }
 
 /** The server deletes by the whole document as a filter, which fails for field names that begin with a dollar sign. */
@@ -72,26 +60,6 @@ function refuseDollarFields(before: Doc): void {
     if (!(error instanceof CommandError)) throw error;
     throw distributedFailure(error);
   }
-}
-
-function documentFor(shard: ClusterShard, namespace: string, filter: Doc, matches: (document: Doc) => boolean): Uint8Array | undefined {
-  const id = filter.get('_id');
-  if (id !== undefined && !(id instanceof Map)) {
-    const found = shard.access.findByKey(namespace, doc(['_id', id]));
-    return found !== undefined && matches(decodeDocument(found)) ? found : undefined;
-  }
-  return shard.access.documents(namespace, (document) => matches(decodeDocument(document)))[0];
-}
-
-function updated(before: Uint8Array, statement: Doc): Uint8Array {
-  const update = statement.get('u');
-  if (!(update instanceof Map) && !Array.isArray(update)) return before;
-  const filters = statement.get('arrayFilters');
-  const result = applyUpdate(decodeDocument(before), update as Doc | Doc[], {
-    query: docOrEmpty(statement.get('q')),
-    arrayFilters: Array.isArray(filters) ? (filters as Doc[]) : [],
-  });
-  return encodeDocument(result.after);
 }
 
 /** Deletes and inserts in the client's transaction, or in one of the router's own under the number of the retryable write. */

@@ -1,10 +1,11 @@
+import { Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { docOf, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, numberOf } from '../../node/doc-fields.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { isStale, isStaleCode } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write.js';
-import { changeOwningShard } from './owning-shard-change.js';
+import { changeOwningShard, wouldChangeOwningShard } from './owning-shard-change.js';
 import type { ShardPart } from './split-by-shard.js';
 import { shardWriteBody, statementField } from './write-statements.js';
 
@@ -32,14 +33,19 @@ export async function runPart(bulk: BulkWrite, part: ShardPart, picture: Routing
 async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | undefined): Promise<Doc> {
   const { context, request, kind } = bulk;
   const shard = part.shard === context.configShard.id ? context.configShard : context.catalog.shard(part.shard);
-  const [statement] = part.statements;
-  if (part.mayMoveIn !== undefined && statement !== undefined) {
-    context.sender.refuseStale(shard, picture);
-    const moved = await changeOwningShard(context, request, part.mayMoveIn, shard, statement, bulk.statements.length);
-    if (moved !== undefined) return moved;
-  }
   const sequences = new Map([[statementField[kind], part.statements]]);
-  return context.sender.run(shard, request, shardWriteBody(request, kind, part.indexes), { sequences, picture });
+  const reply = await context.sender.run(shard, request, shardWriteBody(request, kind, part.indexes), { sequences, picture });
+  const refusal = part.mayMoveIn === undefined ? undefined : ownerRefusal(reply);
+  if (refusal === undefined || part.mayMoveIn === undefined) return reply;
+  await changeOwningShard(context, request, part.mayMoveIn, shard, refusal, bulk.statements.length);
+  return doc(['n', new Int32(1)], ['nModified', new Int32(1)]);
+}
+
+/** The error of an update that would take its document to another shard. */
+function ownerRefusal(reply: Doc): Doc | undefined {
+  const errors = reply.get('writeErrors');
+  const error = Array.isArray(errors) ? docOf(errors[0]) : undefined;
+  return numberOf(error?.get('code')) === wouldChangeOwningShard ? error : undefined;
 }
 
 /** Place within the part of the first statement that met a shard which knew better; those behind it were not executed either. */

@@ -1,5 +1,5 @@
 import { abortTransaction, commitTransaction, killSessions, prepareTransaction, recoverCommitDecision, refreshSessions, startSession } from './session-commands.js';
-import { appendOplogNote, hashElement } from './administration.js';
+import { appendOplogNote, hashElement, resizeOplog } from './administration.js';
 import { aggregate } from './aggregate.js';
 import { collMod } from './coll-mod.js';
 import type { CommandHandler } from './command-context.js';
@@ -63,6 +63,7 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['splitVector', splitVector],
   ['appendOplogNote', appendOplogNote],
   ['_hashBSONElement', hashElement],
+  ['replSetResizeOplog', resizeOplog],
   ['startSession', startSession],
   ['refreshSessions', refreshSessions],
   ['endSessions', killSessions],

@@ -3,7 +3,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import type { Doc } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
-import { matchedRecords } from '../read/find-records.js';
+import { matchedRecords, writable } from '../read/find-records.js';
 import { LATEST } from '../storage/time-key.js';
 import { seriesCollection } from '../timeseries/series-collection.js';
 import { bucketDeleteFilter } from '../timeseries/series-statement.js';
@@ -39,6 +39,7 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
       sort: undefined,
       collation: collation instanceof Map ? parseCollation(collation) : collection.collation,
       variables: letVariables(context),
+      accept: writable(state.version, collection, context.request.routed),
     };
     const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
     for (const { record, bytes } of matchedRecords(collection, wanted, view, options)) {

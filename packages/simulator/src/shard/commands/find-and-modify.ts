@@ -7,7 +7,7 @@ import { Int32 } from 'bson';
 import { isTrue } from '../../node/doc-fields.js';
 import { compileProjection } from '../../query/projection.js';
 import { failure } from '../failure.js';
-import { matchedRecords } from '../read/find-records.js';
+import { matchedRecords, writable } from '../read/find-records.js';
 import { recordedResult, statementIds } from '../session/sessions.js';
 import { LATEST } from '../storage/time-key.js';
 import { runUpdate } from '../write/run-update.js';
@@ -53,6 +53,7 @@ function removeOne(context: CommandContext): Outcome {
     sort: optionalDoc(context, 'sort'),
     collation: collation === undefined ? collection.collation : parseCollation(collation),
     variables: letVariables(context),
+    accept: writable(state.version, collection, request.routed),
   }).next();
   if (found.done === true) return { reply: replyOf(new Map([['n', new Int32(0)]]), null), wrote: false };
   const { record, bytes } = found.value;

@@ -1,6 +1,7 @@
 import { encodeDocument } from '../../bson/encode.js';
 import { RawDocument } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import { WOULD_CHANGE_OWNING_SHARD } from '../write/shard-key-change.js';
 import { waitWithin } from '../command-limits.js';
 import { failure } from '../failure.js';
 import type { StatementResult, TouchedDocument } from '../session/logical-session.js';
@@ -76,7 +77,7 @@ export async function runStatements(
     } catch (error) {
       if (!(error instanceof CommandError) || endsCommand(error)) throw error;
       tally.addError(index, error);
-      if (participation.transaction !== null) abortTransaction(context);
+      if (participation.transaction !== null && error.code !== WOULD_CHANGE_OWNING_SHARD) abortTransaction(context);
       if (ordered || participation.transaction !== null || isStale(error)) break;
     }
   }

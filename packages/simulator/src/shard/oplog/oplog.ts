@@ -12,15 +12,19 @@ export const initiationMessage = 'initiating set';
 export class Oplog {
   readonly #entries = new EntryLog();
   #bytes = 0;
+  #bytesMax: number;
+  /** Entries younger than this stay, whatever their size. */
+  #retentionMs = 0;
   #last: { time: TimeKey; clusterTime: Timestamp };
   #waiters = new Set<() => void>();
   #wakeScheduled = false;
 
   constructor(
     private readonly clock: ClusterClock,
-    readonly bytesMax: number,
+    bytesMax: number,
     private readonly now: () => number = Date.now,
   ) {
+    this.#bytesMax = bytesMax;
     const clusterTime = clock.tick();
     this.#last = { time: timeKey(clusterTime), clusterTime };
     this.append(clusterTime, [{ kind: 'silent', note: new Map([['msg', initiationMessage]]) }]);
@@ -29,6 +33,25 @@ export class Oplog {
   /** Bytes of the entries that are kept, about. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Bytes that are kept at most, about. */
+  get bytesMax(): number {
+    return this.#bytesMax;
+  }
+
+  /**
+   * Sets new limits (`replSetResizeOplog`) and cuts off at once what they leave no room for.
+   * @param retentionMs milliseconds that entries are kept for, also beyond the size; 0 for none
+   */
+  resize(bytesMax: number, retentionMs: number): void {
+    this.#bytesMax = bytesMax;
+    this.#retentionMs = retentionMs;
+    this.#cutToSize();
+  }
+
+  get retentionMs(): number {
+    return this.#retentionMs;
   }
 
   /** Time of the last entry. */
@@ -60,7 +83,7 @@ export class Oplog {
     const time = timeKey(clusterTime);
     this.#bytes += this.#entries.append(time, this.now(), operations, transaction, part);
     this.#last = { time, clusterTime };
-    while (this.#bytes > this.bytesMax && this.#hasOlder()) this.#bytes -= this.#entries.cutFirst();
+    if (this.#bytes > this.#bytesMax) this.#cutToSize();
     if (this.#waiters.size > 0) this.#scheduleWake();
   }
 
@@ -115,6 +138,15 @@ export class Oplog {
   /** Cuts off the entries below a time; the last one stays. */
   loseBefore(time: TimeKey): void {
     while (this.#hasOlder() && (this.#entries.timeAt(this.start) ?? time) < time) this.#bytes -= this.#entries.cutFirst();
+  }
+
+  #cutToSize(): void {
+    while (this.#bytes > this.#bytesMax && this.#hasOlder() && !this.#isRetained()) this.#bytes -= this.#entries.cutFirst();
+  }
+
+  /** True when the oldest entry is too young to go. */
+  #isRetained(): boolean {
+    return this.#retentionMs > 0 && this.now() - (this.#entries.wallMsAt(this.start) ?? 0) < this.#retentionMs;
   }
 
   /** The last entry is never cut off. */

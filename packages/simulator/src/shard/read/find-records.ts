@@ -4,6 +4,8 @@ import type { Doc, Value } from '../../bson/value.js';
 import type { ExpressionContext } from '../../expression/variables.js';
 import { compileMatcher, type Matcher } from '../../query/matcher.js';
 import { compileSortKeys } from '../../query/sort.js';
+import type { RoutedAccess } from '../../node/command.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import type { Collection } from '../storage/collection.js';
 import { visibleBytes, type DocumentRecord, type ReadView } from '../storage/record.js';
 import { planScan } from './scan-plan.js';
@@ -14,12 +16,31 @@ export interface MatchedRecord {
   readonly bytes: Uint8Array;
 }
 
+/** How a write finds its documents. */
+export interface RecordSearch {
+  readonly hint: Value | undefined;
+  readonly sort: Doc | undefined;
+  readonly collation: Collation | undefined;
+  readonly variables: ExpressionContext | undefined;
+  /** Documents it leaves alone are not accepted; undefined leaves none alone. */
+  readonly accept?: ((document: Uint8Array) => boolean) | undefined;
+}
+
+/**
+ * Which documents a write may touch. Until 5.0 a shard writes orphans like any other document (corpus: 13-orphans); since
+ * 6.0 it leaves them alone when a router asks (manual: release notes of 6.0).
+ */
+export function writable(version: ServerVersion, collection: Collection, routed: RoutedAccess | undefined): RecordSearch['accept'] {
+  if (routed === undefined || collection.target.shardKey === undefined || !version.atLeast(6, 0)) return undefined;
+  return (document) => routed.owns(collection.namespace, document);
+}
+
 /** The documents that match a write's filter, one by one. Throws CommandError for a filter the server refuses. */
 export function* matchedRecords(
   collection: Collection,
   filter: Doc,
   view: ReadView,
-  options: { hint: Value | undefined; sort: Doc | undefined; collation: Collation | undefined; variables: ExpressionContext | undefined },
+  options: RecordSearch,
 ): Generator<MatchedRecord> {
   const plan = planScan(collection, {
     filter,
@@ -30,15 +51,15 @@ export function* matchedRecords(
     collation: options.collation,
   });
   const matches = plan.filterDone ? undefined : compileMatcher(filter, options.collation, options.variables);
-  const found = matchesIn(plan.records(view), view, matches);
+  const found = matchesIn(plan.records(view), view, matches, options.accept);
   if (options.sort === undefined || plan.sorted) yield* found;
   else yield* inOrder(found, options.sort, options.collation);
 }
 
-function* matchesIn(records: Iterable<DocumentRecord>, view: ReadView, matches: Matcher | undefined): Generator<MatchedRecord> {
+function* matchesIn(records: Iterable<DocumentRecord>, view: ReadView, matches: Matcher | undefined, accept: RecordSearch['accept']): Generator<MatchedRecord> {
   for (const record of records) {
     const bytes = visibleBytes(record, view);
-    if (bytes !== null && (matches === undefined || matches(decodeDocument(bytes)))) yield { record, bytes };
+    if (bytes !== null && (accept === undefined || accept(bytes)) && (matches === undefined || matches(decodeDocument(bytes)))) yield { record, bytes };
   }
 }
 

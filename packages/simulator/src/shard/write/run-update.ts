@@ -2,7 +2,7 @@ import { scanPath } from '../../bson/scan.js';
 import type { Value } from '../../bson/value.js';
 import type { ExpressionContext } from '../../expression/variables.js';
 import { CommandError, type RoutedAccess } from '../../node/command.js';
-import { matchedRecords, type MatchedRecord } from '../read/find-records.js';
+import { matchedRecords, type MatchedRecord, writable } from '../read/find-records.js';
 import type { Participation } from '../session/sessions.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
@@ -68,11 +68,11 @@ export function runUpdate(scope: UpdateScope, statement: UpdateStatement): Updat
 }
 
 /** All matches of a multi update are gathered first: changing one must not bring it up again. */
-function matchesOf({ participation, variables }: UpdateScope, collection: Collection, statement: UpdateStatement): MatchedRecord[] {
+function matchesOf({ state, participation, routed, variables }: UpdateScope, collection: Collection, statement: UpdateStatement): MatchedRecord[] {
   const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
   const { hint, sort } = statement;
   const collation = statement.collation ?? collection.collation;
-  const found = matchedRecords(collection, statement.filter, view, { hint, sort, collation, variables });
+  const found = matchedRecords(collection, statement.filter, view, { hint, sort, collation, variables, accept: writable(state.version, collection, routed) });
   if (statement.multi) return [...found];
   const first = found.next();
   return first.done === true ? [] : [first.value];

@@ -1,0 +1,33 @@
+import type { Doc } from '../../bson/value.js';
+import { databaseOf } from '../../node/namespace.js';
+import type { RouterContext } from '../router-context.js';
+
+/** How deep views may stand on views. */
+const viewDepthMax = 20;
+
+/** What a view shows: the stages over a collection. */
+export interface ResolvedView {
+  readonly namespace: string;
+  readonly stages: readonly Doc[];
+}
+
+/** The collection that a view stands on, over other views; undefined when the name is no view. */
+export function resolveView(context: RouterContext, namespace: string): ResolvedView | undefined {
+  let resolved: { namespace: string; stages: Doc[] } | undefined;
+  for (let depth = 0; depth < viewDepthMax; depth += 1) {
+    const at = resolved?.namespace ?? namespace;
+    if (context.catalog.collection(at) !== undefined) break;
+    const view = context.primaryOf(at)?.stored.view(at);
+    if (view === undefined) break;
+    const own = view.pipeline.filter((stage) => stage instanceof Map);
+    resolved = { namespace: `${databaseOf(at)}.${view.viewOn}`, stages: [...own, ...(resolved?.stages ?? [])] };
+  }
+  return resolved;
+}
+
+/** The same, for views that the one shard they are on cannot show alone, because their collection is sharded. */
+export function resolveShardedView(context: RouterContext, namespace: string): ResolvedView | undefined {
+  if (context.routing.collection(namespace) !== undefined) return undefined;
+  const resolved = resolveView(context, namespace);
+  return resolved === undefined || context.catalog.collection(resolved.namespace) === undefined ? undefined : resolved;
+}

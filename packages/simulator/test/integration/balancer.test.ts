@@ -1,0 +1,127 @@
+import { type Document, MongoClient } from 'mongodb';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type Cluster, type ClusterOptions, startCluster } from '../../src/cluster/cluster.js';
+
+describe('the balancer', () => {
+  let cluster: Cluster;
+  let client: MongoClient;
+
+  afterEach(async () => {
+    await client.close();
+    await cluster.close();
+  });
+
+  async function start(options: Partial<ClusterOptions> = {}): Promise<void> {
+    cluster = await startCluster({ shards: 2, noopIntervalMs: 50, balancerRoundMs: 0, ...options });
+    client = await MongoClient.connect(cluster.connectionString);
+    await client.db('admin').command({ enableSharding: 'db', primaryShard: 'shard0' });
+  }
+
+  async function sharded(name: string, chunks: number): Promise<void> {
+    await client.db('admin').command({ shardCollection: `db.${name}`, key: { k: 1 } });
+    for (let k = 1; k < chunks; k += 1) await client.db('admin').command({ split: `db.${name}`, middle: { k: k * 10 } });
+    await client.db('db').collection(name).insertMany(Array.from({ length: chunks * 10 }, (_, k) => ({ k })));
+  }
+
+  function owners(name: string): string[] {
+    return cluster.catalog.sharded(`db.${name}`).chunks.chunks.map(({ shard }) => shard);
+  }
+
+  it('moves chunks round by round until they are even, and tells so', async () => {
+    await start();
+    await sharded('c', 4);
+    const status = (): Promise<Document> => client.db('admin').command({ balancerCollectionStatus: 'db.c' });
+    expect(await status()).toMatchObject({ balancerCompliant: false, firstComplianceViolation: 'chunksImbalance' });
+    expect(await cluster.balancer.round()).toBe(1);
+    expect(await cluster.balancer.round()).toBe(1);
+    expect(await cluster.balancer.round()).toBe(0);
+    expect(owners('c').filter((shard) => shard === 'shard0')).toHaveLength(2);
+    expect(await status()).toMatchObject({ balancerCompliant: true });
+    expect(await client.db('db').collection('c').countDocuments()).toBe(40);
+    expect(await client.db('admin').command({ balancerStatus: 1 })).toMatchObject({ mode: 'full', inBalancerRound: false });
+  });
+
+  it('makes rounds by itself', async () => {
+    await start({ balancerRoundMs: 20 });
+    await sharded('c', 4);
+    await vi.waitFor(() => expect(owners('c').filter((shard) => shard === 'shard0')).toHaveLength(2), { timeout: 5000, interval: 10 });
+  });
+
+  it('rests when it is off, outside of its window and for exempt collections', async () => {
+    await start();
+    await sharded('c', 4);
+    const settings = client.db('config').collection('settings');
+    await client.db('admin').command({ balancerStop: 1 });
+    expect(await cluster.balancer.round()).toBe(0);
+    await client.db('admin').command({ balancerStart: 1 });
+    const minute = (offset: number): string => new Date(Date.now() + offset * 60_000).toTimeString().slice(0, 5);
+    await settings.updateOne({ _id: 'balancer' as never }, { $set: { activeWindow: { start: minute(60), stop: minute(120) } } });
+    expect(await cluster.balancer.round()).toBe(0);
+    await settings.updateOne({ _id: 'balancer' as never }, { $unset: { activeWindow: '' } });
+    await client.db('config').collection('collections').updateOne({ _id: 'db.c' as never }, { $set: { noBalance: true } });
+    expect(await cluster.balancer.round()).toBe(0);
+    await client.db('config').collection('collections').updateOne({ _id: 'db.c' as never }, { $set: { noBalance: false } });
+    expect(await cluster.balancer.round()).toBe(1);
+  });
+
+  it('goes by zones, splitting where they end', async () => {
+    await start();
+    await sharded('c', 1);
+    await client.db('admin').command({ addShardToZone: 'shard1', zone: 'z' });
+    await client.db('admin').command({ updateZoneKeyRange: 'db.c', min: { k: 3 }, max: { k: 6 }, zone: 'z' });
+    while ((await cluster.balancer.round()) > 0);
+    const direct = await MongoClient.connect(`mongodb://${cluster.shards[1] ?? ''}/?directConnection=true`);
+    const ks = (await direct.db('db').collection('c').find().toArray()).map((document) => document['k'] as number);
+    await direct.close();
+    expect(ks).toEqual(expect.arrayContaining([3, 4, 5]));
+  });
+
+  it('calls a chunk jumbo that is too large to move, until the flag is cleared', async () => {
+    await start();
+    await sharded('c', 2);
+    const settings = client.db('config').collection('settings');
+    await settings.insertMany([{ _id: 'chunksize' as never, value: 1 }, { _id: 'autosplit' as never, enabled: false }]);
+    const pad = 'x'.repeat(900_000);
+    await client.db('db').collection('c').insertMany([-1, -1, 11, 11].map((k) => ({ k, pad })));
+    expect(await cluster.balancer.round()).toBe(0);
+    const chunk = { find: { k: -1 } };
+    expect(await client.db('config').collection('chunks').countDocuments({ jumbo: true })).toBe(1);
+    await expect(client.db('admin').command({ moveChunk: 'db.c', ...chunk, to: 'shard1' })).rejects.toMatchObject({ code: 153 });
+    await client.db('admin').command({ clearJumboFlag: 'db.c', ...chunk });
+    expect(await client.db('config').collection('chunks').countDocuments({ jumbo: true })).toBe(0);
+    await client.db('admin').command({ moveChunk: 'db.c', ...chunk, to: 'shard1', forceJumbo: true });
+    expect(owners('c')).toEqual(['shard1', 'shard0']);
+  });
+
+  it('splits large chunks before 6.0, and moves ranges by their bytes since', async () => {
+    await start({ version: '6.0' });
+    await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });
+    await client.db('config').collection('settings').insertOne({ _id: 'chunksize' as never, value: 1 });
+    const pad = 'x'.repeat(500_000);
+    await client.db('db').collection('c').insertMany(Array.from({ length: 12 }, (_, k) => ({ k, pad })));
+    expect(await cluster.balancer.round()).toBe(1);
+    while ((await cluster.balancer.round()) > 0);
+    const bytes = cluster.catalog.shards.map((shard) => shard.stored.collection('db.c')?.documentBytes ?? 0);
+    expect(Math.min(...bytes)).toBeGreaterThan(1_000_000);
+    await client.db('admin').command({ moveRange: 'db.c', min: { k: 11 }, toShard: 'shard0' });
+    expect(owners('c').at(-1)).toBe('shard0');
+  });
+
+  it('adds a shard, and empties one that is to be removed', async () => {
+    await start();
+    await sharded('c', 4);
+    const admin = client.db('admin');
+    const added = await cluster.startShard();
+    await expect(admin.command({ addShard: 'nowhere/127.0.0.1:1' })).rejects.toMatchObject({ code: 96 });
+    expect(await admin.command({ addShard: added.connectionString, name: 'third' })).toMatchObject({ shardAdded: 'third' });
+    expect(await admin.command({ removeShard: 'shard0' })).toMatchObject({ state: 'started', dbsToMove: ['db'] });
+    while ((await cluster.balancer.round()) > 0);
+    expect(await admin.command({ removeShard: 'shard0' })).toMatchObject({ state: 'ongoing' });
+    await admin.command({ movePrimary: 'db', to: 'third' });
+    expect(await admin.command({ removeShard: 'shard0' })).toMatchObject({ state: 'completed' });
+    expect((await admin.command({ listShards: 1 }))['shards']).toHaveLength(2);
+    expect(await client.db('db').collection('c').countDocuments()).toBe(40);
+    await admin.command({ removeShard: 'third' });
+    await expect(admin.command({ removeShard: 'shard1' })).rejects.toMatchObject({ code: 20 });
+  });
+});
