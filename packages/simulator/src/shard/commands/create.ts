@@ -157,7 +157,7 @@ function createTimeseries(state: ShardState, namespace: string, body: Doc): Doc 
   if (catalog.collection(namespace) !== undefined || catalog.view(namespace) !== undefined) {
     throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
   }
-  const options = timeseriesOptions(body);
+  const options = timeseriesOptions(body, state.version);
   const [db] = namespace.split('.', 1);
   const name = namespace.slice((db ?? '').length + 1);
   createCollection(state, `${db ?? ''}.system.buckets.${name}`, bucketsOptions(options));

@@ -2,6 +2,7 @@ import { Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
 import { completeReply, firstBatchReply } from '../cursor/cursor-reply.js';
 import { encodeDocument } from '../../bson/encode.js';
@@ -29,10 +30,11 @@ export function createIndexes(context: CommandContext): Doc {
   if (!Array.isArray(given) || given.length === 0) throw failure.badValue('Must specify at least one index to create');
   const requested = series === undefined ? given : given.map((spec) => (spec instanceof Map ? bucketIndexSpec(spec, series.options) : spec));
   const existed = state.catalog.collection(namespace) !== undefined;
-  const nowSeconds = Math.floor(state.now() / 1000);
+  const limit = expiryMax(state);
   const known = state.catalog.collection(namespace)?.options.get('collation');
   const inherited = known instanceof Map ? known : undefined;
-  const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map<string, Value>(), inherited, nowSeconds));
+  const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map<string, Value>(), inherited, limit));
+  for (const spec of specs) refuseForeignOptions(state.version, spec);
   const collection = collectionForWrite(state, namespace);
   const before = collection.indexes.length;
   buildIndexes(state, collection, specs);
@@ -43,6 +45,24 @@ export function createIndexes(context: CommandContext): Doc {
   ]);
   if (after === before) return reply.set('note', 'all indexes already exist');
   return reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
+}
+
+/** Until 5.0 an index cannot reach back before 1970; since, it can hold any int (server source: `validateExpireAfterSeconds`). */
+function expiryMax(state: ShardState): number {
+  return state.version.atLeast(6, 0) ? INT_MAX : Math.floor(state.now() / 1000);
+}
+
+const INT_MAX = 2_147_483_647;
+
+/** Options of indexes that came with 6.0. Throws CommandError 197 in releases before it. */
+function refuseForeignOptions(version: ServerVersion, spec: Doc): void {
+  const foreign = version.atLeast(6, 0) ? undefined : ['prepareUnique', 'clustered'].find((option) => spec.has(option));
+  if (foreign === undefined) return;
+  throw new CommandError(
+    197,
+    'InvalidIndexSpecificationOption',
+    `Error in specification ${documentText(spec)} :: caused by :: The field '${foreign}' is not valid for an index specification. Specification: ${documentText(spec)}`,
+  );
 }
 
 /** `dropIndexes`: by name, by key, several names, or `*` for all but `_id_`. */

@@ -21,7 +21,7 @@ const INDEXES_MAX = 64;
  * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
  */
 export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate = false): void {
-  const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec)));
+  const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec)));
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   const before = collection.secondaryIndexes.length;
   const build = uuidText(makeUuid().buffer);
@@ -39,7 +39,7 @@ export function buildIndexes(state: ShardState, collection: Collection, specs: r
 /** @returns false when an index like it is there already */
 function buildIndex(state: ShardState, collection: Collection, spec: Doc, build: string, count: number): boolean {
   refuseSecondText(collection, spec);
-  if (collection.indexes.some(({ definition }) => sameIndex(spec, definition.spec))) return false;
+  if (collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec))) return false;
   refuseTwoHashed(collection, spec, build, count);
   if (collection.indexes.length >= INDEXES_MAX) {
     throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);

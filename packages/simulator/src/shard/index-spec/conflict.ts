@@ -2,6 +2,7 @@ import { encodeDocument } from '../../bson/encode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
 
 /** Options that may differ between two descriptions of the same index. */
@@ -12,9 +13,9 @@ const IGNORED: ReadonlySet<string> = new Set(['v', 'name', 'background', 'ns']);
  * @returns true when it is the same index, false when both can stand side by side
  * Throws CommandError 85 or 86 when they cannot.
  */
-export function sameIndex(requested: Doc, existing: Doc): boolean {
+export function sameIndex(version: ServerVersion, requested: Doc, existing: Doc): boolean {
   const sameName = requested.get('name') === existing.get('name');
-  const sameSignature = signature(requested) === signature(existing);
+  const sameSignature = signature(version, requested) === signature(version, existing);
   if (!sameName && !sameSignature) return false;
   if (!sameName) {
     throw new CommandError(85, 'IndexOptionsConflict', `Index already exists with a different name: ${nameOf(existing)}`);
@@ -36,12 +37,12 @@ function nameOf(spec: Doc): string {
   return typeof name === 'string' ? name : '';
 }
 
-/** What tells indexes apart: key, collation, partial filter, and since 5.0 uniqueness and sparseness. */
-function signature(spec: Doc): string {
+/** What tells indexes apart: key and collation, and since 5.0 the partial filter, uniqueness and sparseness. */
+function signature(version: ServerVersion, spec: Doc): string {
   const key = spec.get('key');
   const orders = key instanceof Map ? [...key].map(([path, order]) => `${path}:${orderText(order)}`).join() : '';
   const parts = [spec.get('collation'), spec.get('partialFilterExpression')].map(documentKey).join('|');
-  return `${orders}|${parts}|${isTrue(spec.get('unique'))}|${isTrue(spec.get('sparse'))}`;
+  return version.atLeast(5, 0) ? `${orders}|${parts}|${isTrue(spec.get('unique'))}|${isTrue(spec.get('sparse'))}` : `${orders}|${documentKey(spec.get('collation'))}`;
 }
 
 function orderText(order: Value): string {

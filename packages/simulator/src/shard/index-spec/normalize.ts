@@ -7,7 +7,7 @@ import { typeName } from '../commands/command-context.js';
 import { completeCollation } from '../collation-spec.js';
 
 /** Options that mean nothing when false, which the server does not keep. */
-const FALSE_IS_ABSENT: ReadonlySet<string> = new Set(['unique', 'sparse', 'hidden']);
+const FALSE_IS_ABSENT: ReadonlySet<string> = new Set(['unique', 'sparse', 'hidden', 'prepareUnique']);
 /** The only version of indexes since MongoDB 3.4. */
 const INDEX_VERSION = 2;
 
@@ -15,10 +15,11 @@ const INDEX_VERSION = 2;
  * Completes a requested index description to what `listIndexes` shows.
  * @param requested one element of `createIndexes.indexes`
  * @param collectionCollation inherited when the index names none
+ * @param expiryMax seconds that `expireAfterSeconds` may be at most
  * Throws CommandError 67 for keys and options no index may have.
  */
-export function normalizedSpec(requested: Doc, collectionCollation: Doc | undefined, nowSeconds: number): Doc {
-  refuseInvalid(requested, nowSeconds);
+export function normalizedSpec(requested: Doc, collectionCollation: Doc | undefined, expiryMax: number): Doc {
+  refuseInvalid(requested, expiryMax);
   const key = requested.get('key') as Doc;
   const spec: Doc = new Map<string, Value>([
     ['v', new Int32(INDEX_VERSION)],
@@ -36,7 +37,7 @@ export function normalizedSpec(requested: Doc, collectionCollation: Doc | undefi
   return spec;
 }
 
-function refuseInvalid(requested: Doc, nowSeconds: number): void {
+function refuseInvalid(requested: Doc, expiryMax: number): void {
   const key = requested.get('key');
   const fail = (cause: string): never => {
     throw new CommandError(67, 'CannotCreateIndex', `Error in specification ${documentText(requested)} :: caused by :: ${cause}`);
@@ -52,7 +53,7 @@ function refuseInvalid(requested: Doc, nowSeconds: number): void {
     }
   }
   const seconds = numberOf(requested.get('expireAfterSeconds'));
-  if (seconds !== undefined && (seconds < 0 || seconds > nowSeconds)) {
+  if (seconds !== undefined && (seconds < 0 || seconds > expiryMax)) {
     const range = seconds < 0 ? 'cannot be less than 0' : 'must be within an acceptable range, try a lower number';
     throw new CommandError(67, 'CannotCreateIndex', `TTL index 'expireAfterSeconds' option ${range}index spec: ${documentText(requested)}`);
   }

@@ -22,6 +22,7 @@ export function readiness(state: ShardState, { body }: CommandRequest, participa
   const concern = docOf(body.get('readConcern'));
   if (concern === undefined) return participation.transaction === null ? undefined : startReadiness(state, participation, body);
   checkReadConcern(state, concern);
+  if (participation.transaction === null) refuseSnapshotOf44(state, concern, body);
   const after = concern.get('afterClusterTime');
   if (after instanceof Timestamp && timeKey(after) > state.oplog.lastKey) state.oplog.appendSilent(new Map([['msg', 'noop write for afterClusterTime read concern']]));
   const time = concern.get('atClusterTime');
@@ -35,6 +36,12 @@ function startReadiness(state: ShardState, participation: Participation, body: D
   if (body.get('startTransaction') !== true) return undefined;
   const time: TimeKey = participation.transaction?.view.time ?? LATEST;
   return state.sessions.preparedUpTo(time);
+}
+
+/** Before 5.0 only transactions read at a time. Throws CommandError 72. */
+function refuseSnapshotOf44({ version }: ShardState, concern: Doc, body: Doc): void {
+  if (version.atLeast(5, 0) || concern.get('level') !== 'snapshot') return;
+  throw failure.invalidOptions(`readConcern level snapshot requires a ${body.has('lsid') ? 'txnNumber' : 'session ID'}`);
 }
 
 /** Throws CommandError 9 or 72. */
