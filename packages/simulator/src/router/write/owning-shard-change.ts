@@ -10,6 +10,7 @@ import { errorName } from '../../node/error-name.js';
 import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
 import type { RouterContext } from '../router-context.js';
+import type { RoutingPicture } from '../target/routing-table.js';
 import { abortEverywhere, commitEverywhere } from '../transaction-commands.js';
 
 /** Code of an update that its shard cannot carry out, because the document would belong to another one. */
@@ -18,6 +19,8 @@ export const wouldChangeOwningShard = 283;
 interface Move {
   readonly from: ClusterShard;
   readonly to: ClusterShard;
+  /** By which `to` was chosen. */
+  readonly picture: RoutingPicture;
   readonly id: Doc;
   readonly after: Uint8Array;
 }
@@ -43,7 +46,7 @@ export async function changeOwningShard(
   const after = encodeDocument(imageOf(images, 'postImage'));
   refuseDollarFields(before);
   const to = context.catalog.shard(collection.chunks.ownerOf(collection.key.keyOf(after)));
-  await moveDocument(context, request, collection.namespace, { from, to, id: doc(['_id', before.get('_id') ?? null]), after });
+  await moveDocument(context, request, collection.namespace, { from, to, picture: { namespace: collection.namespace, collection }, id: doc(['_id', before.get('_id') ?? null]), after });
 }
 
 /** An image that a shard sent with its refusal. */
@@ -82,9 +85,9 @@ async function moveInTransaction(context: RouterContext, request: CommandRequest
   const coll = collectionOf(namespace);
   const inside = doc(['autocommit', false]);
   const remove = new Map<string, Uint8Array[]>([['deletes', [encodeDocument(doc(['q', move.id], ['limit', new Int32(1)]))]]]);
-  refuseErrors(await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), { sequences: remove }));
+  refuseErrors(await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), { sequences: remove, picture: move.picture }));
   const insert = new Map<string, Uint8Array[]>([['documents', [move.after]]]);
-  refuseErrors(await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...inside]), { sequences: insert }));
+  refuseErrors(await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...inside]), { sequences: insert, picture: move.picture }));
 }
 
 /** Turns a write error into a failure of the whole. */

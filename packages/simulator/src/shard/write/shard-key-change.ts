@@ -8,6 +8,9 @@ import type { Participation } from '../session/sessions.js';
 import type { Collection } from '../storage/collection.js';
 import { sameFields } from './document-writer.js';
 
+/** Code of the refusal by which a router learns that it has to move a document; it does not end a transaction. */
+export const WOULD_CHANGE_OWNING_SHARD = 283;
+
 /** An update that may change a document's shard key. */
 export interface KeyChange {
   readonly collection: Collection;
@@ -32,9 +35,9 @@ export function refuseShardKeyChange(change: KeyChange): void {
   if (!participation.retryable && participation.transaction === null) {
     throw new CommandError(20, 'IllegalOperation', 'Must run update to shard key field in a multi-statement transaction or with retryWrites: true.');
   }
-  if (routed.owns(collection.namespace, after)) return;
+  if (routed.takes(collection.namespace, after)) return;
   throw new CommandError(
-    283,
+    WOULD_CHANGE_OWNING_SHARD,
     'WouldChangeOwningShard',
     'The update would cause the doc to change owning shards',
     [],

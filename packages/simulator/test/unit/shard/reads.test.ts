@@ -83,7 +83,7 @@ describe('find', () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { insert: 'c', documents: [{ _id: 1, k: 1 }, { _id: 2, k: 2 }] });
     fixture.shard.setShardKey('db.c', new Map([['k', null]]));
-    const routed = { owns: (_namespace: string, document: Uint8Array) => document.includes(2), refuseStale: () => undefined };
+    const routed = { owns: (_namespace: string, document: Uint8Array) => document.includes(2), takes: () => true, refuseStale: () => undefined };
     const reply = await fixture.run('db', { find: 'c' }, { routed });
     expect((reply.get('cursor') as Doc).get('firstBatch')).toHaveLength(1);
   });
