@@ -10,6 +10,8 @@ import { WireClient } from './wire-client.js';
 
 /** Idle streams move on fast, so that a replay need not wait for them. */
 const noopIntervalMs = 20;
+/** The plain set is asked for its last oplog entry, which no no-op may follow; its streams need none. */
+const noNoops = 0;
 /** The oplog's size in the recorded clusters (`--oplogSize 1024`), which nothing fills. */
 const oplogBytesMax = 1024 * 1024 * 1024;
 
@@ -25,7 +27,7 @@ export async function openClusterStage(): Promise<Stage> {
 
 /** A plain replica set of one member. */
 export async function openReplicaSetStage(): Promise<Stage> {
-  const set = await startReplicaSet({ setName: recordedSetName, noopIntervalMs });
+  const set = await startReplicaSet({ setName: recordedSetName, noopIntervalMs: noNoops });
   const hosts = new Map([['replicaset', set.host]]);
   return NodeStage.open({ hosts, first: 'replicaset', roles: new Map([[set.host, 'member']]), clusterTime: () => set.member.shard.lastAppliedTime(), close: () => set.close() });
 }

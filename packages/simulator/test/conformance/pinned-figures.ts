@@ -2,14 +2,14 @@ import type { CorpusFile } from './corpus-file.js';
 
 /** Steps of each file whose replies must equal the recorded ones, at least. Raise a number when more are equal; never lower one. */
 export const equalMin: Readonly<Record<CorpusFile, number>> = {
-  '01-handshake': 47,
+  '01-handshake': 48,
   '02-catalog': 114,
   '03-crud': 35,
   '04-events-documents': 116,
-  '05-events-ddl': 90,
-  '06-resume-and-errors': 41,
+  '05-events-ddl': 93,
+  '06-resume-and-errors': 43,
   '07-auth': 64,
-  '08-reads-at-a-time': 61,
+  '08-reads-at-a-time': 63,
   '09-shard-key-hashes': 47,
   '10-initial-distribution': 77,
   '11-transactions': 15,
