@@ -68,4 +68,24 @@ describe('user write blocking', () => {
     await expect(oldAdmin.command({ setUserWriteBlockMode: 1, global: true })).rejects.toMatchObject({ code: 59 });
     expect((await oldAdmin.command({ serverStatus: 1 })).repl).not.toHaveProperty('userWriteBlockMode');
   });
+
+  it('lets users with the privilege go on writing, and nobody else', async () => {
+    const users = [
+      { user: 'migrator', password: 'secret', roles: ['restore', 'readWriteAnyDatabase'] },
+      { user: 'writer', password: 'secret', roles: ['readWriteAnyDatabase'] },
+    ];
+    const cluster = await startCluster({ shards: 1, version: '7.0', auth: { users } });
+    closers.push(() => cluster.close());
+    const as = (user: string): Promise<MongoClient> => clientOf(`mongodb://${user}:secret@${cluster.router}/?authSource=admin`);
+    const writer = (await as('writer')).db('shop').collection<{ _id: number }>('orders');
+    const migrator = (await as('migrator')).db('shop').collection<{ _id: number }>('orders');
+    await writer.insertOne({ _id: 1 });
+    await expect((await as('writer')).db('admin').command({ setUserWriteBlockMode: 1, global: true })).rejects.toMatchObject({ code: 13 });
+    await (await as('migrator')).db('admin').command({ setUserWriteBlockMode: 1, global: true });
+    await expect(writer.insertOne({ _id: 2 })).rejects.toMatchObject(blocked);
+    await migrator.insertOne({ _id: 2 });
+    await migrator.createIndexes([{ key: { n: 1 } }]);
+    await migrator.drop();
+    await expect(writer.createIndexes([{ key: { n: 1 } }])).rejects.toMatchObject(blocked);
+  });
 });
