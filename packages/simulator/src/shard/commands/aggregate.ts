@@ -8,6 +8,7 @@ import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
+import { isOplogRead, oplogReadDocuments } from '../read/oplog-source.js';
 import { queryDocuments } from '../read/query.js';
 import { sourceStageDocuments } from '../read/source-stages.js';
 import type { View } from '../storage/catalog.js';
@@ -132,7 +133,10 @@ function pipelineDocuments(
   const rest = provided !== undefined || filter instanceof Map ? stages.slice(1) : stages;
   const run = rest.length === 0 ? undefined : compilePipeline([...rest], { ...variables, collation, lookup: (from: string) => lookedUp(context, from, point) });
   if (provided !== undefined) return encoded(run === undefined ? provided : run(provided));
-  if (collection === undefined) return encoded(run === undefined ? [] : run([]));
+  if (collection === undefined) {
+    const read = oplogRead(context, namespace);
+    return encoded(read === undefined ? (run?.([]) ?? []) : compilePipeline([...stages], { ...variables, collation })(read));
+  }
   const query = {
     filter: filter instanceof Map ? filter : new Map<string, Value>(),
     sort: undefined,
@@ -147,6 +151,10 @@ function pipelineDocuments(
   };
   const found = queryDocuments(collection, query, point.view, filteredAccess(context.request));
   return run === undefined ? found : encoded(run(decoded(found)));
+}
+
+function oplogRead({ state }: CommandContext, namespace: string | undefined): Iterable<Doc> | undefined {
+  return namespace !== undefined && isOplogRead(namespace) ? decoded(oplogReadDocuments(state, namespace, 1)) : undefined;
 }
 
 function* decoded(documents: Iterable<Uint8Array | undefined>): Generator<Doc> {

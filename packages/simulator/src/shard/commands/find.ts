@@ -3,12 +3,11 @@ import { Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
-import { PRE_IMAGES_NAMESPACE } from '../change-stream/pre-images.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { failure } from '../failure.js';
-import { OPLOG_NAMESPACE, oplogDocuments } from '../oplog/oplog-documents.js';
 import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
+import { isOplogRead, oplogReadDocuments } from '../read/oplog-source.js';
 import { filteredDocuments, queryDocuments, type Query } from '../read/query.js';
 import { TailSource } from '../read/tail-source.js';
 import { collectionTail, oplogTail } from '../read/tail.js';
@@ -101,12 +100,7 @@ function nonEmpty(doc: Doc | undefined): Doc | undefined {
 /** The oplog, and the documents before their changes that are read from it, only know natural order, backward or forward. */
 function oplogEntries({ state }: CommandContext, namespace: string, query: Query): Generator<Uint8Array | undefined> {
   const direction = (numberOf(query.sort?.get('$natural')) ?? 1) < 0 ? -1 : 1;
-  const documents = namespace === OPLOG_NAMESPACE ? oplogDocuments(state.oplog, state.version, direction) : state.preImages.documents(direction);
-  return filteredDocuments(documents, query);
-}
-
-function isOplogRead(namespace: string): boolean {
-  return namespace === OPLOG_NAMESPACE || namespace === PRE_IMAGES_NAMESPACE;
+  return filteredDocuments(oplogReadDocuments(state, namespace, direction), query);
 }
 
 /** A missing collection gives nothing, but a bad filter is refused all the same. */

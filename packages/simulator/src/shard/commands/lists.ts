@@ -20,6 +20,7 @@ export function listCollections(context: CommandContext): Doc | Promise<Doc> {
   const described = [
     ...state.catalog.collectionsOf(request.db).map(describeCollection),
     ...state.catalog.viewsOf(request.db).map(describeView),
+    ...(request.db === 'local' ? [describeOplog(state)] : []),
   ];
   const filter = optionalDoc(context, 'filter');
   const matches = filter === undefined ? undefined : compileMatcher(filter);
@@ -50,6 +51,16 @@ function describeCollection(collection: Collection): Doc {
   ]);
   if (!collection.options.has('clusteredIndex')) described.set('idIndex', collection.idIndex.definition.spec);
   return described;
+}
+
+/** The oplog, which is no collection of the catalog. */
+function describeOplog({ oplog }: ShardState): Doc {
+  return new Map<string, Value>([
+    ['name', 'oplog.rs'],
+    ['type', 'collection'],
+    ['options', new Map<string, Value>([['capped', true], ['size', Long.fromNumber(oplog.bytesMax)], ['autoIndexId', false]])],
+    ['info', new Map<string, Value>([['readOnly', false]])],
+  ]);
 }
 
 function describeView(view: View): Doc {

@@ -2,6 +2,8 @@ import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
+import { OPLOG_NAMESPACE } from '../oplog/oplog-documents.js';
+import type { Oplog } from '../oplog/oplog.js';
 import type { Collection } from '../storage/collection.js';
 import { indexBytes, storageBytes } from './lists.js';
 import { readTarget, targetNamespace, type CommandContext } from './command-context.js';
@@ -23,6 +25,7 @@ export function collStats(context: CommandContext): Doc {
   const view = state.catalog.view(namespace);
   if (view?.type === 'view') throw failure.isView(namespace);
   const reply: Doc = new Map<string, Value>([['ns', namespace]]);
+  if (namespace === OPLOG_NAMESPACE) return new Map([...reply, ...oplogStats(state.oplog, scale)]);
   if (collection === undefined) return emptyStats(reply, scale);
   for (const [name, value] of storageStats(collection, scale)) {
     if (name === 'nindexes') reply.set('wiredTiger', fileDetails(COLLECTION_FORMAT_VERSION));
@@ -51,6 +54,16 @@ function indexDetails(collection: Collection): Doc {
 function emptyStats(reply: Doc, scale: number): Doc {
   for (const name of ['size', 'count', 'storageSize', 'totalSize', 'nindexes', 'totalIndexSize']) reply.set(name, new Int32(0));
   return reply.set('indexDetails', new Map()).set('indexSizes', new Map()).set('scaleFactor', new Int32(scale));
+}
+
+/** The sizes of the oplog, by which tools tell how far it reaches back. */
+export function oplogStats(oplog: Oplog, scale: number): Doc {
+  return new Map<string, Value>([
+    ['size', sizeValue(Math.floor(oplog.bytes / scale))],
+    ['count', sizeValue(oplog.end - oplog.start)],
+    ['capped', true],
+    ['maxSize', sizeValue(Math.floor(oplog.bytesMax / scale))],
+  ]);
 }
 
 /** The sizes of a collection, as `collStats` and `$collStats` show them. */

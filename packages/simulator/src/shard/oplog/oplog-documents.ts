@@ -3,7 +3,8 @@ import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { DateTime, RawDocument, type Doc, type Value } from '../../bson/value.js';
 import type { ServerVersion } from '../../node/server-version.js';
-import { updateDiff } from '../../update/describe.js';
+import { describeDiff, updateDiff } from '../../update/describe.js';
+import type { Diff } from '../../update/diff.js';
 import { definitionFields } from './definition-documents.js';
 import { documentKeyFrom, newShardKey } from './document-key.js';
 import type { DocumentOperation, EntryTransaction, InsertOperation, OplogEntry, OplogOperation, TransactionPart, UpdateOperation } from './entry.js';
@@ -122,17 +123,27 @@ function insertFields(operation: InsertOperation, version: ServerVersion): Doc {
   return version.atLeast(6) ? described.set('o2', documentKeyFrom(operation.document, operation.target.shardKey)) : described;
 }
 
-/** The whole document of a replacement; otherwise the difference. */
+/** The whole document of a replacement; otherwise the difference, in 4.4 as operators. */
 function updateFields(operation: UpdateOperation, version: ServerVersion): Value {
   const { before, after, operators, replacement } = operation;
   const whole = new RawDocument(after);
   if (replacement || (operators === undefined && !version.atLeast(5))) return whole;
   const diff = updateDiff(decodeDocument(before), decodeDocument(after), operators);
   if (diff === undefined) return whole;
+  if (!version.atLeast(5)) return pathOperators(diff);
   return new Map<string, Value>([
     ['$v', new Int32(2)],
     ['diff', diff],
   ]);
+}
+
+/** An update as 4.4 logs it: every path set or unset. */
+function pathOperators(diff: Diff): Doc {
+  const { updatedFields, removedFields } = describeDiff(diff);
+  const operators: Doc = new Map<string, Value>([['$v', new Int32(1)]]);
+  if (removedFields.length > 0) operators.set('$unset', new Map(removedFields.map((path) => [path, true])));
+  if (updatedFields.size > 0) operators.set('$set', updatedFields);
+  return operators;
 }
 
 function documentFields(op: string, operation: DocumentOperation, o: Value): Doc {

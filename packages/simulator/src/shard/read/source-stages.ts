@@ -2,7 +2,7 @@ import { Long } from 'bson';
 import { DateTime, type Doc, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
-import { sizeValue, storageStats } from '../commands/statistics.js';
+import { oplogStats, sizeValue, storageStats } from '../commands/statistics.js';
 import { listedSpec } from '../commands/indexes.js';
 import { OPLOG_NAMESPACE } from '../oplog/oplog-documents.js';
 import type { ShardState } from '../shard-state.js';
@@ -33,7 +33,7 @@ function collectionStatistics(state: ShardState, namespace: string, collection: 
     ['localTime', new DateTime(BigInt(state.now()))],
   ]);
   const storage = wanted.get('storageStats');
-  if (namespace === OPLOG_NAMESPACE) return found.set('storageStats', oplogStats(state));
+  if (namespace === OPLOG_NAMESPACE) return found.set('storageStats', oplogStats(state.oplog, storage instanceof Map ? (numberOf(storage.get('scale')) ?? 1) : 1));
   for (const part of ['count', 'storageStats']) {
     if (wanted.has(part) && collection === undefined) throw missing(part, namespace);
   }
@@ -41,15 +41,6 @@ function collectionStatistics(state: ShardState, namespace: string, collection: 
   if (storage instanceof Map) found.set('storageStats', storageStats(collection, numberOf(storage.get('scale')) ?? 1));
   if (wanted.has('count')) found.set('count', sizeValue(collection.documentCount));
   return found;
-}
-
-function oplogStats({ oplog }: ShardState): Doc {
-  return new Map<string, Value>([
-    ['size', sizeValue(oplog.bytes)],
-    ['count', sizeValue(oplog.end - oplog.start)],
-    ['capped', true],
-    ['maxSize', sizeValue(oplog.bytesMax)],
-  ]);
 }
 
 function missing(part: string, namespace: string): CommandError {
