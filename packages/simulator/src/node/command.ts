@@ -14,8 +14,6 @@ export interface ConnectionState {
 export interface RoutedAccess {
   /** True when a document of this shard (raw bytes) lies in a chunk that the shard owns, and is no orphan. */
   owns(namespace: string, document: Uint8Array): boolean;
-  /** The same for a document that the shard does not hold yet, of which nothing may be taken for granted. */
-  wouldOwn(namespace: string, document: Uint8Array): boolean;
   /** True when the shard is the one that a new or changed document belongs to. */
   takes(namespace: string, document: Uint8Array): boolean;
   /** Throws CommandError 13388 or 249 when the router has sent the command by a picture of the cluster that is not true any more. */

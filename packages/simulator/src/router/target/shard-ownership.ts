@@ -56,11 +56,6 @@ export class ShardOwnership implements RoutedAccess {
     return collection === undefined || this.#isOwner(collection.chunks, collection.key, document);
   }
 
-  wouldOwn(namespace: string, document: Uint8Array): boolean {
-    const collection = this.#collection(namespace);
-    return collection === undefined || this.#isOwner(collection.chunks, collection.key, document);
-  }
-
   /**
    * Compares the router's picture with the shard's.
    * @throws CommandError 13388 or 249 when the router must look again; 272 when a transaction reads at a time before the shard got a chunk

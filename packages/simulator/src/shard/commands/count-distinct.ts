@@ -1,10 +1,9 @@
 import { Int32, Long } from 'bson';
-import { compareValues } from '../../bson/compare.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { numberOf } from '../../node/doc-fields.js';
-import { arrayIndex, splitPath } from '../../query/document-path.js';
+import { distinctValues } from '../../query/distinct-values.js';
 import { failure } from '../failure.js';
 import { filteredAccess } from '../read/read-concern.js';
 import { queryDocuments, type Query } from '../read/query.js';
@@ -52,31 +51,14 @@ export function distinct(context: CommandContext): Doc {
   const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
   const view = state.catalog.view(namespace);
   const collection = state.catalog.collection(namespace);
-  const values: Value[] = [];
-  const path = splitPath(key);
-  if (view !== undefined) {
-    for (const document of viewDocuments(context, view, [matching(filter)])) collect(document, path, 0, values);
-  } else if (collection !== undefined) {
-    for (const bytes of found(context, collection, filter)) if (bytes !== undefined) collect(decodeDocument(bytes), path, 0, values);
-  }
   const collation = collationOf(context, collection);
-  values.sort((a, b) => compareValues(a, b, collation));
-  return new Map([['values', values.filter((value, at) => at === 0 || compareValues(value, values[at - 1] ?? null, collation) !== 0)]]);
+  if (view !== undefined) return new Map([['values', distinctValues(viewDocuments(context, view, [matching(filter)]), key, collation)]]);
+  if (collection === undefined) return new Map([['values', []]]);
+  return new Map([['values', distinctValues(decoded(found(context, collection, filter)), key, collation)]]);
 }
 
-/** All values at a path, also through arrays; a missing field has none, an array at the end counts by its elements. */
-function collect(value: Value | undefined, path: readonly string[], at: number, values: Value[]): void {
-  if (at === path.length) {
-    if (Array.isArray(value)) values.push(...value);
-    else if (value !== undefined) values.push(value);
-    return;
-  }
-  const name = path[at] ?? '';
-  if (value instanceof Map) collect(value.get(name), path, at + 1, values);
-  if (!Array.isArray(value)) return;
-  const index = arrayIndex(name);
-  if (index !== undefined) collect(value[index], path, at + 1, values);
-  for (const item of value) if (item instanceof Map) collect(item, path, at, values);
+function* decoded(documents: Iterable<Uint8Array | undefined>): Generator<Doc> {
+  for (const bytes of documents) if (bytes !== undefined) yield decodeDocument(bytes);
 }
 
 function found(context: CommandContext, collection: Collection, filter: Doc): Iterable<Uint8Array | undefined> {

@@ -1,19 +1,20 @@
-import { ObjectId } from 'bson';
 import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
-import { withIdFirst } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { dropCollection } from '../commands/drop.js';
 import { rename } from '../commands/rename-collection.js';
 import { updateScope } from '../commands/update.js';
 import type { CommandContext } from '../commands/command-context.js';
-import { failure } from '../failure.js';
 import { makeUuid } from '../storage/catalog.js';
 import { uuidText } from '../uuid-text.js';
 import { buildIndexes } from '../index-spec/build.js';
-import { createCollection } from './collection-access.js';
+import { mergeStep, noMatch, noUniqueIndex, readMerge, supportsMerge } from '../../pipeline/merge-output.js';
+import { failure } from '../failure.js';
+import type { ShardState } from '../shard-state.js';
+import { collectionForWrite, createCollection, refuseInvalidDocument } from './collection-access.js';
 import { runUpdate } from './run-update.js';
-import { updateStatement, type Modification } from './update-statement.js';
+import { readUpdateStatement } from './update-statement.js';
 
 /** Carries out a pipeline's last stage `$out` or `$merge`. */
 export function writeStage(context: CommandContext, stage: Doc, documents: Iterable<Uint8Array | undefined>): void {
@@ -33,47 +34,51 @@ function outTarget({ request }: CommandContext, out: Value): string {
 /** `$out`: inserts into a temporary collection, which then takes the place of the target. */
 function replaceCollection({ state }: CommandContext, namespace: string, documents: Iterable<Uint8Array | undefined>): void {
   const target = state.catalog.collection(namespace);
+  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  if (target?.cap !== undefined) throw new CommandError(17152, 'Location17152', `namespace '${namespace}' is capped so it can't be used for $out`);
   const db = namespace.slice(0, namespace.indexOf('.'));
   const temporary = createCollection(state, `${db}.tmp.agg_out.${uuidText(makeUuid().buffer)}`, target?.options ?? new Map<string, Value>());
   buildIndexes(state, temporary, target?.secondaryIndexes.map(({ definition }) => definition.spec) ?? []);
-  for (const document of documents) {
-    if (document !== undefined) state.writer.insert(temporary, state.writer.prepareInsert(document), null);
+  try {
+    for (const document of documents) {
+      if (document === undefined) continue;
+      const prepared = state.writer.prepareInsert(document);
+      refuseInvalidDocument(temporary, prepared, undefined);
+      state.writer.insert(temporary, prepared, null);
+    }
+  } catch (error) {
+    dropCollection(state, temporary);
+    throw error;
   }
   rename(state, temporary, namespace, target);
 }
 
-/** `$merge` with the modes `merge`, `replace`, `keepExisting`, `fail`, and `insert`, `discard`, `fail`. */
+/** `$merge`: document by document into a collection of this shard. */
 function merge(context: CommandContext, spec: Value, documents: Iterable<Uint8Array | undefined>): void {
-  const options = spec instanceof Map ? spec : new Map<string, Value>([['into', spec]]);
-  const scope = { ...updateScope(context), namespace: mergeTarget(context, options.get('into') ?? null) };
-  const matched = options.get('whenMatched') ?? 'merge';
-  const notMatched = options.get('whenNotMatched') ?? 'insert';
-  const on = options.get('on') ?? '_id';
-  const fields = Array.isArray(on) ? on.map(String) : [typeof on === 'string' ? on : '_id'];
+  const rule = readMerge(spec, context.request.db);
+  const scope = { ...updateScope(context), namespace: `${rule.db}.${rule.collection}` };
+  const on = rule.on ?? ['_id'];
+  refuseUncovered(context.state, scope.namespace, on);
   for (const bytes of documents) {
     if (bytes === undefined) continue;
-    const document = decodeDocument(withIdFirst(bytes, () => new ObjectId()));
-    const filter: Doc = new Map(fields.map((field) => [field, document.get(field) ?? null]));
-    const statement = updateStatement(new Map([['upsert', notMatched === 'insert']]), filter, mergeModification(matched, document));
-    const { matched: found, upsertedId } = runUpdate(scope, statement);
-    if (found === 0 && upsertedId === undefined && notMatched === 'fail') {
-      throw new CommandError(13113, 'MergeStageNoMatchingDocument', '$merge could not find a matching document in the target collection for at least one document in the source collection');
-    }
+    const { update, document, otherwise } = mergeStep(rule, on, decodeDocument(bytes), scope.variables);
+    const matched = update === undefined ? 0 : runUpdate(scope, readUpdateStatement(encodeDocument(update), scope.state.version)).matched;
+    if (matched > 0) continue;
+    if (otherwise === 'fail') throw noMatch();
+    if (otherwise === 'insert' || update === undefined) insertMerged(context, scope.namespace, document);
   }
 }
 
-function mergeTarget({ request }: CommandContext, into: Value): string {
-  if (typeof into === 'string') return `${request.db}.${into}`;
-  const coll = into instanceof Map ? into.get('coll') : undefined;
-  const db = into instanceof Map ? (into.get('db') ?? request.db) : request.db;
-  if (typeof coll === 'string' && typeof db === 'string') return `${db}.${coll}`;
-  throw failure.failedToParse("$merge 'into' field must be a string or an object");
+function insertMerged({ state, participation }: CommandContext, namespace: string, document: Doc): void {
+  const collection = collectionForWrite(state, namespace);
+  const prepared = state.writer.prepareInsert(encodeDocument(document));
+  refuseInvalidDocument(collection, prepared, undefined);
+  state.writer.insert(collection, prepared, participation.transaction);
 }
 
-function mergeModification(whenMatched: Value, document: Doc): Modification {
-  if (Array.isArray(whenMatched)) return { kind: 'pipeline', stages: whenMatched.filter((stage) => stage instanceof Map) };
-  if (whenMatched === 'replace') return { kind: 'replacement', document: encodeDocument(document) };
-  if (whenMatched === 'keepExisting') return { kind: 'operators', operators: new Map([['$setOnInsert', document]]) };
-  const set: Doc = new Map([...document].filter(([name]) => name !== '_id'));
-  return { kind: 'operators', operators: new Map([['$set', set]]) };
+/** The fields that documents are matched by must be unique. Throws CommandError 51183. */
+function refuseUncovered(state: ShardState, namespace: string, on: readonly string[]): void {
+  if (on.length === 1 && on[0] === '_id') return;
+  const indexes = state.catalog.collection(namespace)?.indexes ?? [];
+  if (!indexes.some(({ definition }) => supportsMerge(definition.spec, on))) throw noUniqueIndex();
 }

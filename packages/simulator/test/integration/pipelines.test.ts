@@ -1,0 +1,114 @@
+import { type Db, MaxKey, MinKey, MongoClient } from 'mongodb';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+
+interface Item {
+  _id: number;
+  k: number;
+  v?: number;
+}
+
+describe('pipelines and views through a router', () => {
+  let cluster: Cluster;
+  let client: MongoClient;
+  let db: Db;
+  let number = 0;
+
+  beforeAll(async () => {
+    cluster = await startCluster({ shards: 2, noopIntervalMs: 50 });
+    client = await MongoClient.connect(cluster.connectionString);
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await cluster.close();
+  });
+
+  /** A sharded collection `c` with keys -2 to 2 over two shards, and a plain one `p` on the first. */
+  beforeEach(async () => {
+    number += 1;
+    db = client.db(`agg${number}`);
+    await shard('c');
+    await db.collection<Item>('c').insertMany([-2, -1, 0, 1, 2].map((k) => ({ _id: k + 3, k, v: k * k })));
+    await db.collection<Item>('p').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+  });
+
+  async function shard(name: string): Promise<void> {
+    const admin = client.db('admin');
+    const namespace = `${db.databaseName}.${name}`;
+    await admin.command({ enableSharding: db.databaseName, primaryShard: 'shard0' });
+    for (const [zone, id] of [['low', 'shard0'], ['high', 'shard1']]) await admin.command({ addShardToZone: id, zone });
+    await admin.command({ updateZoneKeyRange: namespace, min: { k: new MinKey() }, max: { k: 0 }, zone: 'low' });
+    await admin.command({ updateZoneKeyRange: namespace, min: { k: 0 }, max: { k: new MaxKey() }, zone: 'high' });
+    await admin.command({ shardCollection: namespace, key: { k: 1 } });
+  }
+
+  const keys = async (name: string): Promise<number[]> => (await db.collection<Item>(name).find({}, { sort: { k: 1 } }).toArray()).map(({ k }) => k);
+
+  it('show a view over a sharded collection whole', async () => {
+    await db.createCollection('high', { viewOn: 'c', pipeline: [{ $match: { v: { $gte: 1 } } }] });
+    await db.createCollection('named', { viewOn: 'high', pipeline: [{ $set: { name: 'n' } }] });
+    expect(await keys('named')).toEqual([-2, -1, 1, 2]);
+    expect(await db.collection('named').countDocuments({ k: { $gt: 0 } })).toBe(2);
+    expect((await db.command({ count: 'named', query: { k: { $gt: 0 } } }))['n']).toBe(2);
+    expect(await db.collection('named').distinct('v')).toEqual([1, 4]);
+    expect(await db.collection('named').aggregate([{ $group: { _id: '$name', n: { $sum: 1 } } }]).toArray()).toEqual([{ _id: 'n', n: 4 }]);
+    expect(await db.collection('named').find({}, { sort: { k: -1 }, limit: 2, projection: { k: 1, _id: 0 } }).toArray()).toEqual([{ k: 2 }, { k: 1 }]);
+  });
+
+  it('join sharded collections, views and plain ones', async () => {
+    const lookup = { $lookup: { from: 'c', localField: 'k', foreignField: 'k', as: 'found' } };
+    const joined = await db.collection('p').aggregate([lookup, { $project: { n: { $size: '$found' } } }]).toArray();
+    expect(joined).toEqual([{ _id: 1, n: 1 }, { _id: 2, n: 1 }]);
+    await db.createCollection('view', { viewOn: 'c', pipeline: [{ $match: { k: { $gt: 0 } } }] });
+    const union = await db.collection('p').aggregate([{ $unionWith: 'view' }, { $count: 'n' }]).toArray();
+    expect(union).toEqual([{ n: 4 }]);
+  });
+
+  it('write the results of all shards with $out', async () => {
+    await db.collection('p').createIndex({ v: 1 });
+    await db.collection('c').aggregate([{ $match: { k: { $ne: 0 } } }, { $out: 'p' }]).toArray();
+    expect(await keys('p')).toEqual([-2, -1, 1, 2]);
+    expect((await db.collection('p').indexes()).map(({ name }) => name)).toEqual(['_id_', 'v_1']);
+    await expect(db.collection('p').aggregate([{ $out: 'c' }]).toArray()).rejects.toMatchObject({ code: 28769 });
+  });
+
+  it.each([
+    ['merge', 'insert', [{ _id: 1, k: -2, v: 4, new: 1 }, { _id: 9, k: 9, new: 1 }]],
+    ['replace', 'insert', [{ _id: 1, k: -2, new: 1 }, { _id: 9, k: 9, new: 1 }]],
+    ['keepExisting', 'insert', [{ _id: 1, k: -2, v: 4 }, { _id: 9, k: 9, new: 1 }]],
+    ['merge', 'discard', [{ _id: 1, k: -2, v: 4, new: 1 }]],
+    [[{ $set: { v: { $add: ['$v', '$$new.new'] } } }], 'insert', [{ _id: 1, k: -2, v: 5 }, { _id: 9, k: 9, new: 1 }]],
+  ])('$merge %j and %s into a sharded and into a plain collection', async (whenMatched, whenNotMatched, expected) => {
+    await db.collection<Item>('source').insertMany([{ _id: 1, k: -2 }, { _id: 9, k: 9 }]);
+    await db.collection<Item>('plain').insertOne({ _id: 1, k: -2, v: 4 });
+    for (const into of ['c', 'plain']) {
+      const stage = { $merge: { into, whenMatched, whenNotMatched } } as never;
+      await db.collection('source').aggregate([{ $set: { new: 1 } }, stage]).toArray();
+      expect(await db.collection<Item>(into).find({ _id: { $in: [1, 9] } }, { sort: { _id: 1 } }).toArray()).toEqual(expected);
+    }
+  });
+
+  it('refuse $merge where something must match or must not', async () => {
+    await db.collection<Item>('source').insertMany([{ _id: 9, k: 9 }]);
+    const merge = (options: Record<string, string>): Promise<unknown> =>
+      db.collection('source').aggregate([{ $merge: { into: 'c', ...options } } as never]).toArray();
+    await expect(merge({ whenNotMatched: 'fail' })).rejects.toMatchObject({ code: 13113 });
+    await merge({ whenMatched: 'fail' });
+    await expect(merge({ whenMatched: 'fail' })).rejects.toMatchObject({ code: 11000 });
+    await expect(merge({ whenMatched: 'keepExisting', whenNotMatched: 'discard' })).rejects.toMatchObject({ code: 51181 });
+    await expect(merge({ on: 'v' })).rejects.toMatchObject({ code: 51183 });
+  });
+
+  it('take a time-series collection like any other', async () => {
+    await db.createCollection('series', { timeseries: { timeField: 't', metaField: 'm' } });
+    await db.collection('series').insertMany([1, 2, 3].map((v) => ({ t: new Date(v * 1000), m: v % 2, v })));
+    expect(await db.collection('series').countDocuments({ m: 1 })).toBe(2);
+    expect(await db.collection('series').aggregate([{ $group: { _id: '$m', s: { $sum: '$v' } } }, { $sort: { _id: 1 } }]).toArray()).toEqual([
+      { _id: 0, s: 2 },
+      { _id: 1, s: 4 },
+    ]);
+    expect((await db.collection('series').deleteMany({ m: 0 })).deletedCount).toBe(1);
+    expect(await db.collection('series').distinct('v')).toEqual([1, 3]);
+  });
+});
