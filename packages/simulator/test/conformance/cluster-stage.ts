@@ -20,7 +20,7 @@ const recordedSetName = 'plain';
 
 /** Two shards behind one router, without access control. */
 export async function openClusterStage(): Promise<Stage> {
-  const cluster = await startCluster({ shards: 2, noopIntervalMs, oplogBytesMax });
+  const cluster = await startCluster({ shards: 2, noopIntervalMs, oplogBytesMax, balancerRoundMs: 0 });
   const hosts = new Map([['router', cluster.router], ...cluster.shards.map((host, index): [string, string] => [`shard${index}`, host])]);
   return NodeStage.open({ hosts, first: 'router', roles: clusterRoles(cluster), clusterTime: () => cluster.catalog.clock.current(), close: () => cluster.close() });
 }
