@@ -1,4 +1,3 @@
-import { createViteServer } from 'vitest/node';
 import { root } from './process.mjs';
 
 /**
@@ -8,7 +7,15 @@ import { root } from './process.mjs';
  * @returns {Promise<number>} exit code: 1 when fewer steps are equal than are known to be
  */
 export async function runConformance(args) {
-  const loader = await createViteServer({ root, configFile: false, logLevel: 'error', appType: 'custom', server: { middlewareMode: true, ws: false, watch: null }, optimizeDeps: { noDiscovery: true } });
+  const { createViteServer } = await import('vitest/node');
+  const loader = await createViteServer({
+    root,
+    configFile: false,
+    logLevel: 'error',
+    appType: 'custom',
+    server: { middlewareMode: true, ws: false, watch: null },
+    optimizeDeps: { noDiscovery: true },
+  });
   try {
     const conformance = await loader.ssrLoadModule('/packages/simulator/test/conformance/run.ts');
     return await conformance.runConformance(args);
