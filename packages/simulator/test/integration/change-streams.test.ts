@@ -146,6 +146,33 @@ describe('change streams through a router', () => {
     expect(await failure(more(at, again))).toMatchObject({ code: 286 });
   });
 
+  it('end with their collection on the first shard that drops it, and go on behind that', async () => {
+    const at = await start();
+    await shard(at);
+    const db = at.client.db('db');
+    const watch = async (stage: Record<string, unknown>): Promise<Opened> =>
+      (await db.command({ aggregate: 'c', pipeline: [{ $changeStream: stage }], cursor: {} }))['cursor'] as Opened;
+    const read = async ({ id }: Opened): Promise<{ id: Long; nextBatch: Event[] }> =>
+      (await db.command({ getMore: id, collection: 'c', maxTimeMS: 1000 }, { promoteLongs: false }))['cursor'] as { id: Long; nextBatch: Event[] };
+    const opened = await watch({});
+    await db.collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    await db.command({ drop: 'c' });
+    await db.collection<{ _id: number }>('c').insertOne({ _id: 3 });
+    const found: Event[] = [];
+    let id = opened.id;
+    while (!Long.fromValue(id).isZero()) {
+      const batch = await read(opened);
+      found.push(...batch.nextBatch);
+      id = batch.id;
+    }
+    expect(found.map(({ operationType }) => operationType)).toEqual(['insert', 'insert', 'drop', 'invalidate']);
+    expect(await failure(read(opened))).toMatchObject({ code: 43 });
+    const resumed = await watch({ startAfter: found.at(-1)?._id });
+    const rest: Event[] = [];
+    while (rest.length < 2) rest.push(...(await read(resumed)).nextBatch);
+    expect(rest.map(({ operationType }) => operationType)).toEqual(['drop', 'insert']);
+  });
+
   it('refuse a token of an event that no shard has', async () => {
     const at = await start();
     const opened = await open(at, {});

@@ -1,5 +1,6 @@
 import { encodeDocument } from '../../bson/encode.js';
 import type { Doc } from '../../bson/value.js';
+import { failure } from '../failure.js';
 import type { EntryNamespace } from '../oplog/entry.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
 import type { ShardStreamOptions } from '../shard-access.js';
@@ -17,6 +18,7 @@ import { readStartToken } from './stream-stage.js';
 /** Opens a stream on a shard. Throws CommandError for tokens and stages that it refuses. */
 export function openChangeStream(state: ShardState, options: ShardStreamOptions): ShardChangeStream {
   const { version, oplog } = state;
+  refuseView(state, options);
   const { lookup, merged, scope, stage } = options;
   const pipeline = eventPipeline(options.pipeline, version);
   const position = startPosition(state, options);
@@ -45,6 +47,13 @@ export function openChangeStream(state: ShardState, options: ShardStreamOptions)
     alone: !merged,
     tokenVersion: tokenVersion(version, pipeline.splitsEvents),
   });
+}
+
+/** @throws CommandError 166 for a stream on a view */
+function refuseView(state: ShardState, { scope }: ShardStreamOptions): void {
+  if (scope.kind !== 'collection') return;
+  const namespace = `${scope.db}.${scope.collection}`;
+  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
 }
 
 function startPosition(state: ShardState, { start, scope }: ShardStreamOptions): StreamPosition {

@@ -47,7 +47,7 @@ export function readStreamStage(operand: Value, version: ServerVersion, onRouter
     showExpandedEvents: isTrue(operand.get('showExpandedEvents')),
     showRawUpdateDescription: isTrue(operand.get('showRawUpdateDescription')),
     showSystemEvents: isTrue(operand.get('showSystemEvents')),
-    start: readStart(operand),
+    start: readStart(operand, version),
   };
 }
 
@@ -70,7 +70,7 @@ function notAmong(value: Value, field: string): CommandError {
   return failure.badValue(`Enumeration value '${typeof value === 'string' ? value : valueText(value)}' for field '$changeStream.${field}' is not a valid value.`);
 }
 
-function readStart(operand: Doc): StreamStart | undefined {
+function readStart(operand: Doc, version: ServerVersion): StreamStart | undefined {
   const time = operand.get('startAtOperationTime');
   const resumeAfter = operand.get('resumeAfter');
   const startAfter = operand.get('startAfter');
@@ -79,7 +79,7 @@ function readStart(operand: Doc): StreamStart | undefined {
   }
   const token = resumeAfter ?? startAfter;
   if (time !== undefined && token !== undefined) {
-    throw new CommandError(40674, 'Location40674', 'Only one type of resume option is allowed, but multiple were found');
+    throw new CommandError(40674, 'Location40674', sentence(version, 'Only one type of resume option is allowed, but multiple were found'));
   }
   if (time instanceof Timestamp) return { kind: 'time', clusterTime: time };
   if (time !== undefined) throw failure.typeMismatch("BSON field '$changeStream.startAtOperationTime' is the wrong type, expected type 'timestamp'");
@@ -120,12 +120,17 @@ export function streamScope(stage: StreamStage, db: string, collection: string |
 export function readStartToken(start: Extract<StreamStart, { kind: 'token' }>, scope: StreamScope, version: ServerVersion): ResumeToken {
   const token = decodeResumeToken(start.token, version.atLeast(6) ? 2 : 1);
   if (token.fromInvalidate && !start.afterInvalidate) {
-    throw invalidToken("Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification");
+    throw invalidToken(sentence(version, "Attempting to resume a change stream using 'resumeAfter' is not allowed from an invalidate notification"));
   }
   if (scope.kind === 'collection' && token.tokenType === 'event' && token.uuid === undefined) {
-    throw invalidToken('Attempted to resume a single-collection stream, but the resume token does not include a UUID');
+    throw invalidToken(sentence(version, 'Attempted to resume a single-collection stream, but the resume token does not include a UUID'));
   }
   return token;
+}
+
+/** Messages about where to start ended in a full stop before 6.0. */
+function sentence(version: ServerVersion, text: string): string {
+  return version.atLeast(6) ? text : `${text}.`;
 }
 
 function invalidToken(message: string): CommandError {

@@ -33,6 +33,8 @@ describe('where a stream may start', () => {
     expect(await open('admin', 1, {})).toMatchObject({ code: 73 });
     expect(await open('local', 'x', {})).toMatchObject({ code: 73 });
     expect(await open('db', 'system.views', {})).toMatchObject({ code: 73 });
+    await fixture.run('db', { create: 'v', viewOn: 'c' });
+    expect(await open('db', 'v', {})).toMatchObject({ code: 166 });
     expect(await open('db', 1, { allChangesForCluster: true })).toMatchObject({ code: 72 });
     expect(await open('db', 'c', { resumeAfter: token, startAfter: token })).toMatchObject({ code: 50865 });
     expect(await open('db', 'c', { resumeAfter: token, startAtOperationTime: fixture.now() })).toMatchObject({ code: 40674 });
