@@ -50,7 +50,8 @@ export async function dropDatabaseCommand(context: RouterContext, request: Comma
 
 /**
  * `renameCollection` on every shard that has the collection.
- * @throws CommandError 26 when the other database does not exist; 5807601 when the target exists; 72 between primaries
+ * @throws CommandError 26 when the other database does not exist; 5807601, or 48 since 6.0, when the target exists; 72 between
+ * primaries; 13138 and 13139 for sharded collections in 4.4
  */
 export async function renameCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const from = requiredText(request.body, 'renameCollection');
@@ -64,6 +65,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   if (sharded !== undefined && source.name !== target.name) {
     throw new CommandError(20, 'IllegalOperation', 'Source and destination collections must be on the same database.');
   }
+  if (!context.version.atLeast(5, 0)) refuseShardedOf44(sharded !== undefined, context.catalog.collection(to) !== undefined);
   refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
   const body = new Map(request.body);
   const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
@@ -75,10 +77,17 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   return new Map();
 }
 
+/** Sharded collections keep their names in 4.4. */
+function refuseShardedOf44(source: boolean, target: boolean): void {
+  if (source) throw new CommandError(13138, 'Location13138', "You can't rename a sharded collection");
+  if (target) throw new CommandError(13139, 'Location13139', "You can't rename to a sharded collection");
+}
+
 function refuseExistingTarget(context: RouterContext, to: string, dropTarget: boolean): void {
   const exists = context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined);
   if (exists && !dropTarget) {
-    throw new CommandError(5807601, 'Location5807601', `Target collection ${to} exists but dropTarget is not set`);
+    const message = `Target collection ${to} exists but dropTarget is not set`;
+    throw context.version.atLeast(6, 0) ? new CommandError(48, 'NamespaceExists', message) : new CommandError(5807601, 'Location5807601', message);
   }
 }
 

@@ -115,6 +115,24 @@ describe('what balancing is told and tells', () => {
   });
 });
 
+describe('renameCollection', () => {
+  it('leaves sharded collections alone in 4.4', async () => {
+    const { client } = await clusterOf('4.4');
+    await expect(client.db('shop').collection('orders').rename('renamed')).rejects.toMatchObject({ code: 13138 });
+    await client.db('shop').createCollection('items');
+    await expect(client.db('shop').collection('items').rename('orders', { dropTarget: true })).rejects.toMatchObject({ code: 13139 });
+  });
+
+  it.each([
+    ['5.0', 5807601],
+    ['6.0', 48],
+  ] as const)('says in %s by code %i that the target is there', async (version, code) => {
+    const { client } = await clusterOf(version);
+    await client.db('shop').createCollection('items');
+    await expect(client.db('shop').collection('items').rename('orders')).rejects.toMatchObject({ code });
+  });
+});
+
 async function otherShard(client: MongoClient): Promise<string> {
   const [chunk] = await config(client, 'chunks');
   return chunk?.shard === 'shard0' ? 'shard1' : 'shard0';
