@@ -3,7 +3,7 @@ import { CommandError } from '../node/command.js';
 import { decodeValue } from './decode.js';
 import { asBuffer, ElementType, readInt32, valueEnd } from './element-type.js';
 import { encodeElement } from './encode.js';
-import type { Value } from './value.js';
+import type { Doc, Value } from './value.js';
 
 /** Where one element lies in a document's bytes. */
 export interface ElementLocation {
@@ -41,6 +41,16 @@ export function scanPath(bytes: Uint8Array, path: string): Value | undefined {
 /** Where a top-level field lies, or undefined. */
 export function scanTopLevel(bytes: Uint8Array, name: string): ElementLocation | undefined {
   return findElement(bytes, 0, encodedName(name));
+}
+
+/** Those of the named top-level fields that are there, decoded, in the order of the names. */
+export function decodeFields(bytes: Uint8Array, names: readonly string[]): Doc {
+  const fields: Doc = new Map();
+  for (const name of names) {
+    const element = scanTopLevel(bytes, name);
+    if (element !== undefined) fields.set(name, decodeValue(bytes, element.type, element.valueStart));
+  }
+  return fields;
 }
 
 /** The elements of the document that begins at `from`, in order. */

@@ -1,5 +1,5 @@
-import { decodeDocument, decodeValue } from '../../bson/decode.js';
-import { scanTopLevel } from '../../bson/scan.js';
+import { decodeDocument } from '../../bson/decode.js';
+import { decodeFields } from '../../bson/scan.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { BatchBuilder } from './batch-size.js';
@@ -88,20 +88,11 @@ export class MergedCursor implements RouterCursor {
     if (!(document instanceof RawDocument)) return wholeDocument(document);
     let key = this.#sortKeys.get(document);
     if (key === undefined) {
-      key = fieldsOf(document.bytes, fields);
+      key = decodeFields(document.bytes, fields);
       this.#sortKeys.set(document, key);
     }
     return key;
   }
-}
-
-function fieldsOf(bytes: Uint8Array, names: readonly string[]): Doc {
-  const fields: Doc = new Map();
-  for (const name of names) {
-    const element = scanTopLevel(bytes, name);
-    if (element !== undefined) fields.set(name, decodeValue(bytes, element.type, element.valueStart));
-  }
-  return fields;
 }
 
 function wholeDocument(document: Value): Doc {

@@ -11,9 +11,10 @@ const emptyDocumentBytes = 5;
 
 /**
  * True when an update statement may give its document another shard key. Decides by the statement's bytes;
- * in doubt it says true.
+ * in doubt it says true. A key of `_id` alone never changes: shards refuse that.
  */
 export function mayChangeShardKey(collection: ShardedCollection, statement: Uint8Array): boolean {
+  if (collection.key.fields.every((field) => field === '_id')) return false;
   const update = scanTopLevel(statement, 'u');
   if (update === undefined) return false;
   const bytes = statement.subarray(update.valueStart, update.end);

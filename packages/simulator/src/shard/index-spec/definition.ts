@@ -1,6 +1,7 @@
 import { Int32 } from 'bson';
 import { parseCollation, type Collation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
+import { decodeFields } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
@@ -67,5 +68,26 @@ function isBuilt(key: Doc): boolean {
 
 function holdsMatching(filter: Doc): (bytes: Uint8Array) => boolean {
   const matches = compileMatcher(filter);
-  return (bytes) => matches(decodeDocument(bytes));
+  const names = namedFields(filter);
+  return names === undefined ? (bytes) => matches(decodeDocument(bytes)) : (bytes) => matches(decodeFields(bytes, names));
 }
+
+/** The top-level fields that a filter looks at; undefined when it may look at any. */
+function namedFields(filter: Doc): string[] | undefined {
+  const names = new Set<string>();
+  for (const [name, operand] of filter) {
+    if (!name.startsWith('$')) {
+      names.add(name.split('.', 1)[0] ?? name);
+      continue;
+    }
+    const parts = LOGICAL.has(name) && Array.isArray(operand) ? operand.map((part) => (part instanceof Map ? namedFields(part) : undefined)) : [undefined];
+    for (const part of parts) {
+      if (part === undefined) return undefined;
+      for (const inner of part) names.add(inner);
+    }
+  }
+  return [...names];
+}
+
+/** Operators whose operands are filters of the same document. */
+const LOGICAL: ReadonlySet<string> = new Set(['$and', '$or', '$nor']);

@@ -44,8 +44,8 @@ type Entry = DocumentRecord | IndexEntry;
 
 const NOW: ReadView = { time: LATEST, transaction: null };
 
-/** Digits of a record id behind a key: 36^9 is above any count of records. */
-const RECORD_ID_DIGITS = 9;
+/** Characters of a record id behind a key, one per byte: 256^5 is above any count of records. */
+const RECORD_ID_DIGITS = 5;
 
 /** One index of a collection, readable at every time of the history window. */
 export class CollectionIndex {
@@ -167,7 +167,7 @@ export class CollectionIndex {
   }
 
   #storedKey(key: string, record: DocumentRecord): string {
-    return this.isIdIndex ? key : key + record.id.toString(36).padStart(RECORD_ID_DIGITS, '0');
+    return this.isIdIndex ? key : key + recordIdText(record.id);
   }
 
   /** The newest entry under a key, as one that can be given an end. */
@@ -193,6 +193,11 @@ export class CollectionIndex {
       }
     }
   }
+}
+
+/** Fixed in width and highest byte first, so that equal keys stand in the order of their records. */
+function recordIdText(id: number): string {
+  return String.fromCharCode(Math.floor(id / 2 ** 32), (id >>> 24) & 0xff, (id >>> 16) & 0xff, (id >>> 8) & 0xff, id & 0xff);
 }
 
 function recordOf(entry: Entry): DocumentRecord {

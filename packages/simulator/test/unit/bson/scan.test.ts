@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { decodeDocument } from '../../../src/bson/decode.js';
 import { encodeDocument, encodeValue } from '../../../src/bson/encode.js';
-import { scanElements, elementName, scanPath, scanTopLevel, stampTimestamps, withIdFirst } from '../../../src/bson/scan.js';
+import { decodeFields, scanElements, elementName, scanPath, scanTopLevel, stampTimestamps, withIdFirst } from '../../../src/bson/scan.js';
 import type { Value } from '../../../src/bson/value.js';
 import { documentText } from '../../../src/bson/text.js';
 import { doc } from '../json.js';
@@ -48,4 +48,9 @@ it('stamps empty timestamps at the top only, and not in _id', () => {
   expect(documentText(stamped)).toBe('{ _id: Timestamp(0, 0), t: Timestamp(9, 1), n: { t: Timestamp(0, 0) }, u: Timestamp(9, 2) }');
   const plain = encodeDocument(doc({ a: 1 }));
   expect(stampTimestamps(plain, () => zero)).toBe(plain);
+});
+
+it('decodes named fields alone', () => {
+  const bytes = encodeDocument(doc({ _id: 1, a: { b: 2 }, c: 'x' }));
+  expect(documentText(decodeFields(bytes, ['c', 'missing', 'a']))).toBe('{ c: "x", a: { b: 2 } }');
 });
