@@ -48,7 +48,8 @@ function conditionBounds(condition: Value): FieldBounds {
  * which elsewhere would match too.
  */
 function prefixBounds(condition: Value): FieldBounds | undefined {
-  const regex = condition instanceof Map && condition.size === 1 ? condition.get('$regex') : condition;
+  const given = condition instanceof Map && condition.size === 1 ? condition.get('$regex') : condition;
+  const regex = typeof given === 'string' && given !== condition ? new BSONRegExp(given, '') : given;
   if (!(regex instanceof BSONRegExp) || regex.options !== '' || regex.pattern.includes('|')) return undefined;
   const prefix = /^\^((?:[A-Za-z0-9_ \-/:]|\\\.)+)(?![*?+{])/.exec(regex.pattern)?.[1]?.replaceAll('\\.', '.');
   if (prefix === undefined) return undefined;
