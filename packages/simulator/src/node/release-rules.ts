@@ -15,7 +15,6 @@ const commandsSince: ReadonlyMap<string, Since> = new Map<string, Since>([
   ['getClusterParameter', [6, 0]],
   ['setClusterParameter', [6, 0]],
   ['moveRange', [6, 0]],
-  ['setClusterParameter', [6, 0]],
   ['setUserWriteBlockMode', [6, 0]],
   ['analyzeShardKey', [7, 0]],
   ['mergeAllChunksOnShard', [7, 0]],

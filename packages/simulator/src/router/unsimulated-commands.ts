@@ -3,7 +3,7 @@ import { CommandError, type CommandRequest } from '../node/command.js';
 
 /** Commands that routers of the releases which have them do not carry out here. They are refused by name, never ignored. */
 export const unsimulatedCommands: readonly string[] = [
-  'abortMoveCollection', 'abortReshardCollection', 'abortUnshardCollection', 'analyzeShardKey', 'getClusterParameter', 'moveCollection', 'setClusterParameter',
+  'abortMoveCollection', 'abortReshardCollection', 'abortUnshardCollection', 'analyzeShardKey', 'moveCollection',
   'unshardCollection',
 ];
 

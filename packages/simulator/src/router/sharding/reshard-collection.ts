@@ -31,7 +31,7 @@ export async function reshardCollectionCommand(context: RouterContext, request: 
   const chunks = newChunks(context, body, key, documents);
   replaceData(context, { ...collection, key, uuid, chunks }, documents);
   await context.catalog.saveCollection({ ...collection, key, uuid, chunks, unique: false, epoch: new ObjectId(), timestamp, changedMs: Date.now() });
-  if (context.version.atLeast(6, 1)) noteResharded(context, collection, key, uuid, body);
+  if (context.version.atLeast(6)) noteResharded(context, collection, key, uuid, body);
   return new Map();
 }
 
@@ -78,7 +78,6 @@ function replaceData({ catalog }: RouterContext, collection: ShardedCollection, 
     }
     shard.access.forgetCollection(namespace);
     shard.access.renameSilently(temporary, namespace);
-    shard.orphanRanges.delete(namespace);
   }
 }
 
