@@ -55,6 +55,9 @@ export class RouterMember {
     const sender = new ShardSender(shared.catalog, transactions);
     const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.deployment, new RoutingTable(shared.catalog));
     const router = new Router(identity, context, shared.balancer, shared.migration, shared.available);
+    router.diagnostics.parameters.onChange = (name, value) => {
+      if (name === 'cursorTimeoutMillis') context.cursors.idleMsMax = value;
+    };
     started.router = guardNode(router, shared.realm);
     await announce(shared.catalog, identity);
     const control = new NodeControl(name, identity, server, router.diagnostics.failPoints, {

@@ -75,7 +75,8 @@ export class ShardMember {
       ...(options.noopIntervalMs === undefined ? {} : { noopIntervalMs: options.noopIntervalMs }),
     });
     const node = new MemberNode(identity, shard, () => shard.lastAppliedTime(), options.clock, (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request));
-    const { failPoints } = node.diagnostics;
+    const { failPoints, parameters } = node.diagnostics;
+    parameters.onChange = (name, value) => shard.applyParameter(name, value);
     const link = new MemberLink(shard, identity, failPoints.failCommand, options.hostSelectionMs);
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());
     const realm = await openRealm(shard, identity.version, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock));

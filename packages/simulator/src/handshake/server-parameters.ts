@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
-import { doc } from '../node/doc-fields.js';
+import { doc, numberOf } from '../node/doc-fields.js';
 import type { NodeIdentity } from './node-identity.js';
 
 /** Fields every command may carry beside its own. */
@@ -14,6 +14,9 @@ export class ServerParameters {
     ['cursorTimeoutMillis', Long.fromInt(600_000)],
     ['logLevel', new Int32(0)],
   ]);
+
+  /** Told of every number that is set. */
+  onChange: (name: string, value: number) => void = () => undefined;
 
   constructor(private readonly identity: Pick<NodeIdentity, 'kind' | 'deployment'>) {
     const { kind } = identity;
@@ -54,6 +57,8 @@ export class ServerParameters {
     const was = this.#values.get(name);
     if (was === undefined) throw new CommandError(72, 'InvalidOptions', `attempted to set unrecognized parameter [${name}], use help:true to see options `);
     this.#values.set(name, value);
+    const number = numberOf(value);
+    if (number !== undefined) this.onChange(name, number);
     return doc(['was', was]);
   }
 }

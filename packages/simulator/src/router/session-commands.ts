@@ -2,6 +2,7 @@ import { Binary, Int32, UUID } from 'bson';
 import type { Doc } from '../bson/value.js';
 import type { CommandRequest } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
+import { SessionIdentity } from '../shard/session/logical-session.js';
 import type { RouterContext } from './router-context.js';
 
 const timeoutMinutes = new Int32(30);
@@ -11,8 +12,13 @@ export function startSession(): Doc {
   return doc(['id', doc(['id', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)])], ['timeoutMinutes', timeoutMinutes]);
 }
 
-/** `endSessions`, `refreshSessions` and `killSessions` go to every shard, each of which keeps its own sessions. */
+/** `endSessions`, `refreshSessions` and `killSessions` go to every shard, each of which keeps its own sessions; cursors of ended ones are closed. */
 export async function sessionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const named = request.body.get(request.name);
+  if (request.name !== 'refreshSessions' && Array.isArray(named)) {
+    const sessions = named.flatMap((id) => SessionIdentity.read(id)?.toString() ?? []);
+    await context.cursors.killBySession(new Set(sessions), request);
+  }
   await context.sender.runOnAll(context.catalog.shards, request, request.body);
   return new Map();
 }

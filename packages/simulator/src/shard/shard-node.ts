@@ -70,6 +70,14 @@ export class ShardNode implements CommandNode, ShardAccess {
     }
   }
 
+  /** Takes note of a server parameter that limits what the shard holds. */
+  applyParameter(name: string, value: number): void {
+    const { sessions, cursors, history } = this.#state;
+    if (name === 'transactionLifetimeLimitSeconds') sessions.transactionLifetimeMs = value * 1000;
+    else if (name === 'cursorTimeoutMillis') cursors.idleMsMax = value;
+    else if (name === 'minSnapshotHistoryWindowInSeconds') history.windowSeconds = value;
+  }
+
   /** Stops timers and ends all cursors. */
   close(): void {
     this.standStill();

@@ -66,7 +66,7 @@ describe('pipelines and views through a router', () => {
   });
 
   it('write the results of all shards with $out', async () => {
-    await db.collection('p').createIndex({ v: 1 });
+    await db.command({ createIndexes: 'p', indexes: [{ key: { v: 1 }, name: 'v_1' }] });
     await db.collection('c').aggregate([{ $match: { k: { $ne: 0 } } }, { $out: 'p' }]).toArray();
     expect(await keys('p')).toEqual([-2, -1, 1, 2]);
     expect((await db.collection('p').indexes()).map(({ name }) => name)).toEqual(['_id_', 'v_1']);
@@ -83,7 +83,7 @@ describe('pipelines and views through a router', () => {
     await db.collection<Item>('source').insertMany([{ _id: 1, k: -2 }, { _id: 9, k: 9 }]);
     await db.collection<Item>('plain').insertOne({ _id: 1, k: -2, v: 4 });
     for (const into of ['c', 'plain']) {
-      const stage = { $merge: { into, whenMatched, whenNotMatched } } as never;
+      const stage = { $merge: { into, whenMatched, whenNotMatched } };
       await db.collection('source').aggregate([{ $set: { new: 1 } }, stage]).toArray();
       expect(await db.collection<Item>(into).find({ _id: { $in: [1, 9] } }, { sort: { _id: 1 } }).toArray()).toEqual(expected);
     }

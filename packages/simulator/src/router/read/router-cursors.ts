@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { Long, type Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import { refuseForeignSession } from '../../shard/cursor/cursor-session.js';
+import { SessionIdentity } from '../../shard/session/logical-session.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
 
-/** Cursors that nobody asks for are given up after this time (`cursorTimeoutMillis`). */
-const idleMsMax = 600_000;
 /** Open cursors of one router; the oldest idle one is given up beyond it. */
 const cursorsMax = 50_000;
 
@@ -32,13 +32,15 @@ export interface RouterCursor {
 
 /** The open cursors of a router. */
 export class RouterCursors {
-  readonly #open = new Map<string, { cursor: RouterCursor; usedMs: number; busy: boolean }>();
+  readonly #open = new Map<string, KeptCursor>();
+  /** Cursors that nobody asks for are given up after this many milliseconds (`cursorTimeoutMillis`). */
+  idleMsMax = 600_000;
 
   /** The reply to the command that made the cursor; keeps the cursor when it can give more. */
   async first(cursor: RouterCursor, batch: Batch, single: boolean, request: CommandRequest): Promise<Doc> {
     let id = Long.ZERO;
     if (single) await cursor.close(request);
-    else if (!batch.exhausted) id = this.#keep(cursor);
+    else if (!batch.exhausted) id = this.#keep(cursor, request);
     const fields = doc(['firstBatch', batch.documents]);
     if (batch.postBatchResumeToken !== undefined) fields.set('postBatchResumeToken', batch.postBatchResumeToken);
     fields.set('id', id).set('ns', cursor.namespace);
@@ -48,11 +50,13 @@ export class RouterCursors {
 
   /** @throws CommandError 43 when there is no such cursor */
   async more(id: Long, batchSize: number | undefined, request: CommandRequest): Promise<Doc> {
+    this.#giveUpIdle();
     const entry = this.#open.get(id.toString());
     if (entry === undefined) {
       const namespace = `${request.db}.${requiredText(request.body, 'collection')}`;
       throw new CommandError(43, 'CursorNotFound', `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`);
     }
+    refuseForeignSession(id.toString(), entry.session, sessionOf(request));
     if (entry.busy) throw new CommandError(12051, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
     if (request.body.has('maxTimeMS') && entry.cursor.awaitsData !== true) {
       throw new CommandError(2, 'BadValue', 'maxTimeMS can only be used with getMore for tailable, awaitData cursors');
@@ -88,18 +92,35 @@ export class RouterCursors {
     this.#open.clear();
   }
 
-  #keep(cursor: RouterCursor): Long {
+  #keep(cursor: RouterCursor, request: CommandRequest): Long {
     this.#giveUpIdle();
     const id = Long.fromBigInt(randomBytes(8).readBigUInt64LE() >> 1n);
-    this.#open.set(id.toString(), { cursor, usedMs: Date.now(), busy: false });
+    this.#open.set(id.toString(), { cursor, usedMs: Date.now(), busy: false, session: sessionOf(request), noTimeout: request.body.get('noCursorTimeout') === true });
     return id;
   }
 
   #giveUpIdle(): void {
-    const oldestMs = Date.now() - idleMsMax;
+    const oldestMs = Date.now() - this.idleMsMax;
     for (const [id, entry] of this.#open) {
-      if (entry.usedMs > oldestMs && this.#open.size < cursorsMax) return;
-      if (!entry.busy) this.#open.delete(id);
+      if (entry.busy || (entry.noTimeout && this.#open.size < cursorsMax)) continue;
+      if (entry.usedMs <= oldestMs || this.#open.size >= cursorsMax) this.#open.delete(id);
     }
   }
+
+  /** Closes the cursors of sessions. */
+  async killBySession(sessions: ReadonlySet<string>, request: CommandRequest): Promise<void> {
+    for (const [id, { session }] of this.#open) if (session !== undefined && sessions.has(session)) await this.kill(Long.fromString(id), request);
+  }
+}
+
+interface KeptCursor {
+  readonly cursor: RouterCursor;
+  readonly session: string | undefined;
+  readonly noTimeout: boolean;
+  usedMs: number;
+  busy: boolean;
+}
+
+function sessionOf({ body }: CommandRequest): string | undefined {
+  return SessionIdentity.read(body.get('lsid'))?.toString();
 }

@@ -2,6 +2,7 @@ import { Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { cursorReply } from '../cursor/cursor-reply.js';
+import { refuseForeignSession } from '../cursor/cursor-session.js';
 import type { OpenCursor } from '../cursor/cursors.js';
 import { failure } from '../failure.js';
 import { optionalNumber, sessionText, type CommandContext } from './command-context.js';
@@ -40,25 +41,13 @@ function openCursor(context: CommandContext): OpenCursor {
   if (cursor.namespace !== namespace) {
     throw new CommandError(13, 'Unauthorized', `Requested getMore on namespace '${namespace}', but cursor belongs to a different namespace ${cursor.namespace}`);
   }
-  refuseForeignSession(cursor, sessionText(context));
+  refuseForeignSession(id.toString(), cursor.session, sessionText(context));
   if (cursor.killedBy !== undefined) {
     state.cursors.close(cursor);
     throw cursor.killedBy;
   }
   if (cursor.inUse) throw new CommandError(12051, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
   return cursor;
-}
-
-function refuseForeignSession(cursor: OpenCursor, session: string | undefined): void {
-  if (cursor.session === session) return;
-  const id = cursor.id.toString();
-  if (cursor.session === undefined) {
-    throw new CommandError(50737, 'Location50737', `Cannot run getMore on cursor ${id}, which was not created in a session, in session ${session ?? ''}`);
-  }
-  if (session === undefined) {
-    throw new CommandError(50736, 'Location50736', `Cannot run getMore on cursor ${id}, which was created in session ${cursor.session}, without an lsid`);
-  }
-  throw new CommandError(50738, 'Location50738', `Cannot run getMore on cursor ${id}, which was created in session ${cursor.session}, in session ${session}`);
 }
 
 /** `killCursors`: closes cursors and says which ones were open. */

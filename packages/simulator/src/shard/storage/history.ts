@@ -21,7 +21,7 @@ export class History {
 
   /** @param windowSeconds how far back reads at a time may go @param now wall clock, milliseconds */
   constructor(
-    private readonly windowSeconds: number,
+    public windowSeconds: number,
     private readonly now: () => number = Date.now,
   ) {}
 
