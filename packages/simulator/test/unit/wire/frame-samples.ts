@@ -57,21 +57,33 @@ export const soundFrames: readonly Buffer[] = [
 
 type Damage = (frame: Buffer) => Buffer;
 
-/** One way to damage a message. */
-const damage: fc.Arbitrary<Damage> = fc.oneof(
-  fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })).map(([at, byte]): Damage => (frame) => withByte(frame, at % frame.length, byte)),
-  fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })).map(([at, byte]): Damage => (frame) => withByte(frame, 4 + (at % Math.max(1, frame.length - 4)), byte)),
-  fc.nat().map((at): Damage => (frame) => withTrueLength(frame.subarray(0, Math.max(4, at % frame.length)))),
-  fc.nat().map((at): Damage => (frame) => frame.subarray(0, at % frame.length)),
+const place = fc.nat();
+const byte = fc.integer({ min: 0, max: 255 });
+
+/** Damage behind the header, so that the message is still cut out rightly. */
+const inside: fc.Arbitrary<Damage> = fc.oneof(
+  fc.tuple(place, byte).map(([at, value]): Damage => (frame) => withByte(frame, behindHeader(frame, at), value)),
+  fc.tuple(place, fc.integer()).map(([at, value]): Damage => (frame) => withInt(frame, behindHeader(frame, at), value)),
+  fc.tuple(place, fc.uint8Array({ minLength: 1, maxLength: 40 })).map(([at, bytes]): Damage => (frame) => {
+    const split = behindHeader(frame, at);
+    return withTrueLength(Buffer.concat([frame.subarray(0, split), bytes, frame.subarray(split)]));
+  }),
+  place.map((at): Damage => (frame) => withTrueLength(frame.subarray(0, behindHeader(frame, at)))),
+);
+
+/** Damage to the header, or to the end. */
+const outside: fc.Arbitrary<Damage> = fc.oneof(
+  fc.tuple(place, byte).map(([at, value]): Damage => (frame) => withByte(frame, at % headerBytes, value)),
+  place.map((at): Damage => (frame) => frame.subarray(0, at % frame.length)),
   fc.integer().map((length): Damage => (frame) => withInt(frame, 0, length)),
   fc.integer().map((code): Damage => (frame) => withInt(frame, 12, code)),
-  fc.integer().map((flags): Damage => (frame) => withInt(frame, headerBytes, flags)),
-  fc.tuple(fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 40 })).map(([at, bytes]): Damage => (frame) => {
-    const place = 4 + (at % Math.max(1, frame.length - 4));
-    return withTrueLength(Buffer.concat([frame.subarray(0, place), bytes, frame.subarray(place)]));
-  }),
-  fc.tuple(fc.nat(), fc.integer()).map(([at, value]): Damage => (frame) => withInt(frame, 4 + (at % Math.max(1, frame.length - 4)), value)),
 );
+
+const damage = fc.oneof({ weight: 8, arbitrary: inside }, { weight: 1, arbitrary: outside });
+
+function behindHeader(frame: Buffer, at: number): number {
+  return Math.min(frame.length, headerBytes + (at % Math.max(1, frame.length - headerBytes)));
+}
 
 function withByte(frame: Buffer, at: number, byte: number): Buffer {
   const changed = Buffer.from(frame);
@@ -99,7 +111,7 @@ const noise = fc
 
 /** Sound messages damaged once or several times, and messages of noise. */
 export const brokenFrame: fc.Arbitrary<Buffer> = fc.oneof(
-  { weight: 6, arbitrary: fc.tuple(fc.constantFrom(...soundFrames), fc.array(damage, { minLength: 1, maxLength: 3 })).map(([frame, steps]) => steps.reduce((changed, step) => step(changed), frame)) },
+  { weight: 12, arbitrary: fc.tuple(fc.constantFrom(...soundFrames), fc.array(damage, { minLength: 1, maxLength: 3 })).map(([frame, steps]) => steps.reduce((changed, step) => step(changed), frame)) },
   { weight: 1, arbitrary: noise },
   { weight: 1, arbitrary: fc.uint8Array({ minLength: 1, maxLength: 60 }).map((bytes) => Buffer.from(bytes)) },
 );
