@@ -42,9 +42,9 @@ function apply(collections: Map<string, Map<string, Item>>, event: Event): void 
       collections.delete(name);
       return;
     case 'rename': {
-      const to = (event['to'] as { coll: string }).coll;
-      collections.delete(name);
-      collections.set(to, items);
+      // Every shard tells of it: the first moves the documents, the others find none.
+      if (!collections.delete(name)) return;
+      collections.set((event['to'] as { coll: string }).coll, items);
       return;
     }
     default:
