@@ -4,6 +4,7 @@ import { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ReleaseSeries, ServerVersion } from '../node/server-version.js';
+import type { MemberControl } from './member-control.js';
 import { ShardMember } from './shard-member.js';
 
 export interface ReplicaSetOptions {
@@ -28,6 +29,8 @@ export interface ReplicaSet {
   readonly host: string;
   readonly connectionString: string;
   readonly member: ShardMember;
+  /** The faults of the member. */
+  readonly control: MemberControl;
   close(): Promise<void>;
 }
 
@@ -53,6 +56,7 @@ export async function startReplicaSet(options: ReplicaSetOptions = {}): Promise<
     host: member.identity.host,
     connectionString: `mongodb://${member.identity.host}/?replicaSet=${setName}`,
     member,
+    control: member.control,
     close: () => member.close(),
   };
 }

@@ -2,6 +2,7 @@ import type { Timestamp } from 'bson';
 import type { CommandNode } from '../node/command.js';
 import type { ShardAccess, ShardStream, ShardStreamOptions } from '../shard/shard-access.js';
 import { ConfigStore } from './config-store.js';
+import type { ShardedCollection } from './sharded-collection.js';
 import type { MemberLink } from './member-link.js';
 
 /** Where a shard is found. */
@@ -17,8 +18,8 @@ export class ClusterShard {
   readonly host: string;
   /** Names of the zones it belongs to. */
   readonly zones = new Set<string>();
-  /** Collections that may hold documents which belong to another shard, with the number of ranges not cleaned up. */
-  readonly orphanRanges = new Map<string, number>();
+  /** Ranges that were given away and are not cleaned up, by the collection's UUID, which stays over a rename. */
+  readonly #orphanRanges = new Map<string, number>();
   /** True while its chunks move away, because it is to be removed. */
   draining = false;
 
@@ -50,6 +51,25 @@ export class ClusterShard {
   /** Opens a change stream for merging, which ends when the shard's process does. */
   openStream(options: ShardStreamOptions): ShardStream {
     return this.node.guarded(this.access.openStream(options));
+  }
+
+  /** Notes that a range of a collection was given away and its documents are still there. */
+  noteOrphans({ uuid }: ShardedCollection): void {
+    const id = uuid.toString('hex');
+    this.#orphanRanges.set(id, (this.#orphanRanges.get(id) ?? 0) + 1);
+  }
+
+  /** Notes that such a range was cleaned up. */
+  noteCleaned({ uuid }: ShardedCollection): void {
+    const id = uuid.toString('hex');
+    const left = (this.#orphanRanges.get(id) ?? 1) - 1;
+    if (left > 0) this.#orphanRanges.set(id, left);
+    else this.#orphanRanges.delete(id);
+  }
+
+  /** False when every document that the shard has of a collection is its own. */
+  mayHaveOrphans({ uuid }: ShardedCollection): boolean {
+    return this.#orphanRanges.size > 0 && this.#orphanRanges.has(uuid.toString('hex'));
   }
 
   dataBytes(): number {

@@ -12,13 +12,13 @@ export function startSession(): Doc {
   return doc(['id', doc(['id', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)])], ['timeoutMinutes', timeoutMinutes]);
 }
 
-/** `endSessions`, `refreshSessions` and `killSessions` go to every shard, each of which keeps its own sessions; cursors of ended ones are closed. */
+/** `endSessions`, `refreshSessions` and `killSessions` go to every shard that is up, each of which keeps its own sessions; cursors of ended ones are closed. */
 export async function sessionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const named = request.body.get(request.name);
   if (request.name !== 'refreshSessions' && Array.isArray(named)) {
     const sessions = named.flatMap((id) => SessionIdentity.read(id)?.toString() ?? []);
     await context.cursors.killBySession(new Set(sessions), request);
   }
-  await context.sender.runOnAll(context.catalog.shards, request, request.body);
+  await context.sender.runOnAll(context.catalog.shards.filter((shard) => shard.node.up), request, request.body);
   return new Map();
 }

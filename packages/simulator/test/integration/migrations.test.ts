@@ -179,4 +179,45 @@ describe('migrations of chunks', () => {
     expect(await bounds()).toEqual([new MinKey(), -3, 2]);
     await expect(admin.command({ mergeChunks: 'moves.splits', bounds: [{ k: -3 }, { k: 1 }] })).rejects.toMatchObject({ code: 20 });
   });
+
+  it('hides orphans after a rename too', async () => {
+    await filled('before');
+    await shard0.db('admin').command({ setParameter: 1, orphanCleanupDelaySecs: 3600 });
+    await move('before', 1, 'shard1', {});
+    await items('before').rename('after');
+    expect(await items('after', other).countDocuments({ k: { $gte: -5 } })).toBe(10);
+    expect(await items('after').find({}, { sort: { _id: -1 } }).toArray()).toHaveLength(10);
+    await move('after', 1, 'shard0');
+    expect(await items('after', shard0).find().toArray()).toHaveLength(10);
+  });
+
+  it('gives transactions up that read at a time before their chunk moved', async () => {
+    await filled('conflicts');
+    const session = client.startSession();
+    session.startTransaction({ readConcern: { level: 'snapshot' } });
+    expect(await items('conflicts').countDocuments({ k: -1 }, { session })).toBe(1);
+    await move('conflicts', 1, 'shard1');
+    const read = items('conflicts').findOne({ k: 1 }, { session });
+    await expect(read).rejects.toMatchObject({ code: 272 });
+    await expect(read).rejects.toSatisfy((error: Document) => (error['errorLabels'] as string[]).includes('TransientTransactionError'));
+    await session.endSession();
+  });
+});
+
+describe('orphans since 6.0', () => {
+  it('are left alone by what routers send', async () => {
+    const cluster = await startCluster({ shards: 2, version: '6.0', balancerRoundMs: 0 });
+    const client = await MongoClient.connect(cluster.connectionString);
+    const admin = client.db('admin');
+    await admin.command({ shardCollection: 'db.c', key: { k: 1 } });
+    await admin.command({ split: 'db.c', middle: { k: 0 } });
+    const items = client.db('db').collection<Item>('c');
+    await items.insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    const { shard } = (await client.db('config').collection('chunks').findOne()) as unknown as { shard: string };
+    await admin.command({ moveRange: 'db.c', min: { k: 0 }, toShard: shard === 'shard0' ? 'shard1' : 'shard0' });
+    expect((await items.updateMany({ _id: { $gte: 0 } }, { $set: { v: 1 } })).modifiedCount).toBe(2);
+    expect((await items.deleteMany({ v: 1 })).deletedCount).toBe(2);
+    await client.close();
+    await cluster.close();
+  });
 });

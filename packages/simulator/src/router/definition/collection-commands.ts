@@ -28,7 +28,6 @@ export async function dropCommand(context: RouterContext, request: CommandReques
     } catch (error) {
       if (!(error instanceof CommandError) || error.code !== namespaceNotFound) throw error;
     }
-    shard.orphanRanges.delete(namespace);
   }
   await context.catalog.dropCollection(namespace);
   return new Map();

@@ -99,7 +99,7 @@ export class ShardCursor {
     if (this.#id.isZero()) return;
     const body = doc(['killCursors', collectionOf(this.namespace)], ['cursors', [this.#id]]);
     this.#id = Long.ZERO;
-    await this.sender.run(this.shard, request, body, this.options);
+    if (this.shard.node.up) await this.sender.run(this.shard, request, body, this.options);
   }
 }
 

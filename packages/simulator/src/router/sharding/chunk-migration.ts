@@ -66,7 +66,7 @@ export async function moveChunk(migration: Migration, namespace: string, min: Ke
 
 /** Copy and change of owner, in one go. @returns resolves when the config database shows it */
 function handOver(
-  { catalog, ranges, chunkBytesMax }: Migration,
+  { catalog, chunkBytesMax }: Migration,
   collection: ShardedCollection,
   chunk: Chunk,
   { from, to }: { from: ClusterShard; to: ClusterShard },
@@ -88,7 +88,7 @@ function handOver(
     throw error;
   }
   to.access.receiveSessionRecords(from.access.sessionRecords(namespace, inside));
-  ranges.mark(from, namespace);
+  from.noteOrphans(collection);
   return giveChunk(catalog, collection, chunk, to.id);
 }
 

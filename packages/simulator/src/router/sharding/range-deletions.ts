@@ -6,7 +6,9 @@ import { compareKeys, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
 import { doc } from '../../node/doc-fields.js';
+import { databaseOf } from '../../node/namespace.js';
 import { internalRequest } from '../../node/internal-request.js';
+import { inRange } from './chunk-lookup.js';
 
 /** How often a clean-up that has to wait looks whether it may go on. */
 const heldUpMs = 50;
@@ -47,11 +49,6 @@ export class RangeDeletions {
     return { done };
   }
 
-  /** Notes that a shard holds a range it does not own any more; the clean-up is scheduled afterwards. */
-  mark(shard: ClusterShard, namespace: string): void {
-    shard.orphanRanges.set(namespace, (shard.orphanRanges.get(namespace) ?? 0) + 1);
-  }
-
   /** Resolves when no range of a collection waits on a shard. */
   async wait(shard: ClusterShard, namespace: string): Promise<void> {
     await Promise.all(this.#of(shard, namespace).map((range) => range.done));
@@ -83,7 +80,7 @@ export class RangeDeletions {
   }
 
   #of(shard: ClusterShard, namespace: string): PendingRange[] {
-    return [...this.#pending].filter((range) => range.shard === shard && range.collection.namespace === namespace);
+    return [...this.#pending].filter((range) => range.shard === shard && presentName(range) === namespace);
   }
 
   #plan(range: PendingRange, delayMs: number): void {
@@ -97,17 +94,9 @@ export class RangeDeletions {
   async #clean(range: PendingRange): Promise<void> {
     if (!this.#pending.delete(range)) return;
     const { shard, collection, min, max } = range;
-    const { namespace, key } = collection;
-    const present = shard.stored.collection(namespace);
-    if (present !== undefined && compareValues(present.uuid, collection.uuid) === 0) {
-      shard.stored.removeMigrated(namespace, (document) => {
-        const at = key.keyOf(document);
-        return compareKeys(min, at) <= 0 && compareKeys(at, max) < 0;
-      });
-    }
-    const left = (shard.orphanRanges.get(namespace) ?? 1) - 1;
-    if (left > 0) shard.orphanRanges.set(namespace, left);
-    else shard.orphanRanges.delete(namespace);
+    const namespace = presentName(range);
+    if (namespace !== undefined) shard.stored.removeMigrated(namespace, inRange(collection, min, max));
+    shard.noteCleaned(collection);
     const statement = encodeDocument(doc(['q', doc(['_id', range.id])], ['limit', new Int32(1)]));
     await shard.node.run(internalRequest('config', doc(['delete', 'rangeDeletions']), { sequences: new Map([['deletes', [statement]]]) })).catch(() => undefined);
     range.finish();
@@ -129,6 +118,14 @@ export class RangeDeletions {
 }
 
 /** A clean-up waits while it is suspended, while its shard is down, and for cursors that were open before the chunk moved. */
-function isHeldUp({ shard, collection, cursorMark }: PendingRange): boolean {
-  return shard.suspended() || !shard.node.up || shard.stored.hasCursorsBefore(collection.namespace, cursorMark);
+function isHeldUp(range: PendingRange): boolean {
+  const { shard, cursorMark } = range;
+  const namespace = presentName(range);
+  return shard.suspended() || !shard.node.up || (namespace !== undefined && shard.stored.hasCursorsBefore(namespace, cursorMark));
+}
+
+/** The name that the collection of a range has now; undefined when it is gone. */
+function presentName({ shard, collection }: PendingRange): string | undefined {
+  const all = shard.stored.collectionsOf(databaseOf(collection.namespace));
+  return all.find(({ uuid }) => compareValues(uuid, collection.uuid) === 0)?.namespace;
 }

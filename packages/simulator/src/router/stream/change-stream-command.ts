@@ -12,12 +12,13 @@ import { commandCollection, type RouterContext } from '../router-context.js';
 import { MergedStream, type MergedStreamStart } from './merged-stream.js';
 
 /** `aggregate` with `$changeStream` through a router: the streams of all shards, merged. */
-export function changeStreamCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
+export async function changeStreamCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
   const [first, ...stages] = pipeline;
   const stage = readStreamStage(first?.get('$changeStream') ?? null, context.version, true);
   const collection = numberOf(request.body.get('aggregate')) === 1 ? undefined : commandCollection(request);
   const scope = streamScope(stage, request.db, collection);
   const { splitsEvents } = eventPipeline(stages, context.version);
+  for (const shard of context.catalog.shards) await shard.node.ready(request.signal);
   const given = stage.start ?? startNow(context);
   const open = (shard: ClusterShard, start: StreamStart): ShardStream =>
     shard.openStream({

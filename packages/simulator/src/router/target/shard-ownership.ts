@@ -29,6 +29,8 @@ export interface SentBy {
  */
 export class ShardOwnership implements RoutedAccess {
   readonly #owned = new Map<string, ShardedCollection | undefined>();
+  /** Collections of which every document was the shard's own when they were first asked for. */
+  readonly #whole = new Set<ShardedCollection>();
 
   constructor(
     private readonly catalog: ShardingCatalog,
@@ -36,7 +38,7 @@ export class ShardOwnership implements RoutedAccess {
     private readonly by: SentBy,
   ) {
     const namespace = by.picture?.namespace;
-    if (namespace !== undefined) this.#owned.set(namespace, catalog.collection(namespace));
+    if (namespace !== undefined) this.#collection(namespace);
   }
 
   owns(namespace: string, document: Uint8Array): boolean {
@@ -47,7 +49,7 @@ export class ShardOwnership implements RoutedAccess {
       if (!collection.chunks.chunks.some((chunk) => chunk.history.length > 1)) return true;
       return this.#isOwner(collection.chunks.at(time), collection.key, document);
     }
-    const unmoved = !this.shard.orphanRanges.has(namespace) && this.catalog.collection(namespace)?.chunks === collection.chunks;
+    const unmoved = this.#whole.has(collection) && this.catalog.collection(namespace)?.chunks === collection.chunks;
     return unmoved || this.#isOwner(collection.chunks, collection.key, document);
   }
 
@@ -72,8 +74,11 @@ export class ShardOwnership implements RoutedAccess {
   }
 
   #collection(namespace: string): ShardedCollection | undefined {
-    if (!this.#owned.has(namespace)) this.#owned.set(namespace, this.catalog.collection(namespace));
-    return this.#owned.get(namespace);
+    if (this.#owned.has(namespace)) return this.#owned.get(namespace);
+    const present = this.catalog.collection(namespace);
+    this.#owned.set(namespace, present);
+    if (present !== undefined && !this.shard.mayHaveOrphans(present)) this.#whole.add(present);
+    return present;
   }
 
   #refuseMovedDatabase(namespace: string): void {

@@ -25,7 +25,7 @@ function deleteMatching(context: CommandContext, namespace: string, statement: D
   const filter = statement.get('q');
   const limit = numberOf(statement.get('limit'));
   if (!(filter instanceof Map)) throw failure.typeMismatch("BSON field 'delete.deletes.q' is missing or not an object");
-  if (limit !== 0 && limit !== 1) throw failure.badValue("The limit field in delete objects must be 0 or 1. Got " + String(limit));
+  if (limit !== 0 && limit !== 1) throw failure.failedToParse(`The limit field in delete objects must be 0 or 1. Got ${limit ?? 'nothing'}`);
   if (limit === 0 && participation.retryable) throw failure.invalidOptions('Cannot use (or request) retryable writes with limit=0');
   const series = seriesCollection(state, namespace);
   if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);

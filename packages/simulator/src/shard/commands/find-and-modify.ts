@@ -29,12 +29,21 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   if (remove === body.has('update')) {
     throw failure.failedToParse(remove ? "Cannot specify both an update and remove=true" : "Either an update or remove=true must be specified");
   }
+  refuseCombinations(body, remove);
   const { reply, wrote, touched } = await attempt(context, () => runTouching(context, () => (remove ? removeOne(context) : updateOne(context))));
   if (participation.retryable && wrote) {
     participation.session?.statements.set(id, { n: 1, nModified: 0, upsertedId: undefined, reply, touched });
   }
   addWriteConcernError(reply, context);
   return reply;
+}
+
+/** What goes with an update does not go with a removal. Throws CommandError 9. */
+function refuseCombinations(body: Doc, remove: boolean): void {
+  if (!remove) return;
+  if (isTrue(body.get('upsert'))) throw failure.failedToParse('Cannot specify both upsert=true and remove=true');
+  if (isTrue(body.get('new'))) throw failure.failedToParse("Cannot specify both new=true and remove=true; 'remove' always returns the deleted document");
+  if (body.has('arrayFilters')) throw failure.failedToParse('Cannot specify arrayFilters and remove=true');
 }
 
 interface Outcome {
@@ -44,7 +53,9 @@ interface Outcome {
 
 function removeOne(context: CommandContext): Outcome {
   const { state, participation, request } = context;
-  const collection = state.catalog.collection(targetNamespace(context));
+  const namespace = targetNamespace(context);
+  if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  const collection = state.catalog.collection(namespace);
   if (collection === undefined) return { reply: replyOf(new Map([['n', new Int32(0)]]), null), wrote: false };
   const view = participation.transaction?.view ?? { time: LATEST, transaction: null };
   const collation = optionalDoc(context, 'collation');
