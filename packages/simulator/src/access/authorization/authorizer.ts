@@ -94,9 +94,9 @@ function listsCollections(privileges: PrivilegeSet, db: string): boolean {
   return privileges.allows(namespaceResource(db, ''), 'listCollections');
 }
 
-/** Names alone of what he may read everybody can ask for. */
+/** Names alone of what somebody has any right on he can ask for. */
 function asksForOwnNames(privileges: PrivilegeSet, { db, body }: CommandRequest): boolean {
-  return isTrue(body.get('nameOnly')) && isTrue(body.get('authorizedCollections')) && privileges.allowsSomewhereIn(db, 'find');
+  return isTrue(body.get('nameOnly')) && isTrue(body.get('authorizedCollections')) && privileges.allowsAnythingIn(db);
 }
 
 /** True for data commands that write to the collections in which users and roles are kept. */

@@ -8,7 +8,7 @@ const bytesPerMegabyte = 1024 * 1024;
 
 /** Leaves out of a reply of `listDatabases` what the caller has no right to see, and adds the sizes up again. */
 export function keepVisibleDatabases(reply: Doc, privileges: PrivilegeSet): void {
-  const entries = listIn(reply.get('databases')).filter((entry) => privileges.allowsSomewhereIn(textOrEmpty(entry.get('name')), 'find'));
+  const entries = listIn(reply.get('databases')).filter((entry) => privileges.allowsAnythingIn(textOrEmpty(entry.get('name'))));
   reply.set('databases', entries);
   if (!reply.has('totalSize')) return;
   const total = entries.reduce((sum, entry) => sum + (numberOf(entry.get('sizeOnDisk')) ?? 0), 0);
@@ -20,7 +20,7 @@ export function keepVisibleCollections(reply: Doc, db: string, privileges: Privi
   const cursor = reply.get('cursor');
   if (!(cursor instanceof Map)) return;
   const visible = listIn(cursor.get('firstBatch')).filter((entry) =>
-    privileges.allows({ kind: 'namespace', db, collection: textOrEmpty(entry.get('name')) }, 'find'),
+    privileges.allowsAnything({ kind: 'namespace', db, collection: textOrEmpty(entry.get('name')) }),
   );
   cursor.set('firstBatch', visible);
 }

@@ -52,12 +52,14 @@ export class PrivilegeSet {
     });
   }
 
-  /** True when some resource of this database, of whatever kind, has the action. */
-  allowsSomewhereIn(db: string, action: string): boolean {
-    return [...this.#entries.values()].some(({ resource, actions }) => {
-      if (resource.kind === 'cluster' || !(actions.has(action) || actions.has(everyAction))) return false;
-      return resource.kind === 'any' || resource.db === '' || resource.db === db;
-    });
+  /** True when anything at all may be done with the target. */
+  allowsAnything(target: Resource): boolean {
+    return coveringKeys(target).some((key) => this.#entries.has(key));
+  }
+
+  /** True when anything at all may be done with something in this database. */
+  allowsAnythingIn(db: string): boolean {
+    return [...this.#entries.values()].some(({ resource }) => resource.kind === 'any' || (resource.kind !== 'cluster' && (resource.db === '' || resource.db === db)));
   }
 
   /** As clients see privileges. */
