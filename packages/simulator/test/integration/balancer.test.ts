@@ -93,7 +93,25 @@ describe('the balancer', () => {
     expect(owners('c')).toEqual(['shard1', 'shard0']);
   });
 
-  it('splits large chunks before 6.0, and moves ranges by their bytes since', async () => {
+  it('splits large chunks by itself before 6.0', async () => {
+    await start();
+    await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });
+    await client.db('config').collection('settings').insertOne({ _id: 'chunksize' as never, value: 1 });
+    await client.db('db').collection('c').insertMany(Array.from({ length: 8 }, (_, k) => ({ k, pad: 'x'.repeat(500_000) })));
+    while ((await cluster.balancer.round()) > 0);
+    expect(owners('c').length).toBeGreaterThanOrEqual(4);
+    expect(new Set(owners('c'))).toEqual(new Set(['shard0', 'shard1']));
+  });
+
+  it('stays out of the way of mergeAllChunksOnShard (7.0)', async () => {
+    await start({ version: '7.0' });
+    await sharded('c', 4);
+    const shard = owners('c')[0] ?? '';
+    await client.db('admin').command({ mergeAllChunksOnShard: 'db.c', shard });
+    expect(owners('c')).toEqual([shard]);
+  });
+
+  it('moves ranges by their bytes since 6.0', async () => {
     await start({ version: '6.0' });
     await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });
     await client.db('config').collection('settings').insertOne({ _id: 'chunksize' as never, value: 1 });
