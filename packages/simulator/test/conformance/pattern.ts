@@ -14,6 +14,8 @@ export interface Pattern {
   /** Single steps it covers, as `file:step`; none: all. */
   readonly steps?: readonly string[];
   readonly covers: Cover;
+  /** The values are ids: what stands for one recorded id must stand for it everywhere in a run. */
+  readonly isPaired?: true;
   /** Why the values cannot be equal. */
   readonly reason: string;
 }

@@ -66,6 +66,7 @@ export const patterns: readonly Pattern[] = [
       '**.topologyVersion.processId', 'cursor.*[].control.*._id', 'cursor.*[].data._id.*',
     ],
     covers: { value: isObjectIdOfRun },
+    isPaired: true,
     reason: 'ObjectIds begin with the seconds of the wall clock and go on at random.',
   },
   {
@@ -77,10 +78,12 @@ export const patterns: readonly Pattern[] = [
   },
   {
     name: 'UUID',
-    paths: ['cursor.*[].collectionUuid', 'cursor.*[].info.uuid', 'cursor.*[].ui', 'cursor.*[].uuid', 'cursor.*[].version.uuid', 'cursor.*[].lsid.id'],
+    paths: ['cursor.*[].collectionUuid', 'cursor.*[].info.uuid', 'cursor.*[].ui', 'cursor.*[].uuid', 'cursor.*[].version.uuid'],
     covers: { value: isUuid },
-    reason: 'Random.',
+    isPaired: true,
+    reason: 'Collections and databases have random UUIDs.',
   },
+  { name: 'session', paths: ['cursor.*[].lsid.id'], covers: { value: isUuid }, reason: 'Sessions have random UUIDs.' },
   {
     name: 'UUID',
     paths: ['errmsg', 'raw.{host}.errmsg', 'writeErrors[].errmsg', 'cursor.*[].ns.coll'],

@@ -3,7 +3,8 @@ import { toExtendedJson } from '../../src/bson/extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { withDriverSession } from './driver-sessions.js';
 import { compareWithReply, type Difference } from './compare-outcomes.js';
-import { isStep, type Json, readCorpus, recordedOutcome, type Step } from './corpus-file.js';
+import { askedBy, isStep, type Json, readCorpus, recordedOutcome, type Step } from './corpus-file.js';
+import { PairedIds } from './paired-ids.js';
 import { pairUuids, type Uuids } from './paired-uuids.js';
 import { resolveCommand } from './resolve-command.js';
 import type { Stage } from './stage.js';
@@ -30,6 +31,7 @@ export class Replay {
   /** The tokens that streams had reached, by cursor id. */
   readonly #reached = new Map<string, Value>();
   readonly #uuids: Uuids = new Map();
+  readonly #ids = new PairedIds();
   #replies = new Map<number, Doc>();
 
   constructor(private readonly stage: Stage) {}
@@ -50,7 +52,9 @@ export class Replay {
     this.#noteReached(reply);
     const answered = toExtendedJson(reply) as Json;
     pairUuids(recordedOutcome(step), answered, this.#uuids);
-    return { step, answered, differences: compareWithReply(step, answered, this.stage.roles) };
+    const differences = compareWithReply(step, answered, this.stage.roles);
+    if (differences.length > 0) return { step, answered, differences };
+    return { step, answered, differences: this.#ids.contradictions(recordedOutcome(step), answered, askedBy(step)) };
   }
 
   async #answer(step: Step): Promise<Doc> {
