@@ -31,6 +31,7 @@ const removingOperators = new Set(['$unset', '$pop', '$pull', '$pullAll']);
 export function applyOperators(before: Doc, update: Doc, options: UpdateOptions): Doc {
   const tree = updateTree(update, before);
   const applier = new Applier(before, options);
+  applier.refuseUnusedFilters(update);
   return applier.document(tree, before, '');
 }
 
@@ -42,6 +43,10 @@ class Applier {
     private readonly options: UpdateOptions,
   ) {
     this.#positions = new PositionalPaths(before, options);
+  }
+
+  refuseUnusedFilters(update: Doc): void {
+    this.#positions.refuseUnused(update);
   }
 
   document(node: UpdateNode, doc: Doc, path: string): Doc {
@@ -85,7 +90,10 @@ class Applier {
     if (present instanceof Map) return this.document(node, present, path);
     if (Array.isArray(present)) return this.#array(node, present, path);
     if (!createsFields(node, this.options.inserting === true)) return present;
-    if (present === undefined) return this.document(node, new Map(), path);
+    if (present === undefined) {
+      if ([...node.children.keys()].some(isPositional)) throw badValue(`The path '${path}' must exist in the document in order to apply array updates.`);
+      return this.document(node, new Map(), path);
+    }
     const [[name, child] = ['', node]] = sortedChildren(node);
     if (isPositional(name)) throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(present)}`);
     throw pathNotViable(child === node ? '' : name, lastName(path), present);

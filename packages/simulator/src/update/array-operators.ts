@@ -86,6 +86,7 @@ function addToSet({ present, operand, name, options }: LeafInput): Value {
   }
   const each = operand instanceof Map ? operand.get('$each') : undefined;
   if (each !== undefined && !Array.isArray(each)) throw typeMismatch(`The argument to $each in $addToSet must be an array but it was of type ${typeName(each)}`);
+  if (each !== undefined && operand instanceof Map && operand.size > 1) throw badValue(`Found unexpected fields after $each in $addToSet: ${valueText(operand)}`);
   const items = [...(present ?? [])];
   for (const value of each ?? [operand]) if (!items.some((item) => equalValues(item, value, options.collation))) items.push(value);
   return items;

@@ -12,17 +12,24 @@ import type { LeafOperator } from './leaf-operator.js';
 export const numberOperators: Readonly<Record<string, LeafOperator>> = {
   $inc: ({ present, operand, name, id }) => {
     const by = numericOperand(operand, name, 'increment');
-    return present === undefined ? by : addNumbers(numericField(present, '$inc', name, id), by);
+    return present === undefined ? by : exact('$inc', addNumbers(numericField(present, '$inc', name, id), by), present, by, id);
   },
   $mul: ({ present, operand, name, id }) => {
     const by = numericOperand(operand, name, 'multiply');
-    return present === undefined ? multiplyNumbers(by, new Int32(0)) : multiplyNumbers(numericField(present, '$mul', name, id), by);
+    return present === undefined ? multiplyNumbers(by, new Int32(0)) : exact('$mul', multiplyNumbers(numericField(present, '$mul', name, id), by), present, by, id);
   },
   $min: ({ present, operand, options }) => (present === undefined || compareValues(operand, present, options.collation) < 0 ? operand : present),
   $max: ({ present, operand, options }) => (present === undefined || compareValues(operand, present, options.collation) > 0 ? operand : present),
   $bit: ({ present, operand, name, id }) => applyBits(present, operand, name, id),
   $currentDate: ({ operand, options }) => currentDate(operand, options.context?.now, options.context?.clusterTime),
 };
+
+/** Whole numbers that leave the range of longs are refused, unlike in expressions. */
+function exact(operator: string, result: NumberValue, present: Value, by: NumberValue, id: Value | undefined): NumberValue {
+  const whole = (value: Value): boolean => isNumber(value) && (value._bsontype === 'Int32' || value._bsontype === 'Long');
+  if (result._bsontype !== 'Double' || !whole(present) || !whole(by)) return result;
+  throw badValue(`Failed to apply ${operator} operations to current value ((NumberLong)${valueText(present)}) for document {_id: ${valueText(id ?? null)}}`);
+}
 
 function numericOperand(operand: Value, name: string, verb: string): NumberValue {
   if (isNumber(operand)) return operand;
@@ -60,6 +67,9 @@ const bitOperations: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> 
 };
 
 function currentDate(operand: Value, now: DateTime | undefined, clusterTime: Timestamp | undefined): Value {
+  if (typeof operand !== 'boolean' && !(operand instanceof Map)) {
+    throw badValue(`${typeName(operand)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`);
+  }
   const kind = operand instanceof Map ? operand.get('$type') : 'date';
   if (kind !== 'date' && kind !== 'timestamp') throw badValue("The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}");
   const date = now ?? new DateTime(BigInt(Date.now()));

@@ -1,3 +1,4 @@
+import { documentText } from '../bson/text.js';
 import type { Doc, Value } from '../bson/value.js';
 import { compileMatcher } from '../query/matcher.js';
 import { badValue, failedToParse } from '../query/query-error.js';
@@ -19,6 +20,15 @@ export class PositionalPaths {
     }
   }
 
+  /** Every filter must have a place in the update. Throws CommandError 9. */
+  refuseUnused(update: Doc): void {
+    if (this.#filters.size === 0) return;
+    const used = new Set([...update.values()].flatMap((fields) => (fields instanceof Map ? [...fields.keys()] : [])).flatMap(identifiers));
+    for (const name of this.#filters.keys()) {
+      if (!used.has(name)) throw failedToParse(`The array filter for identifier '${name}' was not used in the update ${documentText(update)}`);
+    }
+  }
+
   /**
    * The indexes a positional component means.
    * @param path dotted path of the array
@@ -35,7 +45,7 @@ export class PositionalPaths {
 
   /** The first element that alone in its array would let the query match. */
   #matchedIndex(items: readonly Value[], path: string): number {
-    const conditions = conditionsOn(this.options.query ?? new Map<string, Value>(), path);
+    const conditions = conditionsOn(this.options.query ?? new Map<string, Value>(), path, this.before);
     const matches = compileMatcher(conditions, this.options.collation);
     const index = conditions.size === 0 ? -1 : items.findIndex((item) => matches(withValue(this.before, path.split('.'), [item])));
     if (index === -1) throw badValue('The positional operator did not find the match needed from the query.');
@@ -43,15 +53,26 @@ export class PositionalPaths {
   }
 }
 
+/** The names in `$[name]` of a path. */
+function identifiers(path: string): string[] {
+  return [...path.matchAll(/\$\[([^\]]+)\]/g)].map(([, name]) => name ?? '');
+}
+
 /** True for `$`, `$[]` and `$[name]`. */
 export function isPositional(component: string): boolean {
   return component.startsWith('$');
 }
 
+/** What an array filter may be called. */
+const IDENTIFIER = /^[a-z][a-zA-Z0-9]*$/;
+
 function filterName(filter: Doc): string {
   const names = new Set([...filter].flatMap(([field, operand]) => topNames(field, operand)));
   const [name, other] = names;
   if (name === undefined) throw failedToParse('Cannot use an expression without a top-level field name in arrayFilters');
+  if (!IDENTIFIER.test(name)) {
+    throw badValue(`Error parsing array filter :: caused by :: The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`);
+  }
   if (other !== undefined) throw failedToParse(`Error parsing array filter :: caused by :: Expected a single top-level field name, found '${name}' and '${other}'`);
   return name;
 }
@@ -61,13 +82,16 @@ function topNames(field: string, operand: Value): string[] {
   return Array.isArray(operand) ? operand.flatMap((part) => (part instanceof Map ? [...part].flatMap(([name, inner]) => topNames(name, inner)) : [])) : [];
 }
 
-/** The conditions of a query on an array or inside it. */
-function conditionsOn(query: Doc, path: string): Doc {
+/** The conditions of a query on an array or inside it; of alternatives those that the document meets. */
+function conditionsOn(query: Doc, path: string, before: Doc): Doc {
   const kept: Doc = new Map();
   for (const [field, operand] of query) {
     if (field === path || field.startsWith(`${path}.`)) kept.set(field, operand);
-    if (field === '$and' && Array.isArray(operand)) {
-      for (const part of operand) if (part instanceof Map) for (const [name, inner] of conditionsOn(part, path)) kept.set(name, inner);
+    if ((field === '$and' || field === '$or') && Array.isArray(operand)) {
+      for (const part of operand) {
+        if (!(part instanceof Map) || (field === '$or' && !compileMatcher(part)(before))) continue;
+        for (const [name, inner] of conditionsOn(part, path, before)) kept.set(name, inner);
+      }
     }
   }
   return kept;

@@ -1,4 +1,5 @@
 import { compareStrings } from '../bson/compare.js';
+import { valueText } from '../bson/text.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { splitPath, valueAtPath } from '../query/document-path.js';
@@ -70,14 +71,37 @@ function addModification(root: UpdateNode, path: string, operator: string, opera
 function addRename(root: UpdateNode, from: string, operand: Value, before: Doc): void {
   if (typeof operand !== 'string') throw badValue(`The 'to' field for $rename must be a string: ${from}: ${typeName(operand)}`);
   if (from === operand) throw badValue(`The source and target field for $rename must differ: ${from}: "${operand}"`);
+  if (splitPath(from).some(isDynamic)) throw badValue(`The source field for $rename may not be dynamic: ${from}`);
+  if (splitPath(operand).some(isDynamic)) throw badValue(`The destination field for $rename may not be dynamic: ${operand}`);
+  refuseArrays(before, from, 'source');
   const value = valueAtPath(before, splitPath(from));
   if (value === undefined) {
     refuseConflicts(root, from);
     refuseConflicts(root, operand);
     return;
   }
+  refuseArrays(before, operand, 'destination');
   insert(root, from, { operator: '$unset', operand: '' });
   insert(root, operand, { operator: '$set', operand: value });
+}
+
+function isDynamic(name: string): boolean {
+  return name.startsWith('$');
+}
+
+/** `$rename` does not reach into arrays. */
+function refuseArrays(before: Doc, path: string, role: 'source' | 'destination'): void {
+  let value: Value | undefined = before;
+  let name = '';
+  for (const next of splitPath(path)) {
+    if (Array.isArray(value)) {
+      const id = valueText(before.get('_id') ?? null);
+      throw badValue(`The ${role} field cannot be an array element, '${path}' in doc with _id: ${id} has an array field called '${name}'`);
+    }
+    if (!(value instanceof Map)) return;
+    value = value.get(next);
+    name = next;
+  }
 }
 
 function refuseConflicts(root: UpdateNode, path: string): void {

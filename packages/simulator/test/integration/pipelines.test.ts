@@ -92,7 +92,7 @@ describe('pipelines and views through a router', () => {
   it('refuse $merge where something must match or must not', async () => {
     await db.collection<Item>('source').insertMany([{ _id: 9, k: 9 }]);
     const merge = (options: Record<string, string>): Promise<unknown> =>
-      db.collection('source').aggregate([{ $merge: { into: 'c', ...options } } as never]).toArray();
+      db.collection('source').aggregate([{ $merge: { into: 'c', ...options } }]).toArray();
     await expect(merge({ whenNotMatched: 'fail' })).rejects.toMatchObject({ code: 13113 });
     await merge({ whenMatched: 'fail' });
     await expect(merge({ whenMatched: 'fail' })).rejects.toMatchObject({ code: 11000 });

@@ -102,3 +102,34 @@ it('describes an appending $push by its new elements', () => {
   const description = describeUpdate(before, applyUpdate(before, update).after, update);
   expect(description).toMatchObject({ updatedFields: new Map([['a.2', value(3)]]) });
 });
+
+describe('further rules of operators', () => {
+  it.each<[Json, Json, Json, Json[], Json]>([
+    [{ _id: 1, a: [1, 2, 3] }, { $set: { 'a.$': 0 } }, { $or: [{ a: 9 }, { a: 2 }] }, [], { _id: 1, a: [1, 0, 3] }],
+    [{ _id: 1, g: [{ s: [1, 9] }, { s: [2] }] }, { $set: { 'g.$[].s.$[big]': 0 } }, {}, [{ big: { $gt: 5 } }], { _id: 1, g: [{ s: [1, 0] }, { s: [2] }] }],
+    [{ _id: 1, a: [{ k: 1 }, { k: 2 }] }, { $set: { 'a.$[x].v': 5 } }, {}, [{ 'x.k': 2 }], { _id: 1, a: [{ k: 1 }, { k: 2, v: 5 }] }],
+    [{ _id: 1, a: [3, 1] }, { $push: { a: { $each: [], $sort: 1 } } }, {}, [], { _id: 1, a: [1, 3] }],
+    [{ _id: 1, a: [{ s: 2 }, { s: 1 }] }, { $push: { a: { $each: [{ s: 0 }], $sort: { s: 1 }, $slice: -2 } } }, {}, [], { _id: 1, a: [{ s: 1 }, { s: 2 }] }],
+    [{ _id: 1, a: [{ x: [1, 2] }, { x: [3] }] }, { $pull: { a: { x: { $elemMatch: { $gt: 2 } } } } }, {}, [], { _id: 1, a: [{ x: [1, 2] }] }],
+    [{ _id: 1, a: ['x', 'y'] }, { $pull: { a: { $in: ['x'] } } }, {}, [], { _id: 1, a: ['y'] }],
+    [{ _id: 1 }, { $set: {} }, {}, [], { _id: 1 }],
+  ])('%j by %j', (before, update, query, filters, expected) => {
+    expect(after(before, update, query, filters)).toBe(text(doc(expected)));
+  });
+
+  it.each<[Json, Json, Json[], number]>([
+    [{ _id: 1, a: { $numberLong: '9223372036854775807' } }, { $inc: { a: 1 } }, [], 2],
+    [{ _id: 1, a: [{ b: 1 }] }, { $rename: { 'a.0': 'c' } }, [], 2],
+    [{ _id: 1, a: 1 }, { $rename: { a: 'c.$[]' } }, [], 2],
+    [{ _id: 1 }, { $set: { 'a.$[]': 1 } }, [], 2],
+    [{ _id: 1, a: [1] }, { $set: { 'a.$[x]': 1 } }, [{ x: 1 }, { y: 1 }], 9],
+    [{ _id: 1, a: [1] }, { $set: { 'a.$[X]': 1 } }, [{ X: 1 }], 2],
+    [{ _id: 1, a: [1] }, { $addToSet: { a: { $each: [2], other: 1 } } }, [], 2],
+    [{ _id: 1 }, { $currentDate: { a: 5 } }, [], 2],
+    [{ _id: 1, a: [1] }, { $pop: { a: 2 } }, [], 9],
+    [{ _id: 1, a: 'x' }, { $push: { a: 1 } }, [], 2],
+    [{ _id: 1, a: { $numberDouble: '1.5' } }, { $bit: { a: { and: 1 } } }, [], 2],
+  ])('%j by %j is refused', (before, update, filters, code) => {
+    expect(() => after(before, update, {}, filters)).toThrow(expect.objectContaining({ code }));
+  });
+});
