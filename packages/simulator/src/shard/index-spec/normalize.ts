@@ -4,6 +4,7 @@ import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
 import { typeName } from '../commands/command-context.js';
+import { refuseOptions } from './option-rules.js';
 import { completeCollation } from '../collation-spec.js';
 
 /** Options that mean nothing when false, which the server does not keep. */
@@ -52,6 +53,7 @@ function refuseInvalid(requested: Doc, expiryMax: number): void {
       fail(`Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`);
     }
   }
+  refuseOptions(requested, key);
   const seconds = numberOf(requested.get('expireAfterSeconds'));
   if (seconds !== undefined && (seconds < 0 || seconds > expiryMax)) {
     const range = seconds < 0 ? 'cannot be less than 0' : 'must be within an acceptable range, try a lower number';

@@ -37,9 +37,15 @@ export function planScan(collection: Collection, request: ScanRequest): ScanPlan
   if (natural !== undefined) return naturalScan(collection, natural, request);
   if (request.min !== undefined || request.max !== undefined) return minMaxScan(collection, request);
   const bounds = usableBounds(collection, request);
-  if (request.hint !== undefined) return indexScan(hintedIndex(collection, request.hint), bounds, request);
+  if (request.hint !== undefined) return hintedScan(collection, request.hint, bounds, request);
   const chosen = bestIndex(collection, bounds, request);
   return chosen === undefined ? naturalScan(collection, 1, request) : indexScan(chosen, bounds, request);
+}
+
+/** An index that is described only leaves the scan to the collection. */
+function hintedScan(collection: Collection, hint: Value, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): ScanPlan {
+  const index = hintedIndex(collection, hint);
+  return index.definition.built ? indexScan(index, bounds, request) : naturalScan(collection, 1, request);
 }
 
 function naturalDirection(request: ScanRequest): 1 | -1 | undefined {
@@ -95,7 +101,7 @@ function hintedIndex(collection: Collection, hint: Value): CollectionIndex {
     if (wanted !== undefined) return index.definition.name === wanted;
     return hint instanceof Map && samePattern(index, hint);
   });
-  if (found?.definition.built !== true) {
+  if (found === undefined || found.definition.spec.get('hidden') === true) {
     throw failure.badValue('error processing query: planner returned error :: caused by :: hint provided does not correspond to an existing index');
   }
   return found;
@@ -142,7 +148,7 @@ function bestIndex(collection: Collection, bounds: ReadonlyMap<string, FieldBoun
   let best: { index: CollectionIndex; fieldsUsed: number } | undefined;
   for (const index of collection.indexes) {
     const { definition } = index;
-    if (!definition.built || definition.sparse || definition.holds !== undefined) continue;
+    if (!definition.built || definition.spec.get('hidden') === true || definition.sparse || definition.holds !== undefined) continue;
     if (!sameCollation(definition.collation, collection.collation)) continue;
     const fieldsUsed = indexRanges(index, bounds)?.fieldsUsed ?? 0;
     const useful = fieldsUsed > 0 || sortDirection(index, request) !== undefined;

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { failureOf, ShardFixture } from './shard-fixture.js';
+
+function create(fixture: ShardFixture, spec: Record<string, unknown>): Promise<unknown> {
+  return fixture.run('db', { createIndexes: 'c', indexes: [{ name: 'i', ...spec }] });
+}
+
+describe('index descriptions that are refused', () => {
+  it.each<[Record<string, unknown>, number]>([
+    [{ key: { a: 1 }, nonsense: 1 }, 197],
+    [{ key: { _id: 1 }, unique: true }, 197],
+    [{ key: { _id: 1 }, expireAfterSeconds: 5 }, 197],
+    [{ key: { a: 1, b: 1 }, expireAfterSeconds: 5 }, 67],
+    [{ key: { a: 1 }, sparse: true, partialFilterExpression: { a: 1 } }, 67],
+    [{ key: { a: 'hashed' }, unique: true }, 16764],
+    [{ key: { a: 1 }, v: 3 }, 67],
+    [{ key: { a: 1 }, name: '*' }, 2],
+    [{ key: { a: 0 } }, 67],
+    [{ key: {} }, 67],
+  ])('%j with %i', async (spec, code) => {
+    using fixture = new ShardFixture();
+    expect(await failureOf(create(fixture, spec))).toMatchObject({ code });
+  });
+});
+
+describe('indexes', () => {
+  it('enforce uniqueness where they hold a document', async () => {
+    using fixture = new ShardFixture();
+    await create(fixture, { key: { a: 1 }, unique: true, partialFilterExpression: { on: true } });
+    await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { b: 1, c: 1 }, name: 'bc', unique: true, sparse: true }] });
+    const insert = async (document: object): Promise<unknown> => {
+      const reply = await fixture.json('db', { insert: 'c', documents: [document] });
+      return (reply as { writeErrors?: { code: number }[] }).writeErrors?.[0]?.code;
+    };
+    expect(await insert({ a: 1, on: true })).toBeUndefined();
+    expect(await insert({ a: 1, on: false })).toBeUndefined();
+    expect(await insert({ a: 1, on: true })).toBe(11000);
+    expect(await insert({ b: [1, 2] })).toBeUndefined();
+    expect(await insert({ b: 2 })).toBe(11000);
+    expect(await insert({ b: 2, c: 1 })).toBeUndefined();
+  });
+
+  it('are hinted by name or key, unless hidden; a described one scans the collection', async () => {
+    using fixture = new ShardFixture();
+    await create(fixture, { key: { a: 1 } });
+    await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { '$**': 1 }, name: 'wild' }, { key: { h: 1 }, name: 'h', hidden: true }] });
+    await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 2 }, { _id: 2, a: 1 }] });
+    const ids = async (hint: unknown): Promise<unknown> => ((await fixture.found('db', { find: 'c', hint })) as { _id: number }[]).map(({ _id }) => _id);
+    expect(await ids('i')).toEqual([2, 1]);
+    expect(await ids({ a: 1 })).toEqual([2, 1]);
+    expect(await ids('wild')).toEqual([1, 2]);
+    expect(await failureOf(ids('h'))).toMatchObject({ code: 2 });
+    expect(await failureOf(ids('none'))).toMatchObject({ code: 2 });
+  });
+});
