@@ -60,19 +60,28 @@ export async function runStatements(
   statements: readonly Uint8Array[],
   run: (statement: Uint8Array) => StatementOutcome,
 ): Promise<WriteTally> {
-  const { request, participation } = context;
+  const { request, participation, state } = context;
   const tally = new WriteTally();
   const ordered = request.body.get('ordered') !== false;
   const idOf = statementIds(request.body);
+  let statement = statements[0] as Uint8Array;
+  let touched: TouchedDocument | undefined;
+  const write = (): StatementOutcome => {
+    request.routed?.refuseStale();
+    const outcome = run(statement);
+    if (participation.retryable) touched = state.writer.lastWritten;
+    return outcome;
+  };
   for (let index = 0; index < statements.length; index += 1) {
-    const recorded = recordedResult(participation, idOf(index));
+    const id = idOf(index);
+    const recorded = recordedResult(participation, id);
+    statement = statements[index] as Uint8Array;
     try {
-      const write = (): Touching<StatementOutcome> => runTouching(context, () => run(statements[index] as Uint8Array));
       const outcome = recorded === undefined ? (attemptAtOnce(context, write) ?? (await attempt(context, write))) : { ...recorded, wrote: true };
       add(tally, index, outcome);
       if (participation.retryable && recorded === undefined && outcome.wrote) {
-        const { n, nModified, upsertedId, touched } = outcome;
-        participation.session?.statements.set(idOf(index), { n, nModified, upsertedId, reply: undefined, touched });
+        const { n, nModified, upsertedId } = outcome;
+        participation.session?.statements.set(id, { n, nModified, upsertedId, reply: undefined, touched });
       }
     } catch (error) {
       if (!(error instanceof CommandError) || endsCommand(error)) throw error;
