@@ -15,6 +15,7 @@ import * as collections from './definition/collection-commands.js';
 import * as lists from './definition/list-commands.js';
 import * as statistics from './definition/statistics-commands.js';
 import { aggregateCommand } from './read/aggregate-command.js';
+import { explainCommand } from './read/explain-command.js';
 import { countCommand as countDocuments, distinctCommand } from './read/count-distinct.js';
 import { getMoreCommand, killCursorsCommand } from './read/cursor-commands.js';
 import { findCommand } from './read/find-command.js';
@@ -52,6 +53,7 @@ const dataCommands: readonly (readonly [string, Command])[] = [
   ['killCursors', killCursorsCommand],
   ['count', fresh(countDocuments)],
   ['distinct', fresh(distinctCommand)],
+  ['explain', fresh(explainCommand)],
   ['insert', (context, request) => bulkWrite(context, request, 'insert')],
   ['update', (context, request) => bulkWrite(context, request, 'update')],
   ['delete', (context, request) => bulkWrite(context, request, 'delete')],

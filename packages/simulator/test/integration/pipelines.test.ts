@@ -89,6 +89,12 @@ describe('pipelines and views through a router', () => {
     }
   });
 
+  it('are explained shard by shard', async () => {
+    const reply = await db.command({ explain: { find: 'c', filter: { v: 4 } }, verbosity: 'executionStats' });
+    expect(reply['queryPlanner']).toMatchObject({ winningPlan: { stage: 'SHARD_MERGE', shards: [{ shardName: 'shard0' }, { shardName: 'shard1' }] } });
+    expect(reply['executionStats']).toMatchObject({ nReturned: 2, totalDocsExamined: 5 });
+  });
+
   it('refuse $merge where something must match or must not', async () => {
     await db.collection<Item>('source').insertMany([{ _id: 9, k: 9 }]);
     const merge = (options: Record<string, string>): Promise<unknown> =>

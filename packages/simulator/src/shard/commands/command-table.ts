@@ -8,6 +8,7 @@ import { count, distinct } from './count-distinct.js';
 import { create } from './create.js';
 import { deleteDocuments } from './delete.js';
 import { drop, dropDatabase } from './drop.js';
+import { explain } from './explain.js';
 import { find } from './find.js';
 import { findAndModify } from './find-and-modify.js';
 import { getMore, killCursors } from './get-more.js';
@@ -71,6 +72,7 @@ export const commandTable: ReadonlyMap<string, CommandHandler> = new Map<string,
   ['killAllSessions', killSessions],
   ['commitTransaction', commitTransaction],
   ['abortTransaction', abortTransaction],
+  ['explain', explain],
   ['killOp', killOperation],
   ['currentOp', currentOperations],
   ['prepareTransaction', prepareTransaction],

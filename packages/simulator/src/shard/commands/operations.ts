@@ -16,7 +16,7 @@ export function currentOperations(context: CommandContext): Doc {
 }
 
 /** The operation that asks, as `$currentOp` shows it. */
-export function runningOperation({ state, request }: CommandContext): Doc {
+function runningOperation({ state, request }: CommandContext): Doc {
   const shown = new Map([...request.body].filter(([name]) => name !== 'lsid' && !name.startsWith('$')));
   return new Map<string, Value>([
     ['type', 'op'],

@@ -23,6 +23,8 @@ export interface ScanRequest {
 
 /** A chosen way through a collection. */
 export interface ScanPlan {
+  /** The index it goes along; undefined for one through the collection. */
+  readonly index?: CollectionIndex;
   /** Candidates; the filter has still to be applied unless `filterDone`. */
   readonly records: (view: ReadView) => Iterable<DocumentRecord>;
   /** True when the candidates come in the order of `sort`. */
@@ -175,6 +177,7 @@ function rangesPlan(index: CollectionIndex, ranges: readonly KeyRange[], request
   const direction = sortDirection(index, request);
   const reverse = direction === -1;
   return {
+    index,
     records: (view) => scanRanges(index, reverse ? [...ranges].reverse() : ranges, view, reverse),
     sorted: request.sort === undefined || direction !== undefined,
     filterDone,
