@@ -1,6 +1,12 @@
-import { MongoClientBulkWriteError, type MongoClient } from 'mongodb';
+import { type ClientBulkWriteModel, MongoClientBulkWriteError, type MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DrivenCluster } from './driven-cluster.js';
+
+interface Stored {
+  _id: number;
+  k?: number;
+  v?: number;
+}
 
 describe('bulk writes over several collections (8.0)', () => {
   let driven: DrivenCluster;
@@ -14,7 +20,7 @@ describe('bulk writes over several collections (8.0)', () => {
   afterAll(() => driven[Symbol.asyncDispose]());
 
   it('writes them in order and tells what each did', async () => {
-    const result = await client.bulkWrite(
+    const result = await client.bulkWrite<Record<string, Stored>>(
       [
         { name: 'insertOne', namespace: 'wide.sharded', document: { _id: 1, k: -1 } },
         { name: 'insertOne', namespace: 'wide.plain', document: { _id: 1 } },
@@ -31,11 +37,11 @@ describe('bulk writes over several collections (8.0)', () => {
   });
 
   it('stops at the first error when ordered, and goes on otherwise', async () => {
-    const models = [1, 1, 2].map((_id) => ({ name: 'insertOne' as const, namespace: 'wide.errors', document: { _id } }));
-    const ordered = await client.bulkWrite(models).catch((error: unknown) => error as MongoClientBulkWriteError);
+    const models = [1, 1, 2].map((_id): ClientBulkWriteModel<Record<string, Stored>> => ({ name: 'insertOne', namespace: 'wide.errors', document: { _id } }));
+    const ordered = await client.bulkWrite<Record<string, Stored>>(models).catch((error: unknown) => error as MongoClientBulkWriteError);
     expect(ordered).toMatchObject({ partialResult: { insertedCount: 1 } });
     expect([...(ordered as MongoClientBulkWriteError).writeErrors.keys()]).toEqual([1]);
-    const unordered = await client.bulkWrite(models, { ordered: false }).catch((error: unknown) => error as MongoClientBulkWriteError);
+    const unordered = await client.bulkWrite<Record<string, Stored>>(models, { ordered: false }).catch((error: unknown) => error as MongoClientBulkWriteError);
     expect([...(unordered as MongoClientBulkWriteError).writeErrors.keys()]).toEqual([0, 1]);
     expect(await client.db('wide').collection('errors').countDocuments()).toBe(2);
   });

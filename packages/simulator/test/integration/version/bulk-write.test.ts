@@ -1,4 +1,4 @@
-import { type AnyClientBulkWriteModel, Long, MongoClient, MongoClientBulkWriteError } from 'mongodb';
+import { type ClientBulkWriteModel, Long, MongoClient, MongoClientBulkWriteError } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startCluster } from '../../../src/cluster/cluster.js';
 import { startReplicaSet } from '../../../src/cluster/replica-set.js';
@@ -29,7 +29,7 @@ async function cluster(): Promise<MongoClient> {
   return client;
 }
 
-const models: AnyClientBulkWriteModel<Item>[] = [
+const models: ClientBulkWriteModel<Record<string, Item>>[] = [
   { namespace: 'shop.orders', name: 'insertOne', document: { _id: 1, n: 1 } },
   { namespace: 'shop.orders', name: 'insertOne', document: { _id: 2, n: 1 } },
   { namespace: 'shop.items', name: 'insertOne', document: { _id: 1 } },
@@ -44,7 +44,7 @@ describe('bulkWrite', () => {
     ['a sharded cluster', cluster],
   ])('writes to several collections of %s', async (_, open) => {
     const client = await open();
-    const result = await client.bulkWrite(models, { verboseResults: true });
+    const result = await client.bulkWrite<Record<string, Item>>(models, { verboseResults: true });
     expect(result).toMatchObject({ insertedCount: 3, matchedCount: 2, modifiedCount: 2, upsertedCount: 1, deletedCount: 1 });
     expect(result.updateResults?.get(3)).toMatchObject({ matchedCount: 2, modifiedCount: 2 });
     expect(result.updateResults?.get(4)).toMatchObject({ modifiedCount: 0, upsertedId: 9 });
@@ -54,13 +54,13 @@ describe('bulkWrite', () => {
 
   it('stops at the first failure when ordered, goes on when not, and names what failed', async () => {
     const client = await replicaSet('8.0');
-    const insert = (id: number): AnyClientBulkWriteModel<Item> => ({ namespace: 'shop.orders', name: 'insertOne', document: { _id: id } });
-    const ordered = await client.bulkWrite([insert(1), insert(1), insert(2)]).catch((error: unknown) => error);
+    const insert = (id: number): ClientBulkWriteModel<Record<string, Item>> => ({ namespace: 'shop.orders', name: 'insertOne', document: { _id: id } });
+    const ordered = await client.bulkWrite<Record<string, Item>>([insert(1), insert(1), insert(2)]).catch((error: unknown) => error);
     expect(ordered).toBeInstanceOf(MongoClientBulkWriteError);
     const { writeErrors, partialResult } = ordered as MongoClientBulkWriteError;
     expect([...writeErrors]).toMatchObject([[1, { code: 11000 }]]);
     expect(partialResult).toMatchObject({ insertedCount: 1 });
-    const unordered = await client.bulkWrite([insert(1), insert(3), insert(1), insert(4)], { ordered: false }).catch((error: unknown) => error);
+    const unordered = await client.bulkWrite<Record<string, Item>>([insert(1), insert(3), insert(1), insert(4)], { ordered: false }).catch((error: unknown) => error);
     expect([...(unordered as MongoClientBulkWriteError).writeErrors.keys()]).toEqual([0, 2]);
     expect(await client.db('shop').collection('orders').countDocuments()).toBe(3);
   });
@@ -69,11 +69,11 @@ describe('bulkWrite', () => {
     const client = await replicaSet('8.0');
     await client.withSession(async (session) => {
       session.startTransaction();
-      await client.bulkWrite(models, { session });
+      await client.bulkWrite<Record<string, Item>>(models, { session });
       await session.abortTransaction();
       expect(await client.db('shop').collection('items').countDocuments()).toBe(0);
       session.startTransaction();
-      await client.bulkWrite(models, { session });
+      await client.bulkWrite<Record<string, Item>>(models, { session });
       await session.commitTransaction();
     });
     expect(await client.db('shop').collection('items').countDocuments()).toBe(2);

@@ -4,6 +4,8 @@ import type { ReleaseSeries } from '../../../../src/node/server-version.js';
 import { type Item, Model } from './model.js';
 import type { Operation, Step, Write } from './operation.js';
 
+const duplicateKey = 11000;
+
 /** A time of the history and what was there then. */
 interface Remembered {
   time: Timestamp;
@@ -83,7 +85,7 @@ export class DrivenHistory {
   async perform(router: number, operation: Operation): Promise<void> {
     switch (operation.kind) {
       case 'write':
-        return this.#write(router, operation.write);
+        return this.#writeBesideOrphans(router, operation.write);
       case 'bulk':
         return this.#bulk(router, operation.writes, operation.ordered);
       case 'transaction':
@@ -132,6 +134,23 @@ export class DrivenHistory {
     return '_id' in this.key ? { k, _id: 5 } : { k };
   }
 
+  /** An orphan on the shard where a document is to go has its `_id` there first: the server refuses the document. */
+  async #writeBesideOrphans(router: number, write: Write): Promise<void> {
+    try {
+      await this.#write(router, write);
+    } catch (error) {
+      if (!(error instanceof MongoServerError && error.code === duplicateKey && (await this.#meetsOrphan(write)))) throw error;
+    }
+  }
+
+  /** True for a write that brings a document to a shard while one of the shards has an orphan of its `_id`. */
+  async #meetsOrphan(write: Write): Promise<boolean> {
+    if (!this.orphans || !('k' in write)) return false;
+    const counts = await Promise.all(this.driven.shards.map((shard) => shard.db(this.db).collection<Item>(this.coll).countDocuments({ _id: write.id })));
+    const owned = this.model.get(write.id) === undefined ? 0 : 1;
+    return counts.reduce((sum, count) => sum + count, 0) > owned;
+  }
+
   async #write(router: number, write: Write, session?: ClientSession): Promise<void> {
     if (!this.model.allows(write)) return;
     await execute(this.collection(router), write, this.model, session);
@@ -145,7 +164,7 @@ export class DrivenHistory {
       // Of unordered writes none may depend on another.
       const known = ordered ? planned : this.model;
       const alone = ordered || !writes.some((other) => other !== write && (!('id' in other) || !('id' in write) || other.id === write.id));
-      if (!alone || !known.allows(write)) continue;
+      if (!alone || !known.allows(write) || (await this.#meetsOrphan(write))) continue;
       operations.push(bulkOperation(write, known));
       planned.apply(write);
     }
@@ -159,7 +178,7 @@ export class DrivenHistory {
     const session = this.#client(router).startSession();
     try {
       session.startTransaction();
-      for (const write of writes) await this.#write(router, write, session);
+      for (const write of writes) if (!(await this.#meetsOrphan(write))) await this.#write(router, write, session);
       if (commits) await session.commitTransaction();
       else await session.abortTransaction();
     } finally {
