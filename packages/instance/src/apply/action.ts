@@ -31,6 +31,8 @@ export interface ReplayBounds {
 
 /** Turns one event into its exact action, or says why there is none. */
 export function actionOf(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | Doubt {
+  // The change of an orphan must not reach the live document of the same key.
+  if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'doubt', reason: 'orphanEvent' };
   switch (event.operation) {
     case 'insert':
       return wholeDocument(event, collection, event.time <= bounds.begunBefore ? 'put' : 'insert');

@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Binary, Document } from 'mongodb';
 
 /** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */
 export interface Chunk {
@@ -14,6 +14,8 @@ export interface Sharding {
   unique: boolean;
   /** All chunks in shard-key order, without gaps. */
   chunks: Chunk[];
+  /** A chunk was moved to another shard since the collection was sharded: there may be orphans. */
+  everMoved: boolean;
 }
 
 /** One collection or view as a cluster's catalog shows it. */
@@ -33,6 +35,8 @@ export interface CatalogEntry {
   /** Estimates from `collStats`; 0 when unknown. */
   sizeBytes: number;
   documentCount: number;
+  /** Where several instances read the collection through a router: the `_id`s at which their shares meet, type byte and value. */
+  shareBounds?: Binary[];
 }
 
 /** All collections and views of a cluster that can be synced, in order of namespace. */

@@ -39,10 +39,10 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
       const primaryShard = primaries.get(listed.database) ?? firstShard;
       const row = rows.get(`${listed.database}.${listed.name}`);
       if (row === undefined) return { sharding: null, primaryShard };
-      const chunks = await readChunks(cluster.router, row, callSignal);
+      const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
       // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
       if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primaryShard };
-      return { sharding: { key: plainKey(row.key as Document), unique: row.unique === true, chunks }, primaryShard };
+      return { sharding: { key: plainKey(row.key as Document), unique: row.unique === true, chunks, everMoved }, primaryShard };
     },
   };
 }
@@ -52,12 +52,18 @@ export function readConfig(router: Door, find: Document, signal: AbortSignal): P
   return readCursor(router, 'config', { ...find, readConcern: MAJORITY }, decodeConfigDocument, signal);
 }
 
-/** Chunks go by the collection's UUID from 5.0 on, by its name before (and until the feature version is raised). */
-async function readChunks(router: Door, row: Document, signal: AbortSignal): Promise<Chunk[]> {
+/**
+ * Chunks go by the collection's UUID from 5.0 on, by its name before (and until the feature version is raised). Their
+ * version's first number is 1 after the first distribution and grows with every chunk that moves.
+ */
+async function readChunks(router: Door, row: Document, signal: AbortSignal): Promise<Pick<Sharding, 'chunks' | 'everMoved'>> {
   const find = (filter: Document): Promise<Document[]> => readConfig(router, { find: 'chunks', filter, sort: { min: 1 } }, signal);
   let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
   if (rows.length === 0) rows = await find({ ns: row._id as string });
-  return rows.map((chunk) => ({ min: chunk.min as Document, max: chunk.max as Document, shard: chunk.shard as string }));
+  return {
+    chunks: rows.map((chunk): Chunk => ({ min: chunk.min as Document, max: chunk.max as Document, shard: chunk.shard as string })),
+    everMoved: rows.some(({ lastmod }) => !(lastmod instanceof BSON.Timestamp) || lastmod.t > 1),
+  };
 }
 
 /** Shard-key values as plain numbers, whatever number type the config database holds. */

@@ -37,7 +37,7 @@ function shardedEntry(entry: CatalogEntry, request: ShardingEntry, createSupport
   const indexes = entry.indexes.map((index) => portableIndex(namespace, index).index);
   if (!createSupportingIndexes) checkSupportingIndex(namespace, key, indexes);
   checkUniqueIndexes(namespace, key, indexes);
-  return { ...entry, sharding: { key, unique: false, chunks: [] } };
+  return { ...entry, sharding: { key, unique: false, chunks: [], everMoved: false } };
 }
 
 function checkShardable(namespace: string, entry: CatalogEntry, key: Document): void {

@@ -46,6 +46,26 @@ export async function currentTime(door: Door, options: CallOptions): Promise<big
 }
 
 /**
+ * A time above everything that was written to the cluster before. Where notes cannot be taken (through routers before
+ * 6.0) every shard is asked for its databases: its answer brings its time along.
+ */
+export async function timeAboveAll(cluster: Cluster, options: CallOptions): Promise<bigint> {
+  if (cluster.access === 'direct') return highestTime(await Promise.all(cluster.shardIds.map((id) => appendNote(cluster.shard(id), options))));
+  if (takesNotes(cluster)) return appendNote(cluster.router, options);
+  return clusterTimeOf(await cluster.router.command('admin', { listDatabases: 1, nameOnly: true }, options));
+}
+
+/** Moves the stream of a share on, where servers take notes; elsewhere it moves with their own ticks, every 10 s by default. */
+export async function wakeStream(cluster: Cluster, shareId: string, options: CallOptions): Promise<void> {
+  if (takesNotes(cluster)) await appendNote(cluster.shareDoor(shareId), options);
+}
+
+/** Routers have known notes since 6.0. */
+function takesNotes({ access, version }: Cluster): boolean {
+  return access === 'direct' || version[0] >= 6;
+}
+
+/**
  * The operation time of every shard's primary.
  * @returns time by shard id; needs direct access (or a replica set)
  */

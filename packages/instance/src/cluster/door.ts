@@ -110,9 +110,15 @@ export interface Cluster {
   readonly displayHost: string;
   /** The router, or the primary of a replica set. */
   readonly router: Door;
+  /**
+   * How a source's data and changes are read: straight from each shard, or all through the router. A replica set has only the one way.
+   */
+  readonly access: 'direct' | 'router';
   /** Ids of the shards in the order of `listShards`; a replica set is one shard under its set name. */
   readonly shardIds: readonly string[];
   /** A door to the shard's primary. Only on clusters opened with direct access. */
   shard(id: string): Door;
+  /** The door that a share's data and changes are read through: its shard's with direct access, otherwise the router's. */
+  shareDoor(id: string): Door;
   close(): Promise<void>;
 }

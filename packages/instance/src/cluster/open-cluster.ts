@@ -108,8 +108,10 @@ async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
       clusterId,
       displayHost: opening.displayHost,
       router,
+      access: options.direct ? 'direct' : 'router',
       shardIds: addresses.map(({ id }) => id),
       shard: (id) => doorOf(shards, id, name),
+      shareDoor: (id) => (options.direct ? doorOf(shards, id, name) : router),
       close: async () => {
         await Promise.all([router.close(), closeShards()]);
       },
@@ -138,8 +140,10 @@ async function openReplicaSet(opening: Opening, setName: string): Promise<Cluste
       clusterId,
       displayHost: opening.displayHost,
       router: door,
+      access: 'direct',
       shardIds: [setName],
       shard: (id) => doorOf(shards, id, name),
+      shareDoor: (id) => doorOf(shards, id, name),
       close: () => door.close(),
     };
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
 import { compareRaw } from '../bson/compare.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
-import { timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../cluster/door.js';
 import { openSnapshotCursor } from '../cluster/snapshot-read.js';
 import type { Partition } from '../store/partition-table.js';
@@ -37,7 +37,7 @@ export class PartitionReader {
   async next(signal: AbortSignal): Promise<Uint8Array[] | null> {
     while (!this.#ended) {
       const batch = await this.context.retrying('read documents', () => this.#read(signal), signal);
-      if (batch.operationTime !== undefined) this.#readEnd = timeOf(batch.operationTime);
+      if (batch.operationTime !== undefined) this.#readEnd = highestTime([this.#readEnd, timeOf(batch.operationTime)]);
       if (this.#cursor?.open !== true) this.#ended = true;
       await this.context.rate.spent(batch.bytes, signal);
       const fresh = this.#afterLast(batch.documents);
@@ -70,7 +70,7 @@ export class PartitionReader {
     const { lower, upper } = this.partition;
     return openSnapshotCursor(this.context.shard, {
       database: this.collection.database,
-      collection: Buffer.from(this.collection.uuid, 'hex'),
+      collection: this.collection.readBy === 'uuid' ? Buffer.from(this.collection.uuid, 'hex') : this.collection.name,
       min: this.#last ?? lower,
       // The upper bound of an index range is exclusive: without one, a document whose _id is MaxKey is read too.
       ...(upper.type === elementType.maxKey ? {} : { max: upper }),
@@ -80,10 +80,13 @@ export class PartitionReader {
     });
   }
 
-  /** After a reopened cursor its first document is the last one that was read before. */
+  /**
+   * After a reopened cursor its first document is the last one that was read before. Through a router it may be another
+   * one of the same `_id`, from another shard: then all are taken, and those already written are found by their `_id`.
+   */
   #afterLast(documents: Uint8Array[]): Uint8Array[] {
     const first = documents[0];
-    if (this.#last === null || first === undefined) return documents;
+    if (this.#last === null || first === undefined || this.collection.readBy === 'name') return documents;
     return compareRaw(idOf(first), this.#last) === 0 ? documents.slice(1) : documents;
   }
 }

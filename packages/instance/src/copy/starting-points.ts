@@ -3,8 +3,18 @@ import { compareRaw } from '../bson/compare.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import type { Door } from '../cluster/door.js';
 import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';
+import type { IdRange } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { idOf } from './partition-writer.js';
+
+/** What a share has of a collection. */
+export interface SharePlan {
+  /** Estimated size of its part. */
+  sizeBytes: number;
+  range: IdRange;
+  /** How many partitions may begin at once. */
+  startsMax: number;
+}
 
 /** Below this a second reader costs more than it gains. */
 const startBytes = 8 * 1024 * 1024;
@@ -14,14 +24,11 @@ const samplesPerStart = 16;
 /**
  * `_id`s at which further readers begin, from a random sample, in order and without repetition.
  * Sizes adapt by themselves later: a partition that takes long is closed and its rest becomes a new one.
- * @param sizeBytes estimated size of the collection on this shard
- * @param startsMax how many partitions may begin at once
  */
 export async function startingPoints(
   shard: Door,
   collection: SyncedCollection,
-  sizeBytes: number,
-  startsMax: number,
+  { sizeBytes, range, startsMax }: SharePlan,
   signal: AbortSignal,
 ): Promise<RawValue[]> {
   const starts = Math.min(startsMax, Math.floor(sizeBytes / startBytes));
@@ -32,7 +39,7 @@ export async function startingPoints(
     pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }],
     cursor: { batchSize: size },
   };
-  const ids = (await sampled(shard, collection, command, signal)).map((document) => ownedValue(idOf(document))).sort(compareRaw);
+  const ids = (await sampled(shard, collection, command, signal)).map((document) => ownedValue(idOf(document))).filter((id) => isInside(id, range)).sort(compareRaw);
   const chosen: RawValue[] = [];
   for (let index = samplesPerStart; index < ids.length; index += samplesPerStart) {
     const id = ids[index];
@@ -40,6 +47,11 @@ export async function startingPoints(
     if (id !== undefined && (before === undefined || compareRaw(before, id) < 0)) chosen.push(id);
   }
   return chosen;
+}
+
+/** Starting points lie between the bounds, not on them. */
+function isInside(id: RawValue, { lower, upper }: IdRange): boolean {
+  return compareRaw(lower, id) < 0 && compareRaw(id, upper) < 0;
 }
 
 /** None when the server's random cursor finds the same documents again and again: one reader then begins at the start. */

@@ -20,20 +20,47 @@ export function requireClusterName(name: string): ClusterName {
   throw new ConvoyError('clusterUnknown', `${JSON.stringify(name.slice(0, 100))} is not a configured cluster; use cluster0 and cluster1.`);
 }
 
-/** Connects to a configured cluster as `connectConfigured`, retrying while it cannot be reached. */
-export function openConfigured(runtime: Runtime, name: ClusterName, direct: boolean, signal: AbortSignal): Promise<Cluster> {
-  return runtime.retrying(`connect to ${name}`, () => connectConfigured(runtime.config, name, direct, signal), signal);
+/** How a source is read. */
+export type SourceAccess = Cluster['access'];
+
+/** Connects to a configured cluster for its router, retrying while it cannot be reached. */
+export function openDestination(runtime: Runtime, name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+  return runtime.retrying(`connect to ${name}`, () => connectConfigured(runtime.config, name, 'router', signal), signal);
+}
+
+/**
+ * Connects to a configured cluster as a source, retrying while it cannot be reached: straight to its shards or through
+ * its router, as a migration that was begun does or the configuration says; left to itself, straight where every shard
+ * lets itself be read.
+ * @param recorded how the migration reads its source; null when none was begun
+ * @throws ConvoyError as `connectConfigured`; `optionsDiffer` when the configuration forces the other way
+ */
+export async function openSource(runtime: Runtime, name: ClusterName, recorded: SourceAccess | null, signal: AbortSignal): Promise<Cluster> {
+  const { sourceAccess } = runtime.config;
+  if (recorded !== null && sourceAccess !== 'auto' && sourceAccess !== recorded) {
+    throw new ConvoyError('optionsDiffer', `The migration reads its source by sourceAccess ${recorded}; give this instance the same, or auto.`);
+  }
+  return runtime.retrying(`connect to ${name}`, () => connectSource(runtime.config, name, recorded ?? sourceAccess, signal), signal);
+}
+
+/** Connects to a configured cluster as a source, once. */
+export async function connectSource(config: InstanceConfig, name: ClusterName, access: SourceAccess | 'auto', signal: AbortSignal): Promise<Cluster> {
+  if (access !== 'auto') return connectConfigured(config, name, access, signal);
+  try {
+    return await connectConfigured(config, name, 'direct', signal);
+  } catch (error) {
+    if (!(error instanceof ConvoyError) || error.error !== 'shardsNotReachable') throw error;
+    return connectConfigured(config, name, 'router', signal);
+  }
 }
 
 /**
  * Connects to a configured cluster, once.
- * @param direct also open a door to every shard
- * @throws ConvoyError as `openCluster`; `featureNotAvailable` when the source is to be read through its router
+ * @param access `direct` also opens a door to every shard
+ * @throws ConvoyError as `openCluster`
  */
-export async function connectConfigured(config: InstanceConfig, name: ClusterName, direct: boolean, signal: AbortSignal): Promise<Cluster> {
-  if (direct && config.sourceAccess === 'router') {
-    throw new ConvoyError('featureNotAvailable', 'This release reads the source directly from its shards; sourceAccess "router" is not available yet.');
-  }
+export async function connectConfigured(config: InstanceConfig, name: ClusterName, access: SourceAccess, signal: AbortSignal): Promise<Cluster> {
+  const direct = access === 'direct';
   const credentials = config.shards[name];
   const shardCredentials = credentials === undefined ? {} : { shardCredentials: { ...credentials, password: credentials.password.reveal() } };
   const readPreference = direct && config.readPreference !== 'primary' ? { readPreference: config.readPreference } : {};

@@ -7,7 +7,7 @@ import { restoreAttributes } from '../catalog/restore-attributes.js';
 import { restoreBalancer } from '../cluster/balancer.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import { refuseCatalogChanges } from '../ddl/definition-guard.js';
-import { planOf, timeAboveAll } from './initialise.js';
+import { planOf, sourceTimeAboveAll } from './initialise.js';
 import { filterOf, type MigrationContext, readBegunCatalog, readSourceCatalog } from './migration-context.js';
 import { allShares } from './migration-watch.js';
 
@@ -50,7 +50,7 @@ async function drainRounds(context: MigrationContext, leaderEpoch: number, signa
   const { records, watch, fleet } = context;
   const first = (watch.view.record.commit?.round ?? 0) + 1;
   for (let round = first; round < first + roundsMax; round += 1) {
-    const time = timestampOf(await timeAboveAll(context, signal));
+    const time = timestampOf(await sourceTimeAboveAll(context, signal));
     await records.updateAsLeader(leaderEpoch, { phase: 'committing', commit: { round, time, sealed: false } }, signal);
     fleet.nudge();
     await drained(context, round, signal);
@@ -68,7 +68,7 @@ async function drained(context: MigrationContext, round: number, signal: AbortSi
   const { watch, runtime } = context;
   const isDrained = (): boolean => allShares(watch.view, (share) => share.drained?.round === round);
   while (!isDrained()) {
-    await timeAboveAll(context, signal);
+    await sourceTimeAboveAll(context, signal);
     const waited = new AbortController();
     const either = AbortSignal.any([signal, waited.signal]);
     await Promise.race([

@@ -1,10 +1,12 @@
 import { createCollections } from '../catalog/create-collections.js';
 import { planDestination, type DestinationPlan } from '../catalog/destination-plan.js';
-import type { Catalog } from '../catalog/namespace.js';
+import { mapBounded } from '../catalog/map-bounded.js';
+import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
 import { withSampledRanges } from '../catalog/sample-ranges.js';
+import { sampleShareBounds } from '../catalog/share-bounds.js';
 import { storedEntry } from '../catalog/stored-catalog.js';
 import { stopBalancer } from '../cluster/balancer.js';
-import { appendNote, highestTime, timestampOf } from '../cluster/cluster-time.js';
+import { timeAboveAll, timestampOf } from '../cluster/cluster-time.js';
 import type { Cluster } from '../cluster/door.js';
 import { createFence } from '../store/fence.js';
 import { storeEntries } from '../store/share-storage.js';
@@ -18,10 +20,10 @@ export async function initialise(context: MigrationContext, leaderEpoch: number,
   const { runtime, destination, records } = context;
   await stopBalancers(context, leaderEpoch, signal);
   await runtime.retrying('make the fence', () => createFence(destination.router, destination.kind, destination.shardIds, { signal }), signal);
-  const startTime = await timeAboveAll(context, signal);
+  const startTime = await sourceTimeAboveAll(context, signal);
   const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(context, signal), signal);
   await context.metadata.deleteMany('collections', {}, signal);
-  await storeEntries(context.metadata, catalog.map(storedEntry), signal);
+  await storeEntries(context.metadata, (await withShareBounds(context, catalog, signal)).map(storedEntry), signal);
   const plan = await runtime.retrying('sample shard keys', () => withSampledRanges(planOf(context, catalog), context.source, destination, signal), signal);
   await runtime.retrying(
     'make collections',
@@ -52,9 +54,17 @@ async function stopBalancers(context: MigrationContext, leaderEpoch: number, sig
   await records.updateAsLeader(leaderEpoch, { balancers }, signal);
 }
 
-/** An oplog note on every shard: its time lies above everything that was written there before. */
-export async function timeAboveAll(context: MigrationContext, signal: AbortSignal): Promise<bigint> {
-  const { runtime, source } = context;
-  const notes = source.shardIds.map((id) => runtime.retrying('append an oplog note', () => appendNote(source.shard(id), { signal }), signal));
-  return highestTime(await Promise.all(notes));
+/** A time above everything that was written to the source before. */
+export function sourceTimeAboveAll({ runtime, source }: MigrationContext, signal: AbortSignal): Promise<bigint> {
+  return runtime.retrying('take a time of the source', () => timeAboveAll(source, { signal }), signal);
+}
+
+/** Collections sampled at the same time. */
+const samplesParallel = 8;
+
+/** Through a router every instance reads a range of the large collections, which all have to agree about. */
+async function withShareBounds({ runtime, source }: MigrationContext, catalog: Catalog, signal: AbortSignal): Promise<Catalog> {
+  if (source.access === 'direct') return catalog;
+  const bounds = (entry: CatalogEntry) => runtime.retrying('sample _ids', () => sampleShareBounds(source, entry, signal), signal);
+  return mapBounded(catalog, samplesParallel, async (entry) => ({ ...entry, shareBounds: await bounds(entry) }));
 }

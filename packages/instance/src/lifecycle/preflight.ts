@@ -5,7 +5,7 @@ import { failureName, isNetworkFailure } from '../cluster/failure.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { reportStart } from '../preflight/check-start.js';
 import type { PreflightReport } from '../preflight/report.js';
-import { type ClusterName, connectConfigured, requireClusterName } from './clusters.js';
+import { type ClusterName, connectConfigured, connectSource, requireClusterName } from './clusters.js';
 
 /**
  * Checks whether a migration could start with these settings and options, without an instance that runs, and changes nothing.
@@ -30,7 +30,8 @@ export async function preflight(config: InstanceConfig, request: StartRequest, s
 
 async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<Cluster> {
   try {
-    return await connectConfigured(config, name, role === 'source', signal);
+    if (role === 'source') return await connectSource(config, name, config.sourceAccess, signal);
+    return await connectConfigured(config, name, 'router', signal);
   } catch (error) {
     if (!isNetworkFailure(error)) throw error;
     throw new ConvoyError(`${role}Unavailable`, `The ${role} ${name} cannot be reached: ${failureName(error)}; check its connection string and the network.`, { cause: error });

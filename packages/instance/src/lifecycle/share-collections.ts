@@ -1,24 +1,32 @@
 import { ChunkMap } from '../bson/chunk-map.js';
+import { compareRaw } from '../bson/compare.js';
+import { findValue, maxKey, minKey } from '../bson/scan.js';
 import { type KeySource, shardKeyFields } from '../bson/shard-key.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
+import { isCollated, shareBoundsOf } from '../catalog/share-bounds.js';
 import type { Cluster } from '../cluster/door.js';
+import { type IdRange, wholeRange } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
 /** A collection of a share with what planning its copy needs. */
 export interface ShareCollection {
   collection: SyncedCollection;
   entry: CatalogEntry;
+  /** The `_id`s that the share reads. */
+  range: IdRange;
 }
 
 /**
- * The collections that a shard holds documents of: sharded ones with a chunk there, unsharded ones that it is the
- * primary shard of. Largest first.
+ * The collections that a share takes part in, largest first. With direct access those that its shard holds documents of
+ * (sharded ones with a chunk there, unsharded ones that it is the primary shard of); through the router a range of the
+ * `_id`s of every large collection, and its part of the small ones.
  */
-export function shareCollections(catalog: Catalog, shardId: string, source: Cluster, destination: Cluster): ShareCollection[] {
-  return catalog
-    .filter((entry) => entry.type === 'collection' && holdsDocuments(entry, shardId, source))
-    .map((entry) => ({ entry, collection: syncedCollection(entry, shardId, source, destination) }))
-    .sort((a, b) => b.entry.sizeBytes - a.entry.sizeBytes);
+export function shareCollections(catalog: Catalog, shareId: string, source: Cluster, destination: Cluster): ShareCollection[] {
+  const collections = catalog.filter(({ type }) => type === 'collection');
+  const shared = source.access === 'direct'
+    ? collections.filter((entry) => holdsDocuments(entry, shareId, source)).map((entry) => ofShard(entry, shareId, source, destination))
+    : collections.flatMap((entry) => ofRouterShare(entry, source.shardIds.indexOf(shareId), source, destination));
+  return shared.sort((a, b) => b.entry.sizeBytes - a.entry.sizeBytes);
 }
 
 function holdsDocuments(entry: CatalogEntry, shardId: string, source: Cluster): boolean {
@@ -27,19 +35,52 @@ function holdsDocuments(entry: CatalogEntry, shardId: string, source: Cluster): 
   return entry.sharding.chunks.some((chunk) => chunk.shard === shardId);
 }
 
-function syncedCollection(entry: CatalogEntry, shardId: string, source: Cluster, destination: Cluster): SyncedCollection {
+function ofShard(entry: CatalogEntry, shardId: string, source: Cluster, destination: Cluster): ShareCollection {
+  const described = describe(entry, source, destination);
+  const chunks = described.sourceKey.length === 0 || entry.sharding === null ? null : new ChunkMap(described.sourceKey, entry.sharding.chunks);
+  const owns = (document: Uint8Array, from: KeySource): boolean => chunks === null || chunks.owns(document, shardId, from);
+  return { entry, range: wholeRange, collection: { ...described, readBy: 'uuid', showsOrphans: false, owns } };
+}
+
+/** First release whose writes to many documents leave the orphans alone. */
+const sparesOrphansRelease = 6;
+
+function ofRouterShare(entry: CatalogEntry, share: number, source: Cluster, destination: Cluster): ShareCollection[] {
+  const range = rangeOfShare(entry, share, source.shardIds.length);
+  if (range === null) return [];
+  const showsOrphans = source.version[0] < sparesOrphansRelease && entry.sharding?.everMoved === true;
+  const owns = (document: Uint8Array): boolean => isWithin(document, range);
+  return [{ entry, range, collection: { ...describe(entry, source, destination), readBy: 'name', showsOrphans, owns } }];
+}
+
+/** Null when the share has no part of the collection. */
+function rangeOfShare(entry: CatalogEntry, share: number, shares: number): IdRange | null {
+  const bounds = shareBoundsOf(entry);
+  if (bounds.length === 0) return shareOfWhole(entry, shares) === share ? wholeRange : null;
+  if (share > bounds.length) return null;
+  return { lower: bounds[share - 1] ?? minKey, upper: bounds[share] ?? maxKey };
+}
+
+/** Small collections are dealt out by their UUID, whose last digits are random. */
+function shareOfWhole(entry: CatalogEntry, shares: number): number {
+  return Number.parseInt(entry.uuid.slice(-8), 16) % shares;
+}
+
+function isWithin(document: Uint8Array, { lower, upper }: IdRange): boolean {
+  const id = findValue(document, '_id');
+  if (id === null || compareRaw(lower, id) > 0) return false;
+  return upper === maxKey || compareRaw(id, upper) < 0;
+}
+
+function describe(entry: CatalogEntry, source: Cluster, destination: Cluster): Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'> {
   const key = entry.sharding === null ? [] : shardKeyFields(entry.sharding.key);
-  const sourceKey = source.kind === 'sharded' ? key : [];
-  const chunks = sourceKey.length === 0 || entry.sharding === null ? null : new ChunkMap(sourceKey, entry.sharding.chunks);
-  const collation = entry.options.collation as { locale?: string } | undefined;
   return {
     uuid: entry.uuid,
     database: entry.database,
     name: entry.name,
     capped: entry.options.capped === true,
-    collated: collation !== undefined && collation.locale !== 'simple',
-    sourceKey,
+    collated: isCollated(entry),
+    sourceKey: source.kind === 'sharded' ? key : [],
     destinationKey: destination.kind === 'sharded' ? key : [],
-    owns: (document: Uint8Array, from: KeySource) => chunks === null || chunks.owns(document, shardId, from),
   };
 }

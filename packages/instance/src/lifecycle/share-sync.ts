@@ -2,7 +2,7 @@ import { Lanes } from '../apply/lanes.js';
 import type { DefinitionEvent } from '../apply/event.js';
 import { Router } from '../apply/router.js';
 import { ShardStream } from '../apply/stream.js';
-import { appendNote, secondsOf, timestampOf } from '../cluster/cluster-time.js';
+import { secondsOf, timestampOf, wakeStream } from '../cluster/cluster-time.js';
 import type { Cluster } from '../cluster/door.js';
 import { Copier } from '../copy/copier.js';
 import type { CopyContext } from '../copy/copy-context.js';
@@ -141,14 +141,14 @@ export class ShareSync {
   /** Claims the durable state of the share; partitions are planned the first time. */
   async prepare(signal: AbortSignal): Promise<void> {
     const { partitions, repairs } = await this.#storage.claim(this.input.collections.map(({ collection }) => collection.uuid));
-    for (const { collection, entry } of this.input.collections) {
+    for (const { collection, entry, range } of this.input.collections) {
       const stored = partitions.get(collection.uuid);
       if (stored === undefined) {
-        const shard = this.input.source.shard(this.shareId);
+        const door = this.input.source.shareDoor(this.shareId);
         const { readers } = this.input.runtime.config;
-        const sample = () => startingPoints(shard, collection, this.#ownSize(entry.sizeBytes), readers, signal);
+        const sample = () => startingPoints(door, collection, { sizeBytes: this.#ownSize(entry.sizeBytes), range, startsMax: readers }, signal);
         const starts = await this.input.runtime.retrying('sample _ids', sample, signal);
-        this.#tables.set(collection.uuid, PartitionTable.fresh(collection, starts, this.#storage.savePartitions));
+        this.#tables.set(collection.uuid, PartitionTable.fresh(collection, starts, this.#storage.savePartitions, range));
       } else {
         this.#tables.set(collection.uuid, PartitionTable.restored(collection, stored, this.#storage.savePartitions));
       }
@@ -231,7 +231,7 @@ export class ShareSync {
   async #readStream(stop: AbortSignal): Promise<void> {
     const { runtime, source } = this.input;
     await this.#wakeStream(stop);
-    const stream = new ShardStream(source.shard(this.shareId), source.version, runtime.retrying, this.#startAt);
+    const stream = new ShardStream(source.shareDoor(this.shareId), source.version, runtime.retrying, this.#startAt);
     try {
       for (;;) {
         await this.#budget.untilFree(stop);
@@ -244,16 +244,16 @@ export class ShareSync {
     }
   }
 
-  /** A note on the shard: an idle one would say where its stream is only with the server's next tick. */
+  /** An idle shard would say where its stream is only with the server's next tick. */
   async #wakeStream(signal: AbortSignal): Promise<void> {
     const { runtime, source } = this.input;
-    await runtime.retrying('append an oplog note', () => appendNote(source.shard(this.shareId), { signal }), signal);
+    await runtime.retrying('append an oplog note', () => wakeStream(source, this.shareId, { signal }), signal);
   }
 
   #repairer(): Repairer {
     const { runtime, source, destination } = this.input;
     return new Repairer({
-      shard: source.shard(this.shareId),
+      shard: source.shareDoor(this.shareId),
       source: source.router,
       destination: destination.router,
       writer: this.#writers.repair,
@@ -274,7 +274,7 @@ export class ShareSync {
   #copier(): Copier {
     const { runtime, source } = this.input;
     const context: CopyContext = {
-      shard: source.shard(this.shareId),
+      shard: source.shareDoor(this.shareId),
       writer: this.#writers.copy,
       repairs: this.#repairs,
       retrying: runtime.retrying,

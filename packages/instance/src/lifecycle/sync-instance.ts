@@ -10,7 +10,7 @@ import { checkStart } from '../preflight/check-start.js';
 import { Metadata } from '../store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
 import { ShareRecords } from '../store/share-record.js';
-import { type ClusterName, isClusterName, openConfigured, requireClusterName } from './clusters.js';
+import { type ClusterName, isClusterName, openDestination, openSource, requireClusterName } from './clusters.js';
 import { MigrationRun } from './migration-run.js';
 import { type PublishedTotals, publishMetrics } from './publish-metrics.js';
 import { isReadyToCommit, progressOf } from './progress-view.js';
@@ -58,7 +58,7 @@ export class SyncInstance implements ContractService {
     this.#reporting = this.#report().catch(() => undefined);
     const { signal } = this.#ending;
     for (const name of ['cluster0', 'cluster1'] as const) {
-      this.#clusters.set(name, await openConfigured(this.runtime, name, false, signal));
+      this.#clusters.set(name, await openDestination(this.runtime, name, signal));
     }
     await this.#restore(signal);
     this.#isInitialized = true;
@@ -71,7 +71,7 @@ export class SyncInstance implements ContractService {
       const records = new MigrationRecords(this.#metadata(destination));
       const recorded = await records.read(signal);
       if (recorded !== null) this.#refuseRecorded(recorded);
-      const source = await openConfigured(this.runtime, sourceName, true, signal);
+      const source = await openSource(this.runtime, sourceName, recorded?.access ?? null, signal);
       try {
         await this.#begin(request, source, destination, recorded, signal);
       } catch (error) {
@@ -149,6 +149,7 @@ export class SyncInstance implements ContractService {
         options: request,
         source: { name: source.name, clusterId: source.clusterId },
         destination: { name: destination.name, clusterId: destination.clusterId },
+        access: source.access,
         shareIds: [...source.shardIds],
         warnings: check.warnings,
       },
@@ -168,7 +169,7 @@ export class SyncInstance implements ContractService {
       if (record === null || record.destination.name !== name) continue;
       refuseNewerRelease(record.release, this.identity.release);
       if (record.destination.clusterId !== destination.clusterId || !isClusterName(record.source.name)) throw new ConvoyError('wrongCluster');
-      const source = await openConfigured(this.runtime, record.source.name, true, signal);
+      const source = await openSource(this.runtime, record.source.name, record.access, signal);
       if (source.clusterId !== record.source.clusterId) throw new ConvoyError('wrongCluster');
       const ownIds = this.#ownIds(source);
       const shares = await new ShareRecords(metadata).readAll(signal);

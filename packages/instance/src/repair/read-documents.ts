@@ -2,7 +2,7 @@ import { Binary, type Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
 import { losslessValue } from '../bson/lossless.js';
 import { findValue } from '../bson/scan.js';
-import { timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { Door } from '../cluster/door.js';
 import { CollectionAbsentError } from '../cluster/failure.js';
 import type { RepairEntry } from '../store/repair-set.js';
@@ -28,7 +28,8 @@ export async function readSource(
 ): Promise<SourceReading> {
   const at = timestampOf(readTime);
   const readConcern = collection.capped ? { level: 'majority', afterClusterTime: at } : { level: 'snapshot', atClusterTime: at };
-  const target = collection.capped ? collection.name : new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
+  const byName = collection.capped || collection.readBy === 'name';
+  const target = byName ? collection.name : new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
   return readByIds(shard, collection, { find: target, readConcern }, entries, readTime, signal);
 }
 
@@ -59,7 +60,7 @@ async function readByIds(
     const isSnapshot = (command.readConcern as Document).level === 'snapshot';
     if (isSnapshot && cursor.first.atClusterTime === undefined) throw new CollectionAbsentError('The collection did not exist at the time of the read');
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
-      if (batch.operationTime !== undefined) readEnd = timeOf(batch.operationTime);
+      if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
       for (const document of batch.documents) sortIn(documents, document);
       if (!cursor.open) return { documents, readEnd };
     }

@@ -24,7 +24,9 @@ export interface MigrationRecord {
   digest: string;
   source: { name: string; clusterId: string };
   destination: { name: string; clusterId: string };
-  /** The source's shards: each is synced by exactly one instance. */
+  /** How all instances read the source: straight from its shards, or through its routers. */
+  access: 'direct' | 'router';
+  /** The source's shards: each stands for a share, which is synced by exactly one instance. */
   shareIds: string[];
   phase: MigrationPhase;
   failure: { error: ErrorName; errorDescription: string } | null;
@@ -42,7 +44,7 @@ export interface MigrationRecord {
 const recordId = 'migration';
 
 /** What a new migration's record is made of. */
-export type NewMigration = Pick<MigrationRecord, 'release' | 'options' | 'source' | 'destination' | 'shareIds' | 'warnings'>;
+export type NewMigration = Pick<MigrationRecord, 'release' | 'options' | 'source' | 'destination' | 'access' | 'shareIds' | 'warnings'>;
 
 /** Reads and writes of the migration record. Leader writes carry the leader's epoch; a write of an old one is refused. */
 export class MigrationRecords {
@@ -123,4 +125,7 @@ function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration, dig
   const sameClusters =
     stored.source.clusterId === wanted.source.clusterId && stored.destination.clusterId === wanted.destination.clusterId;
   if (!sameClusters) throw new ConvoyError('migrationExists');
+  if (stored.access !== wanted.access) {
+    throw new ConvoyError('optionsDiffer', `The migration reads its source ${stored.access === 'direct' ? 'straight from the shards' : 'through the router'}; give this instance the same sourceAccess, or start it again.`);
+  }
 }

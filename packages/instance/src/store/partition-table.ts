@@ -10,10 +10,17 @@ import type { SyncedCollection } from './synced-collection.js';
  */
 export type PartitionState = 'waiting' | 'starting' | 'copying' | 'done';
 
-/** A range of `_id` of one collection, from `lower` (inclusive) to `upper` (exclusive, or MaxKey inclusive). */
-export interface Partition {
+/** A range of `_id`, from `lower` (inclusive) to `upper` (exclusive, or MaxKey inclusive). */
+export interface IdRange {
   lower: RawValue;
   upper: RawValue;
+}
+
+/** All `_id`s. */
+export const wholeRange: Readonly<IdRange> = { lower: minKey, upper: maxKey };
+
+/** A range of `_id` of one collection, and how far its copy is. */
+export interface Partition extends IdRange {
   state: PartitionState;
   /** True from before the first write of an attempt until the partition is done. */
   dirty: boolean;
@@ -47,10 +54,10 @@ export class PartitionTable {
     private readonly save: SavePartitions,
   ) {}
 
-  /** A table of waiting partitions that begin at the given `_id`s, the first at MinKey. */
-  static fresh(collection: SyncedCollection, starts: readonly RawValue[], save: SavePartitions): PartitionTable {
-    const bounds = [minKey, ...starts.map(ownedValue), maxKey];
-    const partitions = bounds.slice(0, -1).map((lower, index) => waitingPartition(lower, bounds[index + 1] ?? maxKey));
+  /** A table of waiting partitions that begin at the given `_id`s of the share's range, the first at its lower bound. */
+  static fresh(collection: SyncedCollection, starts: readonly RawValue[], save: SavePartitions, range: IdRange = wholeRange): PartitionTable {
+    const bounds = [range.lower, ...starts.map(ownedValue), range.upper];
+    const partitions = bounds.slice(0, -1).map((lower, index) => waitingPartition(lower, bounds[index + 1] ?? range.upper));
     return new PartitionTable(collection, partitions, save);
   }
 

@@ -14,7 +14,8 @@ export type RepairReason =
   | 'inexactDelta'
   | 'shardKeyChange'
   | 'replayedDelta'
-  | 'preparedTransaction';
+  | 'preparedTransaction'
+  | 'orphanEvent';
 
 /** A key that is to be brought to the source's state by reading it anew. */
 export interface RepairEntry {

@@ -7,12 +7,19 @@ export interface SyncedCollection {
   readonly database: string;
   readonly name: string;
   readonly capped: boolean;
+  /** Shards read a collection by its UUID, whatever it is called by then; routers only by its name. */
+  readonly readBy: 'uuid' | 'name';
+  /**
+   * Events of the stream may be about orphans, and nobody can tell: before 6.0 a write to many documents changes them as
+   * well, and a router does not say which shard an event came from.
+   */
+  readonly showsOrphans: boolean;
   /** Its `_id` index has a collation other than the simple one: the order of `_id`s cannot be compared here. */
   readonly collated: boolean;
   /** Empty when unsharded. */
   readonly sourceKey: readonly ShardKeyField[];
   readonly destinationKey: readonly ShardKeyField[];
-  /** Whether the share's own shard owns the document, or the document with this document key. */
+  /** Whether the share owns the document, or the document with this document key. */
   owns(document: Uint8Array, source: KeySource): boolean;
 }
 

@@ -94,7 +94,7 @@ class FakeCursor implements RawCursor {
 
 /** A cluster behind fake doors; without `shards` it has no direct access. */
 export function fakeCluster(
-  parts: Partial<Omit<Cluster, 'shard' | 'close'>> & { router: Door; shards?: ReadonlyMap<string, Door> },
+  parts: Partial<Omit<Cluster, 'shard' | 'shareDoor' | 'close'>> & { router: Door; shards?: ReadonlyMap<string, Door> },
 ): Cluster {
   return {
     name: 'cluster0',
@@ -102,8 +102,10 @@ export function fakeCluster(
     version: [5, 0, 7],
     clusterId: '0a',
     displayHost: '127.0.0.1:27017',
+    access: parts.shards === undefined ? 'router' : 'direct',
     shardIds: ['shard0', 'shard1'],
     ...parts,
+    shareDoor: (id) => parts.shards?.get(id) ?? parts.router,
     shard(id) {
       const door = parts.shards?.get(id);
       if (door === undefined) throw new Error(`no direct access to ${id}`);

@@ -48,6 +48,6 @@ it.each(pairs)('a sharded collection with its indexes and later changes moves fr
   expect(await copied.find().sort({ _id: 1 }).toArray()).toEqual(await orders.find().sort({ _id: 1 }).toArray());
   const byName = (a: { name?: unknown }, b: { name?: unknown }): number => String(a.name).localeCompare(String(b.name));
   expect((await copied.indexes()).sort(byName)).toEqual((await orders.indexes()).sort(byName));
-  const row = await scene.cluster1.client.db('config').collection<{ _id: string }>('collections').findOne({ _id: 'shop.orders' });
+  const row = await scene.cluster1.client.db('config').collection<{ _id: string; key: unknown }>('collections').findOne({ _id: 'shop.orders' });
   expect(row?.key).toEqual({ customer: 1 });
 });

@@ -16,6 +16,8 @@ const collection: SyncedCollection = {
   name: 'log',
   capped: true,
   collated: false,
+  readBy: 'uuid',
+  showsOrphans: false,
   sourceKey: [],
   destinationKey: [],
   owns: () => true,

@@ -53,7 +53,7 @@ describe('compareCatalogs', () => {
   });
 
   it('finds other shard keys, fields in another order included', () => {
-    const sharded = (key: Document, isUnique = false): CatalogEntry => entry({ sharding: { key, unique: isUnique, chunks: [] } }, [
+    const sharded = (key: Document, isUnique = false): CatalogEntry => entry({ sharding: { key, unique: isUnique, chunks: [], everMoved: false } }, [
       { v: 2, key, name: 'k' },
     ]);
     const kinds = (a: CatalogEntry, b: CatalogEntry): string[] => compareCatalogs([a], [b], final).map((one) => one.kind);
@@ -99,7 +99,7 @@ describe('catalogChanges', () => {
 
   it('tells moved chunks from splits', () => {
     const sharded = (chunks: [number, number, string][]): CatalogEntry =>
-      entry({ sharding: { key: { k: 1 }, unique: false, chunks: chunks.map(([min, max, shard]) => ({ min: { k: min }, max: { k: max }, shard })) } });
+      entry({ sharding: { key: { k: 1 }, unique: false, chunks: chunks.map(([min, max, shard]) => ({ min: { k: min }, max: { k: max }, shard })), everMoved: false } });
     const before = sharded([[0, 10, 'a'], [10, 20, 'b']]);
     expect(kinds([before], [sharded([[0, 5, 'a'], [5, 10, 'a'], [10, 20, 'b']])])).toEqual([]);
     expect(kinds([before], [sharded([[0, 5, 'a'], [5, 20, 'b']])])).toEqual(['chunksMoved']);

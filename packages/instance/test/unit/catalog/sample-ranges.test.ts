@@ -16,7 +16,7 @@ async function rangesOf(key: Document, sample: Document[]) {
   const destination = fakeCluster({ router, shardIds: ['b', 'a'] });
   const entry: CatalogEntry = {
     database: 'd', name: 'c', type: 'collection', uuid: '0c', options: {}, indexes: [], primaryShard: 'rs', sizeBytes: 0, documentCount: 0,
-    sharding: { key, unique: false, chunks: [] },
+    sharding: { key, unique: false, chunks: [], everMoved: false },
   };
   const plan = planDestination([entry], { source, destination, buildIndexes: 'beforeDataCopy' });
   const sampled = await withSampledRanges(plan, source, destination, signal);

@@ -44,6 +44,11 @@ export class FakeDoor implements Door {
 
 /** A cluster behind fake doors; without shard doors it is one without direct access. */
 export function fakeCluster(router: Door, shards: Record<string, Door> = {}): Cluster {
+  const doorOf = (id: string): Door => {
+    const door = shards[id];
+    if (door === undefined) throw new Error(`no door to ${id}`);
+    return door;
+  };
   return {
     name: 'cluster0',
     kind: 'sharded',
@@ -51,12 +56,10 @@ export function fakeCluster(router: Door, shards: Record<string, Door> = {}): Cl
     clusterId: '00',
     displayHost: 'localhost:27017',
     router,
+    access: Object.keys(shards).length > 0 ? 'direct' : 'router',
     shardIds: Object.keys(shards),
-    shard: (id) => {
-      const door = shards[id];
-      if (door === undefined) throw new Error(`no door to ${id}`);
-      return door;
-    },
+    shard: doorOf,
+    shareDoor: (id) => shards[id] ?? router,
     close: () => Promise.resolve(),
   };
 }

@@ -53,7 +53,7 @@ test('a time that cannot be read is tried again after growing pauses that outlas
       throw serverError(246, 'SnapshotUnavailable');
     },
   });
-  const collection = { uuid: '00'.repeat(16), database: 'db', name: 'c', capped: false, collated: false, sourceKey: [], destinationKey: [], owns: () => true };
+  const collection = { uuid: '00'.repeat(16), database: 'db', name: 'c', capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: [], destinationKey: [], owns: () => true };
   const table = PartitionTable.fresh(collection, [], () => Promise.resolve());
   const [partition] = table.partitions;
   if (partition === undefined) throw new Error('a table has a partition');

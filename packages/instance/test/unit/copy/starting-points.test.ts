@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { startingPoints } from '../../../src/copy/starting-points.js';
+import { wholeRange } from '../../../src/store/partition-table.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { FakeDoor, serverError } from '../fake-door.js';
 
@@ -9,11 +10,13 @@ const collection: SyncedCollection = {
   name: 'c',
   capped: false,
   collated: false,
+  readBy: 'uuid',
+  showsOrphans: false,
   sourceKey: [],
   destinationKey: [],
   owns: () => true,
 };
-const size_bytes = 64 * 1024 * 1024;
+const plan = { sizeBytes: 64 * 1024 * 1024, range: wholeRange, startsMax: 4 };
 const { signal } = new AbortController();
 
 test('one reader begins when the random cursor of $sample fails, as real servers say it sporadically does', async () => {
@@ -22,7 +25,7 @@ test('one reader begins when the random cursor of $sample fails, as real servers
       throw serverError(28_799, 'Location28799');
     },
   });
-  expect(await startingPoints(shard, collection, size_bytes, 4, signal)).toEqual([]);
+  expect(await startingPoints(shard, collection, plan, signal)).toEqual([]);
 });
 
 test('other failures of the sample are the caller\'s', async () => {
@@ -31,5 +34,5 @@ test('other failures of the sample are the caller\'s', async () => {
       throw serverError(13, 'Unauthorized');
     },
   });
-  await expect(startingPoints(shard, collection, size_bytes, 4, signal)).rejects.toMatchObject({ code: 13 });
+  await expect(startingPoints(shard, collection, plan, signal)).rejects.toMatchObject({ code: 13 });
 });

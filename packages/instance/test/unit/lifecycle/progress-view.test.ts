@@ -13,6 +13,7 @@ const record: MigrationRecord = {
   digest: 'd',
   source: { name: 'cluster0', clusterId: 'aa' },
   destination: { name: 'cluster1', clusterId: 'bb' },
+  access: 'direct',
   shareIds: ['shard0', 'shard1'],
   phase: 'syncing',
   failure: null,

@@ -8,7 +8,7 @@ import { modelNamespace, modelUuid } from './change-events.js';
 /** A collection sharded by `sk` on both sides, with every document owned. */
 export function collectionOf(changes: Partial<SyncedCollection> = {}): SyncedCollection {
   const key = [{ field: 'sk', hashed: false }];
-  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, sourceKey: key, destinationKey: key, owns: () => true, ...changes };
+  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: key, destinationKey: key, owns: () => true, ...changes };
 }
 
 export function bytesOf(document: Document | Map<string, unknown>): Uint8Array {

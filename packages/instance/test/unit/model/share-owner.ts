@@ -8,6 +8,7 @@ import { Metrics } from '../../../src/metrics/metrics.js';
 import { fenceSessions } from '../../../src/store/fence.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { ShareRecords } from '../../../src/store/share-record.js';
+import { wholeRange } from '../../../src/store/partition-table.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { type Faults, Network } from './calls.js';
 import { modelNamespace, modelUuid } from './change-events.js';
@@ -95,7 +96,7 @@ export class ShareOwner {
         metadata,
         records,
         record,
-        collections: [{ collection: collectionOf(this.shard, this.source), entry: { sizeBytes: 2 ** 30 } as never }],
+        collections: [{ collection: collectionOf(this.shard, this.source), entry: { sizeBytes: 2 ** 30 } as never, range: wholeRange }],
         startTime: modelStart + 1n,
         bytesMax: 2 ** 16,
         onDefinition: () => undefined,
@@ -114,7 +115,7 @@ export class ShareOwner {
 function collectionOf(shard: SourceShard, source: SourceHistory): SyncedCollection {
   const key = [{ field: 'sk', hashed: false }];
   const owns = (document: Uint8Array): boolean => source.shardOf(keyOf(document)) === shard;
-  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, sourceKey: key, destinationKey: key, owns };
+  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: key, destinationKey: key, owns };
 }
 
 function cluster(name: string, router: Door, shardIds: string[], shard: Door): Cluster {
@@ -125,8 +126,10 @@ function cluster(name: string, router: Door, shardIds: string[], shard: Door): C
     clusterId: '00',
     displayHost: name,
     router,
+    access: 'direct',
     shardIds,
     shard: () => shard,
+    shareDoor: () => shard,
     close: () => Promise.resolve(),
   };
 }

@@ -67,6 +67,7 @@ describe('the record of the migration', () => {
     options,
     source: { name: 'cluster0', clusterId: 'aa' },
     destination: { name: 'cluster1', clusterId: 'bb' },
+    access: 'direct',
     shareIds: ['shard0'],
     warnings: [],
   };
