@@ -75,7 +75,7 @@ describe('expanded events', () => {
       const from = fixture.now();
       await fixture.run('db', { insert: 'c', documents: [{ _id: 1, o: { '0': 1 }, l: [1, { '1': 2 }], plain: { x: 1 } }] });
       await fixture.run('db', { update: 'c', updates: [{ q: { _id: 1 }, u: { $set: { 'o.0': 2, 'l.0': 3, 'l.1.1': 4, 'plain.x': 5 } } }] });
-      return ((await eventsOf(fixture, from, { showExpandedEvents: true })).at(-1) ?? {})['updateDescription'];
+      return (await eventsOf(fixture, from, { showExpandedEvents: true })).at(-1)?.['updateDescription'];
     };
     expect(await described('7.0')).toMatchObject({ disambiguatedPaths: { 'o.0': ['o', '0'], 'l.1.1': ['l', 1, '1'] } });
     expect(await described('6.0')).not.toHaveProperty('disambiguatedPaths');

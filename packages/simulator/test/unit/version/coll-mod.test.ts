@@ -37,8 +37,8 @@ describe('collMod by release', () => {
   it('lists the documents that stand against uniqueness, in the order of the keys', async () => {
     using shard = await withDuplicates('6.0');
     await shard.run('db', prepare);
-    const error = await shard.run('db', convert).catch((thrown: unknown) => thrown as { extra: Map<string, unknown> });
-    expect(JSON.parse(JSON.stringify((error.extra as Map<string, Map<string, unknown>[]>).get('violations')?.map((group) => group.get('ids'))))).toEqual([[3, 4], [1, 2]]);
+    const error = (await shard.run('db', convert).catch((thrown: unknown) => thrown)) as { extra: Map<string, Map<string, unknown>[]> };
+    expect(JSON.parse(JSON.stringify(error.extra.get('violations')?.map((group) => group.get('ids'))))).toEqual([[3, 4], [1, 2]]);
   });
 
   it('4.4 and 5.0 know neither step', async () => {
