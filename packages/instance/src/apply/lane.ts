@@ -3,6 +3,7 @@ import type { ByteBudget } from '../store/byte-budget.js';
 import type { FencedWriter } from '../store/fenced-writer.js';
 import type { RepairSet } from '../store/repair-set.js';
 import { Signalled } from '../store/signalled.js';
+import { EventQueue } from './event-queue.js';
 import { sendWave } from './send-wave.js';
 import { composeWave, type RoutedEvent, type Wave } from './wave.js';
 
@@ -19,7 +20,7 @@ export interface LaneContext {
 
 /** Applies the events of its id classes in waves, one wave at a time. */
 export class Lane {
-  readonly #queue: RoutedEvent[] = [];
+  readonly #queue = new EventQueue();
   readonly #filled = new Signalled();
   #inFlight: Wave | null = null;
 
@@ -32,17 +33,16 @@ export class Lane {
 
   /** Puts events before all others of the lane: what a repair has held. */
   pushFirst(routed: readonly RoutedEvent[]): void {
-    const later = this.#queue.splice(0);
-    for (const one of routed) this.#queue.push(one);
-    for (const one of later) this.#queue.push(one);
+    this.#queue.pushFirst(routed);
     this.#filled.changed();
   }
 
   /** Time of the earliest event whose effect is not durable yet, or null. */
   oldest(): bigint | null {
-    let oldest = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;
-    for (const { event } of this.#queue) if (oldest === null || event.time < oldest) oldest = event.time;
-    return oldest;
+    const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;
+    const waiting = this.#queue.oldest;
+    if (inFlight === null || waiting === null) return inFlight ?? waiting;
+    return waiting < inFlight ? waiting : inFlight;
   }
 
   /** Works until the stop signal, finishing the wave in flight; rejects when a wave fails for good. */

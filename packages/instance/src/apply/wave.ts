@@ -15,6 +15,11 @@ export interface RoutedEvent {
   removes: boolean;
 }
 
+/** Events that wait, in order; those taken are dropped from the front. */
+export interface WaitingEvents extends Iterable<RoutedEvent> {
+  drop(count: number): void;
+}
+
 /** One document's statement in a wave. */
 export interface WaveItem {
   collection: SyncedCollection;
@@ -50,7 +55,7 @@ export interface WaveContext {
  * Takes events from the head of a lane's queue and folds them into a wave with at most one statement per id class.
  * Events of keys in the repair set are absorbed by it; events without an exact action put their key there.
  */
-export function composeWave(queue: RoutedEvent[], context: WaveContext): Wave {
+export function composeWave(queue: WaitingEvents, context: WaveContext): Wave {
   const byClass = new Map<string, WaveItem>();
   const events: RoutedEvent[] = [];
   const doubts: DoubtfulKey[] = [];
@@ -65,7 +70,7 @@ export function composeWave(queue: RoutedEvent[], context: WaveContext): Wave {
     taken += 1;
     bytes += routed.event.bytes;
   }
-  queue.splice(0, taken);
+  queue.drop(taken);
   return {
     items: [...byClass.values()],
     events,

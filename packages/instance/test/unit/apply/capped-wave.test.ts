@@ -1,6 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { sendWave } from '../../../src/apply/send-wave.js';
+import { EventQueue } from '../../../src/apply/event-queue.js';
 import { composeWave, type RoutedEvent } from '../../../src/apply/wave.js';
 import { findValue, type RawValue } from '../../../src/bson/scan.js';
 import type { Door, RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/door.js';
@@ -96,7 +97,9 @@ function idOf(document: Uint8Array): RawValue {
 }
 
 /** Applies events wave by wave as a lane does; returns how many waves it took. */
-async function apply(door: Door, queue: RoutedEvent[]): Promise<number> {
+async function apply(door: Door, events: readonly RoutedEvent[]): Promise<number> {
+  const queue = new EventQueue();
+  for (const event of events) queue.push(event);
   const budget = new ByteBudget(1024 * 1024);
   const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const writer = new FencedWriter(door, (_label, run) => run(), [new Uint8Array(16)], 1, () => Promise.resolve());

@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { BSON } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { EventQueue } from '../../../src/apply/event-queue.js';
 import { Lane, type LaneContext } from '../../../src/apply/lane.js';
 import { Lanes } from '../../../src/apply/lanes.js';
 import { composeWave, type RoutedEvent } from '../../../src/apply/wave.js';
@@ -175,7 +176,8 @@ it('events that a repair has held go before everything that came later, however 
 });
 
 it('a wave is bounded in statements', () => {
-  const queue = Array.from({ length: 1500 }, (_, id) => routedOf(insertOf(id, BigInt(id + 1))));
+  const queue = new EventQueue();
+  for (let id = 0; id < 1500; id += 1) queue.push(routedOf(insertOf(id, BigInt(id + 1))));
   const wave = composeWave(queue, context);
   expect([wave.items.length, queue.length, wave.first, wave.last]).toEqual([1000, 500, 1n, 1000n]);
 });

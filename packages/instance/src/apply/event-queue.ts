@@ -1,0 +1,73 @@
+import type { RoutedEvent, WaitingEvents } from './wave.js';
+
+/** Entries before the head that are kept before the arrays are cut: cutting every time would move the whole queue. */
+const cutAt = 4096;
+
+/**
+ * The events of a lane that wait, first in first out, and the time of the earliest of them. Events that a copy or a
+ * repair has held come later than their times say, so that the first one is not always the earliest.
+ */
+export class EventQueue implements WaitingEvents {
+  /** What was dropped leaves an empty place, so that its bytes are free at once. */
+  #events: (RoutedEvent | undefined)[] = [];
+  #head = 0;
+  /** Of the waiting events those that no later one undercuts, in order: the first is the earliest of all. */
+  #earliest: (RoutedEvent | undefined)[] = [];
+  #earliestHead = 0;
+
+  get length(): number {
+    return this.#events.length - this.#head;
+  }
+
+  /** Time of the earliest waiting event, or null when none waits. */
+  get oldest(): bigint | null {
+    return this.#earliest[this.#earliestHead]?.event.time ?? null;
+  }
+
+  *[Symbol.iterator](): Iterator<RoutedEvent> {
+    for (let index = this.#head; index < this.#events.length; index += 1) {
+      const routed = this.#events[index];
+      if (routed !== undefined) yield routed;
+    }
+  }
+
+  push(routed: RoutedEvent): void {
+    this.#events.push(routed);
+    for (let last = this.#earliest.length - 1; last >= this.#earliestHead; last -= 1) {
+      if ((this.#earliest[last]?.event.time ?? 0n) <= routed.event.time) break;
+      this.#earliest.pop();
+    }
+    this.#earliest.push(routed);
+  }
+
+  /** Puts events before all others. */
+  pushFirst(routed: readonly RoutedEvent[]): void {
+    const later = [...this];
+    this.#events = [];
+    this.#earliest = [];
+    this.#head = 0;
+    this.#earliestHead = 0;
+    for (const one of routed) this.push(one);
+    for (const one of later) this.push(one);
+  }
+
+  /** Removes events from the front. */
+  drop(count: number): void {
+    for (let left = count; left > 0; left -= 1) {
+      if (this.#earliest[this.#earliestHead] === this.#events[this.#head]) {
+        this.#earliest[this.#earliestHead] = undefined;
+        this.#earliestHead += 1;
+      }
+      this.#events[this.#head] = undefined;
+      this.#head += 1;
+    }
+    if (this.#head >= cutAt || this.length === 0) this.#cut();
+  }
+
+  #cut(): void {
+    this.#events.splice(0, this.#head);
+    this.#earliest.splice(0, this.#earliestHead);
+    this.#head = 0;
+    this.#earliestHead = 0;
+  }
+}
