@@ -39,7 +39,8 @@ async function fetchShell() {
     await promisify(execFile)('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-package-lock'], { cwd: cache, timeout: fetchLimit_ms });
     return existsSync(shell) ? undefined : `${shell} is not there after the installation`;
   } catch (error) {
-    return String(error.stderr ?? error.message).trim().split('\n').at(-1);
+    const lines = String(error.stderr || error.message).split('\n');
+    return lines.find((line) => line.startsWith('npm error')) ?? lines[0];
   }
 }
 
