@@ -7,6 +7,8 @@ import type { Retrying } from '../store/metadata.js';
 
 /** How long the server waits for events before it answers with an empty batch and the token of its present time. */
 const awaitData_ms = 1000;
+/** The same until the stream has passed its start: nothing is copied before it has said where it is. */
+const awaitStart_ms = 100;
 /** More events than one 16 MB reply of small documents holds are never asked for. */
 const batchDocumentsMax = 10_000;
 
@@ -36,7 +38,7 @@ export class ShardStream {
     private readonly door: Door,
     private readonly version: Cluster['version'],
     private readonly retrying: Retrying,
-    startAt: bigint,
+    private readonly startAt: bigint,
   ) {
     this.#readBelow = startAt;
   }
@@ -66,7 +68,8 @@ export class ShardStream {
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
       if (this.#cursor === null) return await this.#open(signal);
-      return await this.#cursor.next({ signal, maxTime_ms: awaitData_ms });
+      const maxTime_ms = this.#readBelow > this.startAt ? awaitData_ms : awaitStart_ms;
+      return await this.#cursor.next({ signal, maxTime_ms });
     } catch (error) {
       await this.close();
       if (classify(error) === 'historyLost') throw historyLost(this.#readBelow);

@@ -3,17 +3,20 @@ import type { Document, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { ShardStream } from '../../../src/apply/stream.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { Door, RawBatch } from '../../../src/cluster/door.js';
+import type { CallOptions, Door, RawBatch } from '../../../src/cluster/door.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { bytesOf, never, once, times } from '../model/parts.js';
 
 const opened: Document[] = [];
+const waits_ms: (number | undefined)[] = [];
 
 /** A door whose cursors answer from the list: a batch, or an error. */
 function doorOf(answers: (Partial<RawBatch> | Error)[]): Door {
   opened.length = 0;
-  const next = (): Promise<RawBatch> => {
+  waits_ms.length = 0;
+  const next = ({ maxTime_ms }: CallOptions): Promise<RawBatch> => {
+    waits_ms.push(maxTime_ms);
     const answer = answers.shift() ?? {};
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(batchOf(answer.documents ?? [], answer));
   };
@@ -46,6 +49,12 @@ describe('a shard\'s stream', () => {
     expect(await stream.next(never)).toMatchObject({ readBelow: 20n, reopened: true });
     expect(await stream.next(never)).toMatchObject({ reopened: false });
     expect(opened.map(startOf)).toEqual([10n, 20n]);
+  });
+
+  it('waits for events only for a moment until it has passed its start, which the copy waits for', async () => {
+    const stream = new ShardStream(doorOf([{}, { resumeToken: tokenOf(20n) }, {}]), [5, 0, 7], once, 10n);
+    for (let step = 0; step < 4; step += 1) await stream.next(never);
+    expect(waits_ms).toEqual([100, 100, 1000]);
   });
 
   it('ends by name when the oplog no longer reaches back', async () => {
