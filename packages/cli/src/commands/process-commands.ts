@@ -5,7 +5,7 @@ import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
 import { runCoordinator } from '@convoy/coordinator/process/coordinator-process';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
-import { Secret } from '@convoy/instance/config/secret';
+import { Secret } from '@convoy/api/configuration/secret';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { runInstance } from '@convoy/instance/process/instance-process';
 import type { Command } from 'commander';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { checkAccessSettings } from '@convoy/api/http/access-guard';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { isFleetName } from '../redis/keys.js';
-import { Secret } from '../redis/secret.js';
+import { Secret } from '@convoy/api/configuration/secret';
 import { parseConfig } from './config-problems.js';
 import { redisSchema } from './redis-config.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Secret } from '../redis/secret.js';
+import { Secret } from '@convoy/api/configuration/secret';
 import type { RedisSettings, RedisTopology } from '../redis/redis-settings.js';
 import { messageOfMissing, parseConfig } from './config-problems.js';
 

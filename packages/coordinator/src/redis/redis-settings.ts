@@ -1,4 +1,4 @@
-import type { Secret } from './secret.js';
+import type { Secret } from '@convoy/api/configuration/secret';
 
 /** Address of one Redis or Sentinel process. */
 export interface RedisAddress {

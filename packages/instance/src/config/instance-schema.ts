@@ -2,7 +2,7 @@ import { MongoClient } from 'mongodb';
 import { z } from 'zod';
 import { parseConnectionString } from '../cluster/connection-string.js';
 import { byteSizeSchema } from './byte-size.js';
-import { Secret } from './secret.js';
+import { Secret } from '@convoy/api/configuration/secret';
 
 /** Where an instance listens when nothing else is configured, as mongosync does. */
 export const INSTANCE_PORT_DEFAULT = 27_182;
