@@ -4,6 +4,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
+import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import type { Cluster } from '../cluster/door.js';
 import { isNetworkFailure } from '../cluster/failure.js';
 import { checkStart } from '../preflight/check-start.js';
@@ -19,6 +20,8 @@ import { Rates, reportOf } from './report.js';
 import { type Runtime, writeSessionsMax } from './runtime.js';
 import { requireState } from './state-table.js';
 
+/** Of what the filter matches so many are named in the log; the rest is counted. */
+const namespacesLoggedMax = 1_000;
 /** Peers are told of this instance's figures this often. */
 const report_ms = 250;
 
@@ -142,6 +145,7 @@ export class SyncInstance implements ContractService {
       if (recorded !== null || (await records.read(signal)) === null) throw error;
       return checkStart({ ...input, alreadyRecorded: true });
     });
+    this.#logMatched(check.sourceCatalog);
     const shares = new ShareRecords(metadata);
     const record = await records.begin(
       {
@@ -198,6 +202,11 @@ export class SyncInstance implements ContractService {
   #refuseRecorded(recorded: MigrationRecord): void {
     refuseNewerRelease(recorded.release, this.identity.release);
     if (recorded.failure !== null || recorded.phase === 'committed') throw new ConvoyError('migrationExists');
+  }
+
+  #logMatched(catalog: Catalog): void {
+    const namespaces = catalog.slice(0, namespacesLoggedMax).map(namespaceOf);
+    this.runtime.logger.info({ event: 'filterMatched', matched: catalog.length, namespaces }, 'what the filter matches on the source');
   }
 
   /** The configured shard, or all of them for a lone instance. */
