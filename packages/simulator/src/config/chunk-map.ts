@@ -34,6 +34,12 @@ export class ChunkMap {
 
   /** The chunk that holds a key. */
   find(key: KeyValues): Chunk {
+    const found = this.chunks[this.#indexOf(key)];
+    if (found === undefined) throw new Error('a collection has at least one chunk');
+    return found;
+  }
+
+  #indexOf(key: KeyValues): number {
     let low = 0;
     let high = this.chunks.length - 1;
     while (low < high) {
@@ -42,9 +48,7 @@ export class ChunkMap {
       if (chunk !== undefined && compareKeys(chunk.min, key) <= 0) low = middle;
       else high = middle - 1;
     }
-    const found = this.chunks[low];
-    if (found === undefined) throw new Error('a collection has at least one chunk');
-    return found;
+    return low;
   }
 
   ownerOf(key: KeyValues): string {
@@ -57,12 +61,15 @@ export class ChunkMap {
     return this.chunks.filter((chunk) => compareKeys(chunk.min, max) < 0 && compareKeys(chunk.max, min) > 0);
   }
 
-  /** Chunks that can hold keys whose leading fields have these values. */
-  withPrefix(prefix: KeyValues): Chunk[] {
-    const width = prefix.length;
-    return this.chunks.filter(
-      (chunk) => compareKeys(chunk.min.slice(0, width), prefix) <= 0 && compareKeys(chunk.max.slice(0, width), prefix) >= 0,
-    );
+  /** Chunks that hold keys from `min` up to and including `max`. */
+  touching(min: KeyValues, max: KeyValues): Chunk[] {
+    const touched: Chunk[] = [];
+    for (let at = this.#indexOf(min); at < this.chunks.length; at += 1) {
+      const chunk = this.chunks[at];
+      if (chunk === undefined || (touched.length > 0 && compareKeys(chunk.min, max) > 0)) break;
+      touched.push(chunk);
+    }
+    return touched;
   }
 
   /** Highest version of any chunk, or of those of one shard. */

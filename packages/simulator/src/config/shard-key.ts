@@ -58,17 +58,6 @@ export class ShardKeyPattern {
     return key;
   }
 
-  /** Values of the leading fields that are fixed, hashed where the pattern says so. */
-  prefixFrom(values: ReadonlyMap<string, Value>): Value[] {
-    const key: Value[] = [];
-    for (const [index, field] of this.fields.entries()) {
-      const value = values.get(field);
-      if (value === undefined) break;
-      key.push(this.#part(index, value));
-    }
-    return key;
-  }
-
   #part(index: number, value: Value): Value {
     if (Array.isArray(value)) {
       throw new CommandError(61, 'ShardKeyNotFound', 'Shard key cannot contain array values or array descendants.');

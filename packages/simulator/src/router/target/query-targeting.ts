@@ -1,9 +1,12 @@
 import type { ShardedCollection } from '../../config/sharded-collection.js';
+import type { ShardKeyPattern } from '../../config/shard-key.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
 import { equalityFields } from '../../query/bounds.js';
 import { DateTime, type Doc, type Value } from '../../bson/value.js';
 import { Binary, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
 import { docOf } from '../../node/doc-fields.js';
+import { filterBounds } from './filter-bounds.js';
+import { keyRanges } from './key-ranges.js';
 
 /** What a query's filter says about where its documents are. */
 export interface QueryTarget {
@@ -13,7 +16,8 @@ export interface QueryTarget {
 }
 
 /**
- * The shards that can hold documents of a filter.
+ * The shards that can hold documents of a filter: the owner of the key it fixes, or the owners of every chunk within the bounds it puts
+ * on the shard key's leading fields.
  * @param collation of the command; strings compared under a collation other than simple say nothing about the shard key
  * @param chunks owners to go by, the present ones unless a time is read
  */
@@ -23,12 +27,23 @@ export function targetQuery(
   collation: Value | undefined,
   chunks: ChunkMap = collection.chunks,
 ): QueryTarget {
-  const values = fixedValues(collection, filter, isSimple(collection, collation));
-  const key = collection.key.keyFrom(values);
+  const simple = isSimple(collection, collation);
+  const values = fixedValues(collection, filter, simple);
+  const key = collection.key.fields.some((field) => Array.isArray(values.get(field))) ? undefined : collection.key.keyFrom(values);
   if (key !== undefined) return { shards: [chunks.ownerOf(key)], exactKey: true };
-  const prefix = collection.key.prefixFrom(values);
-  if (prefix.length === 0) return { shards: chunks.shards, exactKey: false };
-  return { shards: [...new Set(chunks.withPrefix(prefix).map((chunk) => chunk.shard))].sort(), exactKey: false };
+  return { shards: shardsInBounds(collection.key, filter, simple, chunks), exactKey: false };
+}
+
+/** One shard at least: that of the lowest chunk answers for a filter that nothing can match, as on the server. */
+function shardsInBounds(key: ShardKeyPattern, filter: Doc, simple: boolean, chunks: ChunkMap): readonly string[] {
+  const ranges = chunks.shards.length === 1 ? undefined : keyRanges(key, filterBounds(filter, simple));
+  if (ranges === undefined) return chunks.shards;
+  const shards = new Set<string>();
+  for (const { min, max } of ranges) {
+    for (const chunk of chunks.touching(min, max)) shards.add(chunk.shard);
+    if (shards.size === chunks.shards.length) return chunks.shards;
+  }
+  return shards.size === 0 ? chunks.chunks.slice(0, 1).map((chunk) => chunk.shard) : [...shards].sort();
 }
 
 function isSimple(collection: ShardedCollection, collation: Value | undefined): boolean {
