@@ -16,6 +16,8 @@ export class DestinationDoor implements Door, ReadWitness {
     private readonly destination: DestinationModel,
     private readonly network: Network,
     private readonly onViolation: (what: string) => void,
+    /** Documents of one id class may be copied together: they stand on different shards of both clusters. */
+    private readonly mayHoldTwins: boolean,
   ) {}
 
   command(database: string, command: Document, { signal }: CallOptions): Promise<Document> {
@@ -36,9 +38,9 @@ export class DestinationDoor implements Door, ReadWitness {
     if (ticket === null) throw new Error('a write outside the fenced sessions');
     const classes = write.collection === 'fence' ? [] : write.statements.map((statement) => classOf(write.kind, statement));
     // A repair may delete several outdated documents of one class, which are different documents.
-    const distinct = write.kind === 'delete' || new Set(classes).size === classes.length;
+    const distinct = this.mayHoldTwins || write.kind === 'delete' || new Set(classes).size === classes.length;
     if (!distinct) this.onViolation('two statements of one id class in one bulk');
-    if (classes.some((name) => this.#inFlight.has(name))) this.onViolation('two statements of one id class in flight');
+    if (!this.mayHoldTwins && classes.some((name) => this.#inFlight.has(name))) this.onViolation('two statements of one id class in flight');
     for (const name of classes) this.#inFlight.set(name, (this.#inFlight.get(name) ?? 0) + 1);
     try {
       return await this.network.call(signal, () => this.destination.write(write, ticket));

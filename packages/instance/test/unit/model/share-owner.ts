@@ -8,22 +8,19 @@ import { Metrics } from '../../../src/metrics/metrics.js';
 import { fenceSessions } from '../../../src/store/fence.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { ShareRecords } from '../../../src/store/share-record.js';
-import { wholeRange } from '../../../src/store/partition-table.js';
-import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { type Faults, Network } from './calls.js';
-import { modelNamespace, modelUuid } from './change-events.js';
 import { DestinationDoor } from './destination-door.js';
 import type { DestinationModel } from './destination-model.js';
 import type { Scheduler } from './scheduler.js';
-import { ShardDoor, SourceRouterDoor } from './source-doors.js';
-import { keyOf, modelStart, type SourceHistory, type SourceShard } from './source-history.js';
+import type { ShareView } from './share-view.js';
+import { modelStart } from './source-history.js';
 
 const config = parseInstanceConfig({
   flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination', lanes: 2, writers: 1, readers: 3, partition_seconds: 1, checkpoint_ms: 100 },
 });
 const logger = createLogger({ verbosity: 'FATAL' });
 
-/** One process that owns a source shard's share, from taking it over until it is stopped, has crashed or was fenced. */
+/** One process that owns a share, from taking it over until it is stopped, has crashed or was fenced. */
 export class ShareOwner {
   readonly #stop = new AbortController();
   readonly #hard = new AbortController();
@@ -33,12 +30,12 @@ export class ShareOwner {
   #ended = false;
 
   constructor(
-    private readonly shard: SourceShard,
-    private readonly source: SourceHistory,
+    private readonly view: ShareView,
     private readonly destination: DestinationModel,
     private readonly scheduler: Scheduler,
     private readonly faults: Faults,
     private readonly onViolation: (what: string) => void,
+    private readonly mayHoldTwins: boolean,
   ) {
     this.#runtime = createRuntime(config, scheduler, logger, new Metrics({ processMetrics: false }));
   }
@@ -80,23 +77,22 @@ export class ShareOwner {
 
   async #run(): Promise<void> {
     const network = new Network(this.scheduler, this.faults);
-    const door = new DestinationDoor(this.destination, network, this.onViolation);
+    const door = new DestinationDoor(this.destination, network, this.onViolation, this.mayHoldTwins);
     const metadata = new Metadata(door, this.#runtime.retrying);
     const records = new ShareRecords(metadata);
     const { signal } = this.#stop;
-    const record = await records.take(this.shard.id, { syncID: this.shard.id, incarnation: 'x' }, 4, signal);
+    const record = await records.take(this.view.id, { syncID: this.view.id, incarnation: 'x' }, 4, signal);
     const sessions = record.sessions.map((session) => session.value());
     if (record.epoch > 1) await fenceSessions(door, this.#runtime.retrying, sessions, record.epoch, [0, 1], signal);
-    const shardDoor = new ShardDoor(this.source, this.shard, network, door);
     const sync = new ShareSync(
       {
         runtime: this.#runtime,
-        source: cluster('cluster0', new SourceRouterDoor(this.source, network, this.shard), this.source.shards.map(({ id }) => id), shardDoor),
-        destination: cluster('cluster1', door, ['a', 'b'], door),
+        source: this.view.source(network, door),
+        destination: destinationOf(door),
         metadata,
         records,
         record,
-        collections: [{ collection: collectionOf(this.shard, this.source), entry: { sizeBytes: 2 ** 30 } as never, range: wholeRange }],
+        collections: this.view.collections,
         startTime: modelStart + 1n,
         bytesMax: 2 ** 16,
         onDefinition: () => undefined,
@@ -112,24 +108,18 @@ export class ShareOwner {
   }
 }
 
-function collectionOf(shard: SourceShard, source: SourceHistory): SyncedCollection {
-  const key = [{ field: 'sk', hashed: false }];
-  const owns = (document: Uint8Array): boolean => source.shardOf(keyOf(document)) === shard;
-  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: key, destinationKey: key, owns };
-}
-
-function cluster(name: string, router: Door, shardIds: string[], shard: Door): Cluster {
+function destinationOf(router: Door): Cluster {
   return {
-    name,
+    name: 'cluster1',
     kind: 'sharded',
     version: [5, 0, 7],
-    clusterId: '00',
-    displayHost: name,
+    clusterId: '01',
+    displayHost: 'cluster1',
     router,
-    access: 'direct',
-    shardIds,
-    shard: () => shard,
-    shareDoor: () => shard,
+    access: 'router',
+    shardIds: ['a', 'b'],
+    shard: () => router,
+    shareDoor: () => router,
     close: () => Promise.resolve(),
   };
 }

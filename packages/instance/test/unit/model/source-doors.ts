@@ -14,21 +14,20 @@ export interface ReadWitness {
   onRepairRead(idClasses: readonly string[]): void;
 }
 
-/** A door to one source shard: its stream, snapshot reads, samples and notes. */
-export class ShardDoor implements Door {
-  readonly label = 'cluster0 shard';
+/** A door to source documents: a stream, snapshot reads and samples. */
+export abstract class SourceDoor implements Door {
+  abstract readonly label: string;
 
   constructor(
-    private readonly source: SourceHistory,
-    private readonly shard: SourceShard,
-    private readonly network: Network,
+    protected readonly source: SourceHistory,
+    protected readonly network: Network,
     private readonly witness: ReadWitness,
   ) {}
 
-  command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
-    if (!('appendOplogNote' in command)) throw new Error(`the model's shard has no ${Object.keys(command)[0] ?? ''}`);
-    return this.network.call(signal, () => ({ ok: 1, operationTime: timestampOf(this.source.note(this.shard)) }));
-  }
+  abstract command(database: string, command: Document, options: CallOptions): Promise<Document>;
+  /** The documents of a time in order of `_id`. */
+  protected abstract readAt(time: bigint): Uint8Array[];
+  protected abstract streamFrom(time: bigint): RawCursor;
 
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
     const first = (command.pipeline as Document[] | undefined)?.[0] ?? {};
@@ -47,11 +46,11 @@ export class ShardDoor implements Door {
 
   #stream(stage: Document, signal: AbortSignal): Promise<RawCursor> {
     const from = (stage.startAtOperationTime as Timestamp).toBigInt();
-    return this.network.call(signal, () => new StreamCursor(this.source, this.shard, this.network, from));
+    return this.network.call(signal, () => this.streamFrom(from));
   }
 
   #sample(size: number): Uint8Array[] {
-    const ids = this.shard.readAt(this.source.now).map((document) => ({ _id: idOf(document) }));
+    const ids = this.readAt(this.source.now).map((document) => ({ _id: idOf(document) }));
     if (ids.length === 0) return [];
     return Array.from({ length: size }, () => {
       const { _id } = ids[this.network.scheduler.between(0, ids.length - 1)] ?? { _id: encodeValue(0) };
@@ -64,7 +63,7 @@ export class ShardDoor implements Door {
     if (at > this.source.now) throw new Error('a read in the future');
     if (this.network.scheduler.chance(this.network.faults.snapshotTooOld)) throw serverError(246);
     const about = (): Partial<RawBatch> => ({ atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) });
-    return { documents: this.#selected(command, this.shard.readAt(at)), about };
+    return { documents: this.#selected(command, this.readAt(at)), about };
   }
 
   #selected(command: Document, documents: Uint8Array[]): Uint8Array[] {
@@ -87,6 +86,33 @@ function decoded(value: ReturnType<typeof encodeValue>): unknown {
   const bytes = Buffer.concat([Buffer.from([0, 0, 0, 0, value.type]), Buffer.from('v\0'), value.bytes, Buffer.from([0])]);
   bytes.writeInt32LE(bytes.length, 0);
   return BSON.deserialize(bytes, { promoteValues: false }).v;
+}
+
+/** A door to one source shard, which also takes notes. */
+export class ShardDoor extends SourceDoor {
+  readonly label = 'cluster0 shard';
+
+  constructor(
+    source: SourceHistory,
+    private readonly shard: SourceShard,
+    network: Network,
+    witness: ReadWitness,
+  ) {
+    super(source, network, witness);
+  }
+
+  command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
+    if (!('appendOplogNote' in command)) throw new Error(`the model's shard has no ${Object.keys(command)[0] ?? ''}`);
+    return this.network.call(signal, () => ({ ok: 1, operationTime: timestampOf(this.source.note(this.shard)) }));
+  }
+
+  protected readAt(time: bigint): Uint8Array[] {
+    return this.shard.readAt(time);
+  }
+
+  protected streamFrom(time: bigint): RawCursor {
+    return new StreamCursor(this.source, this.shard, this.network, time);
+  }
 }
 
 /**
@@ -131,24 +157,5 @@ class StreamCursor implements RawCursor {
     const token = following > read && scheduler.chance(0.3) ? following : read;
     const events = entries.flatMap(({ event }) => event ?? []);
     return batchOf(events, { resumeToken: tokenOf(token), operationTime: timestampOf(this.source.now) });
-  }
-}
-
-/** The way through the source's router: asked only whether two documents of one `_id` live on it at one time. */
-export class SourceRouterDoor extends ShardDoor {
-  constructor(
-    private readonly all: SourceHistory,
-    private readonly way: Network,
-    shard: SourceShard,
-  ) {
-    super(all, shard, way, { onRepairRead: () => undefined });
-  }
-
-  override command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
-    const wanted = idClass(encodeValue((command.filter as Document)._id), false);
-    return this.way.call(signal, () => {
-      const found = this.all.readAt(this.all.now).filter((document) => idClass(idOf(document), false) === wanted);
-      return { ok: 1, cursor: { firstBatch: found.map(() => ({})) } };
-    });
   }
 }

@@ -81,9 +81,9 @@ export class SourceHistory {
     return shard;
   }
 
-  /** The present document of an id class, wherever it lives. */
-  find(idClassName: string): Buffer | undefined {
-    return this.readAt(this.#now).find((document) => idClass(idOf(document), false) === idClassName);
+  /** The present documents of an id class, one per shard at most. */
+  find(idClassName: string): Buffer[] {
+    return this.readAt(this.#now).filter((document) => idClass(idOf(document), false) === idClassName);
   }
 
   readAt(time: bigint): Buffer[] {

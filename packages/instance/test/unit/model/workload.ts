@@ -5,10 +5,10 @@ import { encodeValue, RawValue } from '../../../src/bson/scan.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { documentKey, eventOf, type SeenChange } from './change-events.js';
 import { documentOf, fieldOf, type Fields, fieldsOf, withField, withoutField } from './raw-document.js';
-import { keyOf, type SourceHistory, type SourceShard } from './source-history.js';
+import { idOf, keyOf, type SourceHistory, type SourceShard } from './source-history.js';
 
 /** `_id`s, some of which the index takes for equal although their bytes differ. */
-const ids = [
+export const modelIds = [
   new Int32(1), new Double(1), new Long(1), new Int32(2), new Double(2.5), new Int32(7), new Long(7),
   'a', new BSONSymbol('a'), 'b', new Map([['x', new Int32(1)]]), new Map([['x', new Double(1)]]), null, true,
 ].map(encodeValue);
@@ -16,7 +16,11 @@ const ids = [
 const values = [new Int32(0), new Int32(1), new Int32(2), 'text', null, new Timestamp({ t: 0, i: 0 })].map(encodeValue);
 
 export interface Change {
-  kind: 'set' | 'unset' | 'setAndUnset' | 'nested' | 'truncate' | 'replace' | 'delete' | 'move';
+  /**
+   * `twin`: another document of the same `_id` on the other shard, where the destination too has another shard for it.
+   * `orphan`: a change of what a moved chunk has left on a shard that does not own it; the stream shows it.
+   */
+  kind: 'set' | 'unset' | 'setAndUnset' | 'nested' | 'truncate' | 'replace' | 'delete' | 'move' | 'twin' | 'orphan';
   id: number;
   fields: readonly (readonly [field: number, value: number])[];
   sk: number;
@@ -28,18 +32,25 @@ export interface Step {
   transaction: 'none' | 'plain' | 'prepared';
 }
 
-const change: fc.Arbitrary<Change> = fc.record({
-  kind: fc.constantFrom('set', 'set', 'set', 'unset', 'unset', 'setAndUnset', 'nested', 'truncate', 'replace', 'delete', 'delete', 'move'),
+const ordinaryKinds = ['set', 'set', 'set', 'unset', 'unset', 'setAndUnset', 'nested', 'truncate', 'replace', 'delete', 'delete', 'move'] as const;
+
+const changeOf = (kind: fc.Arbitrary<Change['kind']>): fc.Arbitrary<Change> => fc.record({
+  kind,
   // Few documents that are changed often meet more than many that are not.
-  id: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 4 }) }, { weight: 1, arbitrary: fc.nat({ max: ids.length - 1 }) }),
+  id: fc.oneof({ weight: 3, arbitrary: fc.nat({ max: 4 }) }, { weight: 1, arbitrary: fc.nat({ max: modelIds.length - 1 }) }),
   fields: fc.array(fc.tuple(fc.nat({ max: 3 }), fc.nat({ max: values.length - 1 })), { minLength: 1, maxLength: 3 }),
   sk: fc.integer({ min: -3, max: 3 }),
 });
 
-export const steps: fc.Arbitrary<Step> = fc.oneof(
+const stepsOf = (change: fc.Arbitrary<Change>): fc.Arbitrary<Step> => fc.oneof(
   { weight: 4, arbitrary: fc.record({ changes: fc.tuple(change), transaction: fc.constant('none' as const) }) },
   { weight: 1, arbitrary: fc.record({ changes: fc.array(change, { minLength: 1, maxLength: 4 }), transaction: fc.constantFrom('plain' as const, 'prepared' as const) }) },
 );
+
+export const steps = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds)));
+
+/** Steps of a source that is read through its router. */
+export const routerSteps = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds, 'move', 'move', 'twin', 'twin', 'orphan', 'orphan')));
 
 /** Carries out a step on the source: documents, versions and oplog. */
 export function carryOut(source: SourceHistory, step: Step): void {
@@ -53,14 +64,19 @@ export function carryOut(source: SourceHistory, step: Step): void {
 }
 
 function perform(source: SourceHistory, change: Change, visible: bigint, time: bigint, inTransaction: boolean): void {
-  const id = ids[change.id] ?? encodeValue(0);
+  const id = modelIds[change.id] ?? encodeValue(0);
   const name = idClass(id, false);
-  const before = source.find(name);
+  const twins = source.find(name);
+  const before = twins.find((document) => keyOf(document) < 0 === change.sk < 0) ?? twins[0];
   const fields = change.fields.map(([field, value]): [string, RawValue] => [`f${field}`, values[value] ?? encodeValue(0)]);
   const write = (shard: SourceShard, document: Buffer | null, seen: Omit<SeenChange, 'inTransaction'>): void => {
     shard.write(document, name, visible);
     shard.oplog.push({ time, event: eventOf({ ...seen, inTransaction }, time) });
   };
+  if (change.kind === 'orphan') {
+    orphanChange(source, id, before, change, fields, time, inTransaction);
+    return;
+  }
   if (before === undefined) {
     const document = documentOf([['_id', id], ['sk', encodeValue(new Int32(change.sk))], ...distinct(fields)]);
     write(source.shardOf(change.sk), document, { operation: 'insert', key: documentKey(fieldsOf(document)), document });
@@ -69,21 +85,42 @@ function perform(source: SourceHistory, change: Change, visible: bigint, time: b
   const present = fieldsOf(before);
   const shard = source.shardOf(keyOf(before));
   const key = documentKey(present);
-  if (change.kind === 'delete') {
+  if (change.kind === 'twin' && twins.length === 1) {
+    const sk = twinKey(keyOf(before));
+    const document = documentOf([['_id', id], ['sk', encodeValue(new Int32(sk))], ...distinct(fields)]);
+    write(source.shardOf(sk), document, { operation: 'insert', key: documentKey(fieldsOf(document)), document });
+  } else if (change.kind === 'delete') {
     write(shard, null, { operation: 'delete', key });
   } else if (change.kind === 'replace') {
     const kept = present.filter(([field]) => field === '_id' || field === 'sk');
     const document = documentOf([...kept, ...distinct(fields)]);
     write(shard, document, { operation: 'replace', key, document });
-  } else if (change.kind === 'move' && source.shardOf(change.sk) !== shard) {
+  } else if (change.kind === 'move' && twins.length === 1 && source.shardOf(change.sk) !== shard) {
     const document = documentOf(withField(present, 'sk', encodeValue(new Int32(change.sk))));
     write(shard, null, { operation: 'delete', key });
     write(source.shardOf(change.sk), document, { operation: 'insert', key: documentKey(fieldsOf(document)), document });
   } else {
-    const { after, updated, removed, truncated } = updateOf(change, present, fields);
+    // A twin keeps its place: the cluster could not hold both otherwise.
+    const { after, updated, removed, truncated } = updateOf(twins.length > 1 && change.kind === 'move' ? { ...change, kind: 'set' } : change, present, fields);
     const document = documentOf(after);
     if (!document.equals(before)) write(shard, document, { operation: 'update', key, updated, removed, truncated });
   }
+}
+
+/** On the other source shard, and on the other shard of the destination. */
+function twinKey(sk: number): number {
+  const other = sk % 2 === 0 ? 1 : 2;
+  return sk < 0 ? other : -other;
+}
+
+/** The event of a shard that does not own the document, under a live document's key or any other. */
+function orphanChange(source: SourceHistory, id: RawValue, live: Buffer | undefined, change: Change, fields: Fields, time: bigint, inTransaction: boolean): void {
+  const sk = live !== undefined && change.fields.length < 3 ? keyOf(live) : change.sk;
+  const orphan: Fields = [['_id', live === undefined ? id : idOf(live)], ['sk', encodeValue(new Int32(sk))], ...distinct(fields)];
+  const shard = source.shardOf(sk) === source.shards[0] ? source.shards.at(-1) : source.shards[0];
+  const operation = change.fields.length === 1 ? 'delete' : change.fields[0]?.[0] === 0 ? 'replace' : 'update';
+  const about = operation === 'update' ? { updated: distinct(fields), removed: [], truncated: false } : operation === 'replace' ? { document: documentOf(orphan) } : {};
+  shard?.oplog.push({ time, event: eventOf({ operation, key: documentKey(orphan), ...about, inTransaction }, time) });
 }
 
 interface Update {

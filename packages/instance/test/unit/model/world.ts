@@ -2,13 +2,16 @@ import type { Faults } from './calls.js';
 import { DestinationModel } from './destination-model.js';
 import { randomOf, Scheduler } from './scheduler.js';
 import { ShareOwner } from './share-owner.js';
-import { SourceHistory } from './source-history.js';
-import { carryOut, type Step } from './workload.js';
+import { routerView, shardView, type ShareView } from './share-view.js';
+import { SourceHistory, type SourceShard } from './source-history.js';
+import { carryOut, modelIds, type Step } from './workload.js';
 
 /** Everything that a run of the model depends on. */
 export interface WorldInput {
   seed: number;
   shards: number;
+  /** How the source is read; through its router when the bounds of its shares are given, as places among the model's `_id`s; null: directly. */
+  bounds: readonly number[] | null;
   /** Chance per moment that the source changes. */
   pace: number;
   /** Documents before the migration begins, and while it runs. */
@@ -69,19 +72,30 @@ export class World {
   /** Rounds as a leader makes them. */
   async #commit(): Promise<bigint> {
     for (;;) {
-      const times = this.source.shards.map((shard) => this.source.note(shard));
-      const commit = times.reduce((a, b) => (a > b ? a : b));
-      for (const shard of this.source.shards) this.source.note(shard);
+      const commit = this.#timeAboveAll();
       await this.#drain(commit);
       if (this.#owners.every(({ sync }) => sync?.figures().writesAboveCeiling === 0)) return commit;
     }
+  }
+
+  /** Through a router before 6.0 it is a time without notes: idle shards move with their own ticks only. */
+  #timeAboveAll(): bigint {
+    if (this.input.bounds !== null) return this.source.now;
+    const times = this.source.shards.map((shard) => this.source.note(shard));
+    for (const shard of this.source.shards) this.source.note(shard);
+    return times.reduce((a, b) => (a > b ? a : b));
+  }
+
+  #view(shard: SourceShard): ShareView {
+    const { bounds } = this.input;
+    return bounds === null ? shardView(this.source, shard) : routerView(this.source, shard, bounds.flatMap((place) => modelIds[place] ?? []));
   }
 
   #own(index: number): void {
     const shard = this.source.shards[index];
     if (shard === undefined) throw new Error('no such shard');
     const violation = (what: string): void => void this.#violations.push(what);
-    const owner = new ShareOwner(shard, this.source, this.destination, this.#scheduler, this.input.faults, violation);
+    const owner = new ShareOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null);
     this.#owners[index] = owner;
     owner.begin();
   }

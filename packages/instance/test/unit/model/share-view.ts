@@ -1,0 +1,78 @@
+import { Binary } from 'mongodb';
+import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import { compareRaw } from '../../../src/bson/compare.js';
+import type { RawValue } from '../../../src/bson/scan.js';
+import type { Cluster, Door } from '../../../src/cluster/door.js';
+import { type ShareCollection, shareCollections } from '../../../src/lifecycle/share-collections.js';
+import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { wholeRange } from '../../../src/store/partition-table.js';
+import type { Network } from './calls.js';
+import { modelNamespace, modelUuid } from './change-events.js';
+import { SourceRouterDoor } from './router-door.js';
+import { type ReadWitness, ShardDoor } from './source-doors.js';
+import { keyOf, type SourceHistory, type SourceShard } from './source-history.js';
+
+/** What one share has of the source, and how it sees it. */
+export interface ShareView {
+  id: string;
+  collections: ShareCollection[];
+  source(network: Network, witness: ReadWitness): Cluster;
+}
+
+const unwitnessed: ReadWitness = { onRepairRead: () => undefined };
+
+/** The share of one shard, read straight from it. */
+export function shardView(source: SourceHistory, shard: SourceShard): ShareView {
+  return {
+    id: shard.id,
+    collections: [{ collection: collectionOf(shard, source), entry: modelEntry([]), range: wholeRange }],
+    source: (network, witness) => clusterOf(source, new SourceRouterDoor(source, network, unwitnessed), new ShardDoor(source, shard, network, witness)),
+  };
+}
+
+/** The share of `_id`s that stands under a shard's name, read through the router. */
+export function routerView(source: SourceHistory, shard: SourceShard, bounds: readonly RawValue[]): ShareView {
+  const view = (network: Network, witness: ReadWitness): Cluster => clusterOf(source, new SourceRouterDoor(source, network, witness), null);
+  const unconnected = clusterOf(source, undefined as never, null);
+  return { id: shard.id, collections: shareCollections([modelEntry(bounds)], shard.id, unconnected, { ...unconnected, name: 'cluster1' }), source: view };
+}
+
+/** @param shard the door to a shard; null without direct access */
+export function clusterOf(source: SourceHistory, router: Door, shard: Door | null): Cluster {
+  return {
+    name: 'cluster0',
+    kind: 'sharded',
+    version: [5, 0, 7],
+    clusterId: '00',
+    displayHost: 'cluster0',
+    router,
+    access: shard === null ? 'router' : 'direct',
+    shardIds: source.shards.map(({ id }) => id),
+    shard: () => shard ?? router,
+    shareDoor: () => shard ?? router,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A collection whose chunks were moved, large enough for several readers. */
+function modelEntry(bounds: readonly RawValue[]): CatalogEntry {
+  const ordered = [...bounds].sort(compareRaw).filter((bound, index, all) => index === 0 || compareRaw(all[index - 1] ?? bound, bound) < 0);
+  return {
+    ...modelNamespace,
+    type: 'collection',
+    uuid: modelUuid,
+    options: {},
+    indexes: [],
+    primaryShard: 'shard0',
+    sharding: { key: { sk: 1 }, unique: false, chunks: [], everMoved: true },
+    sizeBytes: 2 ** 30,
+    documentCount: 0,
+    shareBounds: ordered.map(({ type, bytes }) => new Binary(Buffer.concat([Buffer.from([type]), bytes]))),
+  };
+}
+
+function collectionOf(shard: SourceShard, source: SourceHistory): SyncedCollection {
+  const key = [{ field: 'sk', hashed: false }];
+  const owns = (document: Uint8Array): boolean => source.shardOf(keyOf(document)) === shard;
+  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, readBy: 'uuid', showsOrphans: false, sourceKey: key, destinationKey: key, owns };
+}
