@@ -44,21 +44,64 @@ type Entry = DocumentRecord | IndexEntry;
 
 const NOW: ReadView = { time: LATEST, transaction: null };
 
+/** Records that wait for their keys at most; working them out takes a tenth of a second. */
+const WAITING_RECORDS_MAX = 65_536;
+
 /** Characters of a record id behind a key, one per byte: 256^5 is above any count of records. */
 const RECORD_ID_DIGITS = 5;
 
 /** One index of a collection, readable at every time of the history window. */
 export class CollectionIndex {
   readonly #entries = new OrderedMap<Entry>();
-  /** True once a document gave more than one key. */
-  multikey = false;
+  /** Records whose keys are worked out when somebody asks for any: they have been as they are since they were inserted. */
+  #waiting: DocumentRecord[] = [];
+  /** True when no document is refused for its keys, neither as a duplicate nor for what its fields are. */
+  readonly #takesAll: boolean;
+  #multikey = false;
 
   constructor(
     readonly definition: IndexDefinition,
     /** True for the `_id` index, whose keys need no record id to be unique. */
     private readonly isIdIndex: boolean,
     private readonly history: History,
-  ) {}
+  ) {
+    const { fields } = definition;
+    this.#takesAll = !isIdIndex && fields.length === 1 && (fields[0]?.hashed !== true || fields[0].path === '_id');
+  }
+
+  /** True once a document gave more than one key. */
+  get multikey(): boolean {
+    this.addWaiting();
+    return this.#multikey;
+  }
+
+  set multikey(multikey: boolean) {
+    this.#multikey = multikey;
+  }
+
+  /** True when a new document may be taken in later, because nothing of it can be refused. */
+  canWait(unit: WriteUnit): boolean {
+    const { unique, prepareUnique } = this.definition;
+    return this.#takesAll && !unique && !prepareUnique && unit.transaction === null;
+  }
+
+  /** Takes in a record that was inserted just now, outside of a transaction, when somebody asks for a key or before it changes. */
+  addLater(record: DocumentRecord): void {
+    this.#waiting.push(record);
+    if (this.#waiting.length >= WAITING_RECORDS_MAX) this.addWaiting();
+  }
+
+  /** Takes in the records that wait. */
+  addWaiting(): void {
+    if (this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const record of waiting) {
+      const keys = record.bytes === null ? [] : this.keysOf(record.bytes);
+      if (keys.length > 1) this.#multikey = true;
+      for (const key of keys) this.#entries.set(this.#storedKey(key, record), record);
+    }
+  }
 
   /** Keys of a document, without repetitions; none when a sparse or partial index does not hold it. */
   keysOf(bytes: Uint8Array): string[] {
@@ -74,6 +117,8 @@ export class CollectionIndex {
 
   /** The live record that already has this key, other than `except`. Throws HeldByTransaction when a running transaction decides. */
   duplicateOf(key: string, unit: WriteUnit, except: DocumentRecord | null): DocumentRecord | null {
+    if (this.isIdIndex && this.#entries.get(key) === undefined) return null;
+    this.addWaiting();
     for (const entry of this.#entriesWith(key)) {
       const record = recordOf(entry);
       if (record === except) continue;
@@ -89,6 +134,7 @@ export class CollectionIndex {
 
   /** The documents that share a key now, group by group in key order. */
   duplicates(): Uint8Array[][] {
+    this.addWaiting();
     const groups: Uint8Array[][] = [];
     let group: Uint8Array[] = [];
     let shared = '';
@@ -107,7 +153,7 @@ export class CollectionIndex {
   add(key: string, record: DocumentRecord, unit: WriteUnit): void {
     const stored = this.#storedKey(key, record);
     const older = this.#entries.get(stored) ?? null;
-    const isNew = record.newest.older === null && record.newest.time === unit.time;
+    const isNew = record.newest === record && record.time === unit.time;
     if (isNew && older === null && unit.transaction === null) {
       this.#entries.set(stored, record);
       return;
@@ -147,6 +193,7 @@ export class CollectionIndex {
 
   /** Records in key order that have an entry for this reader. */
   *scan(range: KeyRange, view: ReadView, reverse: boolean): Generator<DocumentRecord> {
+    this.addWaiting();
     const entries = reverse ? this.#entries.descend(range) : this.#entries.ascend(range);
     for (const [, newest] of entries) {
       const record = visibleRecord(newest, view);

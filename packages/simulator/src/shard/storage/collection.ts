@@ -8,7 +8,7 @@ import { duplicateKey } from './duplicate-key.js';
 import type { History } from './history.js';
 import { idKeyText, keyValuesOf } from './index-keys.js';
 import { splitNamespace } from './namespace.js';
-import { heldByAnother, RecordLog, visibleBytes, type DocumentRecord, type ReadView, type Version } from './record.js';
+import { heldByAnother, RecordLog, Version, visibleBytes, type DocumentRecord, type ReadView } from './record.js';
 import { LATEST, PENDING, type TimeKey } from './time-key.js';
 import { HeldByTransaction, type WriteUnit } from './write-unit.js';
 
@@ -103,28 +103,32 @@ export class Collection {
   insert(bytes: Uint8Array, unit: WriteUnit): DocumentRecord {
     const idKey = this.idKeyOf(bytes);
     this.#refuseDuplicate(this.idIndex, idKey, bytes, unit, null);
-    const keys = this.secondaryIndexes.map((index) => this.#newKeys(index, bytes, unit, null));
-    const version: Version = { bytes, time: unit.time, transaction: unit.transaction, older: null };
-    const record = this.records.append(version);
-    unit.transaction?.add({
-      commit: (time) => {
-        version.time = time;
-        version.transaction = null;
-        this.#count(1, bytes.length);
-      },
-      rollBack: () => this.records.remove(record),
-    });
+    const keys = this.secondaryIndexes.map((index) => (index.canWait(unit) ? undefined : this.#newKeys(index, bytes, unit, null)));
+    const record = this.records.append(bytes, unit.time, unit.transaction);
+    if (unit.transaction === null) this.#count(1, bytes.length);
+    else {
+      unit.transaction.add({
+        commit: (time) => {
+          record.time = time;
+          record.transaction = null;
+          this.#count(1, bytes.length);
+        },
+        rollBack: () => this.records.remove(record),
+      });
+    }
     this.idIndex.add(idKey, record, unit);
     this.secondaryIndexes.forEach((index, at) => {
-      for (const key of keys[at] ?? []) index.add(key, record, unit);
+      const own = keys[at];
+      if (own === undefined) index.addLater(record);
+      else for (const key of own) index.add(key, record, unit);
     });
-    if (unit.transaction === null) this.#count(1, bytes.length);
     return record;
   }
 
   /** Replaces a document's bytes; `_id` must be the same. Throws CommandError 11000, or HeldByTransaction. */
   update(record: DocumentRecord, bytes: Uint8Array, unit: WriteUnit): void {
     refuseHeld(record, unit);
+    for (const index of this.secondaryIndexes) index.addWaiting();
     const before = visibleBytes(record, { time: LATEST, transaction: unit.transaction });
     const changes = this.secondaryIndexes.map((index) => {
       const oldKeys = before === null ? [] : index.keysOf(before);
@@ -144,6 +148,7 @@ export class Collection {
   /** Removes a document. Throws HeldByTransaction. */
   delete(record: DocumentRecord, unit: WriteUnit): void {
     refuseHeld(record, unit);
+    for (const index of this.secondaryIndexes) index.addWaiting();
     const before = visibleBytes(record, { time: LATEST, transaction: unit.transaction });
     if (before === null) return;
     this.#supersede(record, null, unit, -before.length, -1);
@@ -194,13 +199,13 @@ export class Collection {
 
   #supersede(record: DocumentRecord, bytes: Uint8Array | null, unit: WriteUnit, byteChange: number, countChange: number): void {
     const older = record.newest;
-    const version: Version = { bytes, time: unit.time, transaction: unit.transaction, older };
+    const version = new Version(bytes, unit.time, unit.transaction, older);
     record.newest = version;
     const settled = (time: TimeKey): void => {
       version.time = time;
       this.#count(countChange, byteChange);
       this.history.retire(time, older.bytes?.length ?? 0, () => {
-        version.older = null;
+        version.forgetOlder();
         if (bytes === null && record.newest === version) this.records.remove(record);
       });
     };

@@ -1,5 +1,11 @@
 /** Entries of one block; 256 keeps both the search and the shifting of an insert short. */
 const BLOCK_ENTRIES_MAX = 256;
+/** Entries of a block when all are made anew: some room, so that the next insert does not halve it. */
+const BLOCK_ENTRIES_MADE = 192;
+/** Entries that wait to be put in order; sorting this many takes a tenth of a second. */
+const LOOSE_ENTRIES_MAX = 65_536;
+/** Loose entries from this share of all on are merged with the blocks in one go, fewer are put in one by one. */
+const MERGED_SHARE_MIN = 1 / 8;
 
 interface Block<V> {
   keys: string[];
@@ -17,9 +23,13 @@ export interface KeyRange {
 /**
  * A map from byte strings (one character per byte, so that string order is memcmp order) to values, in key order.
  * Scans may run while entries are added and removed: they go on behind the last key they gave.
+ *
+ * Keys that come in no order are kept loose, in a hash map, until a scan asks for the order: loads of random keys then
+ * cost the same per entry at any size. Keys above all others go to the end at once.
  */
 export class OrderedMap<V> {
   #blocks: Block<V>[] = [];
+  readonly #loose = new Map<string, V>();
   #changes = 0;
   #size = 0;
   /** Where the last key looked up lies or belongs: whoever asks for a key often sets it next. */
@@ -30,36 +40,39 @@ export class OrderedMap<V> {
   }
 
   get(key: string): V | undefined {
+    const loose = this.#loose.size > 0 ? this.#loose.get(key) : undefined;
+    if (loose !== undefined || this.#isAboveAll(key)) return loose;
     const { blockIndex, at } = this.#locate(key);
     const block = this.#blocks[blockIndex];
     return block?.keys[at] === key ? block.values[at] : undefined;
   }
 
   set(key: string, value: V): void {
-    const last = this.#blocks.at(-1);
-    if (last === undefined) {
-      this.#blocks.push({ keys: [key], values: [value] });
-      this.#grown();
+    if (this.#loose.size > 0 && this.#loose.has(key)) {
+      this.#loose.set(key, value);
+      return;
+    }
+    if (this.#isAboveAll(key)) {
+      this.#append(key, value);
       return;
     }
     const { blockIndex, at } = this.#locate(key);
-    const block = this.#blocks[blockIndex] ?? last;
-    if (block.keys[at] === key) {
+    const block = this.#blocks[blockIndex];
+    if (block?.keys[at] === key) {
       block.values[at] = value;
       return;
     }
-    if (at === block.keys.length) {
-      block.keys.push(key);
-      block.values.push(value);
-    } else {
-      block.keys.splice(at, 0, key);
-      block.values.splice(at, 0, value);
-    }
+    this.#loose.set(key, value);
     this.#grown();
-    if (block.keys.length > BLOCK_ENTRIES_MAX) this.#split(block, blockIndex, at);
+    if (this.#loose.size >= LOOSE_ENTRIES_MAX) this.#settle();
   }
 
   delete(key: string): boolean {
+    if (this.#loose.delete(key)) {
+      this.#size -= 1;
+      this.#changes += 1;
+      return true;
+    }
     const { blockIndex, at } = this.#locate(key);
     const block = this.#blocks[blockIndex];
     if (block?.keys[at] !== key) return false;
@@ -76,6 +89,7 @@ export class OrderedMap<V> {
     let bound = range.from ?? '';
     let inclusive = range.from === undefined || range.fromInclusive !== false;
     for (;;) {
+      this.#settle();
       const changes = this.#changes;
       let blockIndex = this.#blockOf(bound);
       let at = this.#seek(blockIndex, bound, inclusive);
@@ -103,6 +117,7 @@ export class OrderedMap<V> {
     let bound = range.to;
     let inclusive = range.toInclusive === true;
     for (;;) {
+      this.#settle();
       const changes = this.#changes;
       let blockIndex = bound === undefined ? this.#blocks.length - 1 : Math.min(this.#blockOf(bound), this.#blocks.length - 1);
       let at = this.#seekBack(blockIndex, bound, inclusive);
@@ -137,15 +152,65 @@ export class OrderedMap<V> {
     return found;
   }
 
+  #isAboveAll(key: string): boolean {
+    const last = this.#blocks[this.#blocks.length - 1];
+    return last === undefined || key > (last.keys[last.keys.length - 1] as string);
+  }
+
+  /** Adds a key above all that are in order. */
+  #append(key: string, value: V): void {
+    const last = this.#blocks[this.#blocks.length - 1];
+    if (last === undefined || last.keys.length >= BLOCK_ENTRIES_MAX) this.#blocks.push({ keys: [key], values: [value] });
+    else {
+      last.keys.push(key);
+      last.values.push(value);
+    }
+    this.#grown();
+  }
+
+  /** Puts the loose entries in order. */
+  #settle(): void {
+    const { size } = this.#loose;
+    if (size === 0) return;
+    if (size >= this.#size * MERGED_SHARE_MIN) this.#merge();
+    else for (const [key, value] of this.#loose) this.#place(key, value);
+    this.#loose.clear();
+    this.#changes += 1;
+  }
+
+  /** Makes all blocks anew from the loose entries and those in order. */
+  #merge(): void {
+    const made = new BlockMaker<V>();
+    const loose = [...this.#loose.keys()].sort();
+    let at = 0;
+    for (const { keys, values } of this.#blocks) {
+      for (let place = 0; place < keys.length; place += 1) {
+        const key = keys[place] as string;
+        for (; at < loose.length && (loose[at] as string) < key; at += 1) made.add(loose[at] as string, this.#loose.get(loose[at] as string) as V);
+        made.add(key, values[place] as V);
+      }
+    }
+    for (; at < loose.length; at += 1) made.add(loose[at] as string, this.#loose.get(loose[at] as string) as V);
+    this.#blocks = made.blocks;
+  }
+
+  /** Puts one loose entry, whose key no block has, into its block. */
+  #place(key: string, value: V): void {
+    const blockIndex = Math.min(this.#blockOf(key), this.#blocks.length - 1);
+    const block = this.#blocks[blockIndex] as Block<V>;
+    const at = lowerBound(block.keys, key);
+    block.keys.splice(at, 0, key);
+    block.values.splice(at, 0, value);
+    if (block.keys.length > BLOCK_ENTRIES_MAX) this.#halve(block, blockIndex);
+  }
+
   #grown(): void {
     this.#size += 1;
     this.#changes += 1;
   }
 
-  /** Keys that only grow leave their blocks full; others are halved. */
-  #split(block: Block<V>, blockIndex: number, insertedAt: number): void {
-    const appended = blockIndex === this.#blocks.length - 1 && insertedAt === block.keys.length - 1;
-    const cut = appended ? block.keys.length - 1 : block.keys.length >> 1;
+  #halve(block: Block<V>, blockIndex: number): void {
+    const cut = block.keys.length >> 1;
     const upper = { keys: block.keys.splice(cut), values: block.values.splice(cut) };
     this.#blocks.splice(blockIndex + 1, 0, upper);
   }
@@ -176,6 +241,23 @@ export class OrderedMap<V> {
     if (bound === undefined) return block.keys.length - 1;
     const at = lowerBound(block.keys, bound);
     return inclusive && block.keys[at] === bound ? at : at - 1;
+  }
+}
+
+/** Fills blocks with entries that come in order. */
+class BlockMaker<V> {
+  readonly blocks: Block<V>[] = [];
+  #last: Block<V> | undefined;
+
+  add(key: string, value: V): void {
+    let last = this.#last;
+    if (last === undefined || last.keys.length >= BLOCK_ENTRIES_MADE) {
+      last = { keys: [], values: [] };
+      this.blocks.push(last);
+      this.#last = last;
+    }
+    last.keys.push(key);
+    last.values.push(value);
   }
 }
 

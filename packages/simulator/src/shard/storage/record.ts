@@ -1,20 +1,41 @@
 import type { Transaction } from './transaction.js';
 import { PENDING, type TimeKey } from './time-key.js';
 
-/** One state of a document. `bytes` is null from its deletion on. */
-export interface Version {
-  readonly bytes: Uint8Array | null;
-  /** When it was committed; PENDING inside a running transaction. */
-  time: TimeKey;
-  /** The transaction that wrote it, while that runs. */
-  transaction: Transaction | null;
-  older: Version | null;
+/** One state of a document. */
+export class Version {
+  constructor(
+    /** Null from the document's deletion on. */
+    public bytes: Uint8Array | null,
+    /** When it was committed; PENDING inside a running transaction. */
+    public time: TimeKey,
+    /** The transaction that wrote it, while that runs. */
+    public transaction: Transaction | null,
+    public older: Version | null,
+  ) {}
+
+  /** Forgets what was before this state, when nobody may read it any more. */
+  forgetOlder(): void {
+    // The first state lives on as the document's record, which must not keep its bytes.
+    if (this.older !== null) this.older.bytes = null;
+    this.older = null;
+  }
 }
 
-/** A document's place in natural order with its states, newest first. */
-export interface DocumentRecord {
-  readonly id: number;
-  newest: Version;
+/**
+ * A document's place in natural order with its states, newest first. It is its own first state: most documents are
+ * never changed, and an object fewer for each is felt.
+ */
+export class DocumentRecord extends Version {
+  newest: Version = this;
+
+  constructor(
+    readonly id: number,
+    bytes: Uint8Array,
+    time: TimeKey,
+    transaction: Transaction | null,
+  ) {
+    super(bytes, time, transaction, null);
+  }
 }
 
 /** Who reads, and when. */
@@ -54,8 +75,8 @@ export class RecordLog {
     return this.#records.length - this.#gaps;
   }
 
-  append(newest: Version): DocumentRecord {
-    const record = { id: this.#nextId, newest };
+  append(bytes: Uint8Array, time: TimeKey, transaction: Transaction | null): DocumentRecord {
+    const record = new DocumentRecord(this.#nextId, bytes, time, transaction);
     this.#nextId += 1;
     this.#records.push(record);
     this.#ids.push(record.id);

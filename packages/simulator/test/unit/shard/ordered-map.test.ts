@@ -34,6 +34,24 @@ describe('OrderedMap', () => {
     expect(map.size).toBe(model.size);
   });
 
+  it('puts loads of random keys in order whenever a scan asks, few and many at a time', () => {
+    const seed = Date.now() % 100_000;
+    const random = randomFrom(seed);
+    const map = new OrderedMap<number>();
+    const model = new Map<string, number>();
+    for (const load of [3000, 10, 1, 2000, 5, 70_000, 100]) {
+      for (let count = 0; count < load; count += 1) {
+        const key = Math.floor(random() * 1e6).toString(36);
+        expect(map.get(key), `seed ${seed}`).toBe(model.get(key));
+        map.set(key, count);
+        model.set(key, count);
+      }
+      const sorted = [...model].sort(([a], [b]) => (a < b ? -1 : 1));
+      expect([...map.ascend({})], `seed ${seed}`).toEqual(sorted);
+      expect(map.size).toBe(model.size);
+    }
+  });
+
   it('keeps its place while entries come and go', () => {
     const map = new OrderedMap<number>();
     for (let number = 0; number < 1000; number += 1) map.set(String(number).padStart(4, '0'), number);
