@@ -4,7 +4,7 @@ import { exitCodes } from '../commands/exit-code.js';
 import { interruption } from '../commands/interruption.js';
 import { ScratchFolder } from '../environment/process/scratch-folder.js';
 import type { Benchmark } from './benchmark.js';
-import { copyBenchmark } from './copy.js';
+import { copyBenchmark } from './copy/copy.js';
 import { simulatorBenchmark } from './simulator/simulator.js';
 import { reportOf, tableLines } from './report.js';
 

@@ -32,6 +32,8 @@ export class MigrationWatch {
   readonly #changed = new Signalled();
   #view: MigrationView;
   #wake: () => void = () => undefined;
+  #refreshesBegun = 0;
+  #refreshShown = 0;
 
   constructor(
     private readonly records: MigrationRecords,
@@ -53,10 +55,13 @@ export class MigrationWatch {
     return this.#view;
   }
 
-  /** Reads the state now. */
+  /** Reads the state now. Of several reads at once the one that began last counts: the view never goes back. */
   async refresh(signal: AbortSignal): Promise<MigrationView> {
+    const turn = (this.#refreshesBegun += 1);
     const [record, shares] = await Promise.all([this.records.read(signal), this.shares.readAll(signal)]);
     if (record === null) throw new ConvoyError('destinationChanged', 'The state of the migration has vanished from the destination.');
+    if (turn < this.#refreshShown) return this.#view;
+    this.#refreshShown = turn;
     this.#view = { record, shares: new Map(shares.map((share) => [share._id, share])) };
     this.#changed.changed();
     return this.#view;

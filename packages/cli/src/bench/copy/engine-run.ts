@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { progressInfo } from '@convoy/api/contract/progress';
+import { startFleet } from '../../environment/fleet/start-fleet.js';
+import type { BenchmarkContext } from '../benchmark.js';
+import { readUsage } from '../process-usage.js';
+import type { BenchClusters } from './bench-clusters.js';
+import type { EngineResult } from './copy-result.js';
+
+/** Exact to a hundredth of a copy of some seconds, and next to nothing for an instance to answer. */
+const poll_ms = 40;
+const limit_ms = 600_000;
+
+interface Moment {
+  at_ms: number;
+  cpu_seconds: number;
+}
+
+/** Copies everything on the source into an empty destination by a fleet of its own, from the start request to copy done. */
+export async function runEngine(clusters: BenchClusters, { folder, signal }: BenchmarkContext): Promise<EngineResult> {
+  await clusters.emptyDestination();
+  const { source, destination } = clusters;
+  await using fleet = await startFleet({ source, destination, folder });
+  const pids = fleet.instances.map(({ pid }) => pid);
+  const now = (): Moment => ({ at_ms: performance.now(), cpu_seconds: readUsage(pids).cpu_seconds });
+  const asked = now();
+  await fleet.coordinator.client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  let begun: Moment | undefined;
+  for (;;) {
+    const infos = await Promise.all(fleet.instances.map(async ({ client }) => (await client.progress({ signal })).progress.info));
+    if (infos.some((info) => info === progressInfo.collectionCopy)) begun ??= now();
+    if (infos.every((info) => info === progressInfo.changeEventApplication)) break;
+    if (performance.now() - asked.at_ms > limit_ms) throw new Error(`The copy was not done within ${limit_ms / 1000} s.`);
+    await delay(poll_ms, undefined, { signal });
+  }
+  const done = now();
+  begun ??= done;
+  return {
+    seconds: (done.at_ms - begun.at_ms) / 1000,
+    cpu_seconds: done.cpu_seconds - begun.cpu_seconds,
+    peakMemoryBytes: readUsage(pids).peakMemoryBytes,
+    initialisation_seconds: (begun.at_ms - asked.at_ms) / 1000,
+    initialisationCpu_seconds: begun.cpu_seconds - asked.cpu_seconds,
+  };
+}

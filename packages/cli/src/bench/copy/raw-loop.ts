@@ -1,0 +1,34 @@
+import type { Door } from '@convoy/instance/cluster/door';
+import { openCluster } from '@convoy/instance/cluster/open-cluster';
+import { loopBatchDocuments, type LoopOrder, rangesOf } from './loop-order.js';
+
+/**
+ * The least that a copy can do: reads each shard in order of `_id`, several ranges at once, and inserts what it read, as raw bytes
+ * and through the same driver, with no state, no order between ranges and no regard for changes.
+ */
+export async function openRawLoop(order: LoopOrder): Promise<() => Promise<number>> {
+  const { signal } = new AbortController();
+  const source = await openCluster('cluster0', order.source, { direct: true, signal });
+  const destination = await openCluster('cluster1', order.destination, { direct: false, signal });
+  const ranges = rangesOf(order.collection.documents, order.width.readersPerShard);
+  return async () => {
+    const copies = source.shardIds.flatMap((id) => ranges.map((range) => copyRange(source.shard(id), destination.router, range, order, signal)));
+    return (await Promise.all(copies)).reduce((sum, documents) => sum + documents, 0);
+  };
+}
+
+async function copyRange(shard: Door, router: Door, [min, max]: [number, number], order: LoopOrder, signal: AbortSignal): Promise<number> {
+  const { database, collection } = order.collection;
+  const range = { hint: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize: loopBatchDocuments };
+  const cursor = await shard.openCursor(database, { find: collection, ...range }, { signal });
+  const writes: Promise<unknown>[] = [];
+  let documents = 0;
+  for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
+    documents += batch.documents.length;
+    if (batch.documents.length > 0) writes.push(router.write({ database, collection, kind: 'insert', statements: batch.documents, ordered: false }, null, { signal }));
+    if (writes.length >= order.width.writesPerReader) await writes.shift();
+    if (!cursor.open) break;
+  }
+  await Promise.all(writes);
+  return documents;
+}
