@@ -1,5 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { idClass } from '../bson/id-class.js';
+import { isLossless } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { classify } from '../cluster/failure.js';
@@ -114,7 +115,7 @@ async function pump(
     if (documents === null) break;
     const first = documents[0];
     const late = context.clock.monotonic_ms() >= closeAt_ms && lastSent !== null && !table.collection.collated;
-    if (late && first !== undefined && lastSent !== null && differ(lastSent, first)) {
+    if (late && first !== undefined && lastSent !== null && differ(lastSent, first) && isLossless(idOf(first))) {
       await writer.finish();
       return splitOff(table, partition, idOf(first), wasDirty, context);
     }

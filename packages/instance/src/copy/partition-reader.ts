@@ -1,6 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
 import { compareRaw } from '../bson/compare.js';
+import { isLossless } from '../bson/lossless.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../cluster/door.js';
@@ -15,6 +16,8 @@ export class PartitionReader {
   #cursor: RawCursor | null = null;
   #last: RawValue | null = null;
   #ended = false;
+  /** The cursor also brings documents of outside the partition, or such as were read before. */
+  #widened = false;
   #readEnd: bigint;
   readonly #at: Timestamp;
 
@@ -40,7 +43,7 @@ export class PartitionReader {
       if (batch.operationTime !== undefined) this.#readEnd = highestTime([this.#readEnd, timeOf(batch.operationTime)]);
       if (this.#cursor?.open !== true) this.#ended = true;
       await this.context.rate.spent(batch.bytes, signal);
-      const fresh = this.#afterLast(batch.documents);
+      const fresh = this.#widened ? this.#inside(batch.documents) : this.#afterLast(batch.documents);
       const last = fresh.at(-1);
       if (last !== undefined) this.#last = ownedValue(idOf(last));
       const owned = fresh.filter((document) => this.collection.owns(document, 'document'));
@@ -66,17 +69,35 @@ export class PartitionReader {
     }
   }
 
+  /** A bound that cannot be sent is left out; what then comes too much is not passed on. */
   #open(signal: AbortSignal): Promise<RawCursor> {
     const { lower, upper } = this.partition;
+    const from = this.#last ?? lower;
+    const min = [from, lower].find(isLossless);
+    // The upper bound of an index range is exclusive: without one, a document whose _id is MaxKey is read too.
+    const max = upper.type === elementType.maxKey || !isLossless(upper) ? undefined : upper;
+    this.#widened = min !== from || (max === undefined && upper.type !== elementType.maxKey);
     return openSnapshotCursor(this.context.shard, {
       database: this.collection.database,
       collection: this.collection.readBy === 'uuid' ? Buffer.from(this.collection.uuid, 'hex') : this.collection.name,
-      min: this.#last ?? lower,
-      // The upper bound of an index range is exclusive: without one, a document whose _id is MaxKey is read too.
-      ...(upper.type === elementType.maxKey ? {} : { max: upper }),
+      ...(min === undefined ? {} : { min }),
+      ...(max === undefined ? {} : { max }),
       at: this.#at,
       batchSize: batchDocumentsMax,
       signal,
+    });
+  }
+
+  /** Of a collection whose order only the server knows, everything is written again, and found by its `_id`. */
+  #inside(documents: Uint8Array[]): Uint8Array[] {
+    const { lower, upper } = this.partition;
+    if (this.collection.collated) return documents;
+    const from = this.#last ?? lower;
+    const readsFromAgain = this.#last === null || this.collection.readBy === 'name';
+    return documents.filter((document) => {
+      const id = idOf(document);
+      const order = compareRaw(id, from);
+      return (order > 0 || (order === 0 && readsFromAgain)) && (upper.type === elementType.maxKey || compareRaw(id, upper) < 0);
     });
   }
 

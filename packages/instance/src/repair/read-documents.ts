@@ -1,7 +1,7 @@
 import { Binary, type Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
-import { losslessValue } from '../bson/lossless.js';
-import { findValue } from '../bson/scan.js';
+import { isLossless, losslessValue } from '../bson/lossless.js';
+import { findValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { Door } from '../cluster/door.js';
 import { CollectionAbsentError } from '../cluster/failure.js';
@@ -52,8 +52,9 @@ async function readByIds(
   readTime: bigint,
   signal: AbortSignal,
 ): Promise<SourceReading> {
-  const ids = entries.map((entry) => losslessValue(entry.id));
-  const cursor = await door.openCursor(collection.database, { ...command, filter: { _id: { $in: ids } } }, { signal });
+  const filter = idFilter(entries.map((entry) => entry.id));
+  const wanted = new Set(entries.map((entry) => entry.idClass));
+  const cursor = await door.openCursor(collection.database, { ...command, filter }, { signal });
   const documents: DocumentsByClass = new Map();
   let readEnd = readTime;
   try {
@@ -61,7 +62,7 @@ async function readByIds(
     if (isSnapshot && cursor.first.atClusterTime === undefined) throw new CollectionAbsentError('The collection did not exist at the time of the read');
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
       if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
-      for (const document of batch.documents) sortIn(documents, document);
+      for (const document of batch.documents) sortIn(documents, document, wanted);
       if (!cursor.open) return { documents, readEnd };
     }
   } finally {
@@ -69,11 +70,18 @@ async function readByIds(
   }
 }
 
-function sortIn(documents: DocumentsByClass, document: Uint8Array): void {
+/** Finds the documents of some `_id`s; in place of values that cannot be sent, all of their type. */
+function idFilter(ids: readonly RawValue[]): Document {
+  const byValue = { _id: { $in: ids.filter(isLossless).map(losslessValue) } };
+  const types = new Set(ids.filter((id) => !isLossless(id)).map(({ type }) => type));
+  return types.size === 0 ? byValue : { $or: [byValue, { _id: { $type: [...types] } }] };
+}
+
+function sortIn(documents: DocumentsByClass, document: Uint8Array, wanted: ReadonlySet<string>): void {
   const id = findValue(document, '_id');
   if (id === null) return;
   const name = idClass(id, false);
   const found = documents.get(name);
-  if (found === undefined) documents.set(name, [document]);
-  else found.push(document);
+  if (found !== undefined) found.push(document);
+  else if (wanted.has(name)) documents.set(name, [document]);
 }

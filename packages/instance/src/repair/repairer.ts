@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { losslessValue } from '../bson/lossless.js';
+import { isLossless, losslessValue } from '../bson/lossless.js';
 import { classify } from '../cluster/failure.js';
 import type { RepairEntry } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -72,6 +72,9 @@ export class Repairer {
     this.#postpone(entry);
     if (entry.attempts < attemptsBeforeQuestion) return;
     const { database, name, capped } = entry.collection;
+    if (!isLossless(entry.id)) {
+      throw new ConvoyError('collectionNotSupported', `${database}.${name} has an _id with a DBPointer or a text that is no UTF-8, and another document stands in its way. Exclude the collection.`);
+    }
     // At one time on all shards: otherwise a document that moves between them would be seen twice.
     const command = { find: name, filter: { _id: losslessValue(entry.id) }, projection: { _id: 1 }, limit: 2, singleBatch: true, readConcern: { level: capped ? 'majority' : 'snapshot' } };
     const reply = await this.context.retrying('look for equal _ids', () => this.context.source.command(database, command, { signal: stop }), stop);
