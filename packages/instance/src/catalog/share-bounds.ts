@@ -1,6 +1,6 @@
 import { Binary, type Document } from 'mongodb';
 import { compareRaw } from '../bson/compare.js';
-import { findValue, ownedValue, RawValue } from '../bson/scan.js';
+import { findValue, minKey, ownedValue, RawValue } from '../bson/scan.js';
 import type { Cluster } from '../cluster/door.js';
 import { codeOf } from '../cluster/failure.js';
 import type { CatalogEntry } from './namespace.js';
@@ -23,8 +23,9 @@ export async function sampleShareBounds(source: Cluster, entry: CatalogEntry, si
   const bounds: RawValue[] = [];
   for (let share = 1; share < shares; share += 1) {
     const id = ids[Math.floor((ids.length * share) / shares)];
-    const before = bounds.at(-1);
-    if (id !== undefined && (before === undefined || compareRaw(before, id) < 0)) bounds.push(id);
+    // No range is empty: servers refuse bounds that do not ascend.
+    const before = bounds.at(-1) ?? minKey;
+    if (id !== undefined && compareRaw(before, id) < 0) bounds.push(id);
   }
   return bounds.map(storedId);
 }

@@ -17,7 +17,7 @@ export interface RawBatch {
   resumeToken?: string;
   /** The time a snapshot read was made at; absent when the collection did not exist at that time. */
   atClusterTime?: Timestamp;
-  /** The node's operation time when it answered. */
+  /** The node's operation time when it answered; of a router, no earlier than that of any shard whose documents are in the batch. */
   operationTime?: Timestamp;
   /** Bytes of all documents together. */
   bytes: number;

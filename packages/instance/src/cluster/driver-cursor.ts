@@ -22,6 +22,7 @@ interface CursorReply {
     atClusterTime?: Timestamp;
   };
   operationTime?: Timestamp;
+  $clusterTime?: { clusterTime?: Timestamp };
 }
 
 /** What a cursor needs from its door. */
@@ -29,12 +30,23 @@ export interface CursorHome {
   client: MongoClient;
   calls: CallsInFlight;
   readPreference: ReadPreferenceMode | null;
+  isRouter: boolean;
   /** Told of every failure, so that a dead router is left. */
   failed: (client: MongoClient, error: unknown) => void;
 }
 
-function batchOf(reply: CursorReply): RawBatch {
-  const { cursor, operationTime } = reply;
+/**
+ * A router's own operation time leaves out what shards have answered ahead of the client's asking; the highest time that
+ * it knows of does not.
+ */
+function timeOfReply({ operationTime, $clusterTime }: CursorReply, isRouter: boolean): Timestamp | undefined {
+  const known = isRouter ? $clusterTime?.clusterTime : undefined;
+  return operationTime === undefined || known?.greaterThan(operationTime) === true ? known : operationTime;
+}
+
+function batchOf(reply: CursorReply, isRouter: boolean): RawBatch {
+  const { cursor } = reply;
+  const operationTime = timeOfReply(reply, isRouter);
   const documents = cursor.firstBatch ?? cursor.nextBatch ?? [];
   let bytes = 0;
   for (const document of documents) bytes += document.length;
@@ -68,7 +80,7 @@ export class DriverCursor implements RawCursor {
     try {
       const reply = await send(home, session, database, withLimit(command, options), options);
       const collection = reply.cursor.ns.slice(reply.cursor.ns.indexOf('.') + 1);
-      const cursor = new DriverCursor(home, session, { database, collection }, batchLimit(command, options), reply.cursor.id, batchOf(reply));
+      const cursor = new DriverCursor(home, session, { database, collection }, batchLimit(command, options), reply.cursor.id, batchOf(reply, home.isRouter));
       if (!cursor.open) await cursor.close();
       return cursor;
     } catch (error) {
@@ -88,7 +100,7 @@ export class DriverCursor implements RawCursor {
     if (limit !== null) command['batchSize'] = limit;
     const reply = await send(this.home, this.session, this.namespace.database, withLimit(command, options), options);
     await this.moveTo(reply.cursor.id);
-    return batchOf(reply);
+    return batchOf(reply, this.home.isRouter);
   }
 
   /** A cursor that was closed while its batch was on the way stays closed. */

@@ -13,6 +13,8 @@ export interface DriverDoorOptions {
   ring: ClientRing;
   /** Mode for cursors; null reads from primaries. Commands and writes always go to the primary. */
   readPreference: ReadPreferenceMode | null;
+  /** The nodes are routers, whose replies are made of those of several shards. */
+  isRouter?: boolean;
   /** For replica sets with a read preference; routers keep a cursor's member by themselves. */
   members?: MemberClients;
 }
@@ -26,6 +28,7 @@ export class DriverDoor implements Door {
   private readonly ring: ClientRing;
   private readonly readPreference: ReadPreferenceMode | null;
   private readonly members: MemberClients | null;
+  private readonly isRouter: boolean;
   private readonly calls = new CallsInFlight();
 
   constructor(options: DriverDoorOptions) {
@@ -33,6 +36,7 @@ export class DriverDoor implements Door {
     this.ring = options.ring;
     this.readPreference = options.readPreference;
     this.members = options.members ?? null;
+    this.isRouter = options.isRouter ?? false;
   }
 
   /** A command that carries `lsid` (and `txnNumber`, as a transaction does) runs in that server session. */
@@ -51,6 +55,7 @@ export class DriverDoor implements Door {
       client: await this.clientForCursor(options),
       calls: this.calls,
       readPreference: this.readPreference,
+      isRouter: this.isRouter,
       failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
     };
     return DriverCursor.open(home, database, command, options);

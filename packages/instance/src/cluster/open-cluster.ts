@@ -75,7 +75,7 @@ function seedDoor({ name, parts, options }: Opening): Door {
     const text = redirected(parts, { hosts: [host], options: oneAddress });
     return () => new MongoClient(text, clientOptions(options, parts.options));
   });
-  return new DriverDoor({ label: `${name} router`, ring: new ClientRing(makers), readPreference: preferenceOf(options) });
+  return new DriverDoor({ label: `${name} router`, ring: new ClientRing(makers), readPreference: preferenceOf(options), isRouter: true });
 }
 
 /** Asks the seeds one after another until one answers; the door stays with that one. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { timeOf, timestampOf } from '../cluster/cluster-time.js';
+import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawCursor } from '../cluster/door.js';
 import { classify } from '../cluster/failure.js';
 import type { ChangeEvent } from '../store/change-event.js';
@@ -76,7 +76,7 @@ async function copyInOrder(
   let end = begin;
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal: stop })) {
-      if (batch.operationTime !== undefined) end = timeOf(batch.operationTime);
+      if (batch.operationTime !== undefined) end = highestTime([end, timeOf(batch.operationTime)]);
       await insertInOrder(table, batch.documents, context, hard);
       partition.bytes += batch.bytes;
       partition.documents += batch.documents.length;

@@ -22,8 +22,7 @@ export async function initialise(context: MigrationContext, leaderEpoch: number,
   await runtime.retrying('make the fence', () => createFence(destination.router, destination.kind, destination.shardIds, { signal }), signal);
   const startTime = await sourceTimeAboveAll(context, signal);
   const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(context, signal), signal);
-  await context.metadata.deleteMany('collections', {}, signal);
-  await storeEntries(context.metadata, (await withShareBounds(context, catalog, signal)).map(storedEntry), signal);
+  await storeEntries(context.metadata, leaderEpoch, (await withShareBounds(context, catalog, signal)).map(storedEntry), signal);
   const plan = await runtime.retrying('sample shard keys', () => withSampledRanges(planOf(context, catalog), context.source, destination, signal), signal);
   await runtime.retrying(
     'make collections',
@@ -33,7 +32,7 @@ export async function initialise(context: MigrationContext, leaderEpoch: number,
   const estimatedTotalBytes = catalog.reduce((sum, entry) => sum + entry.sizeBytes, 0);
   await records.updateAsLeader(
     leaderEpoch,
-    { phase: 'syncing', startTime: timestampOf(startTime), estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)) },
+    { phase: 'syncing', catalogEpoch: leaderEpoch, startTime: timestampOf(startTime), estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)) },
     signal,
   );
 }

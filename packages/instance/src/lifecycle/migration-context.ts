@@ -1,3 +1,4 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Catalog } from '../catalog/namespace.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
@@ -41,7 +42,9 @@ export async function readSourceCatalog(context: MigrationContext, signal: Abort
   return sharding === undefined ? catalog : applyShardingEntries(catalog, sharding, filter);
 }
 
-/** The source's catalog as it was when the migration began. */
+/** The source's catalog as it was when the migration began, once it is initialised. */
 export async function readBegunCatalog(context: MigrationContext, signal: AbortSignal): Promise<Catalog> {
-  return (await readStoredEntries(context.metadata, signal)).map(restoredEntry);
+  const { catalogEpoch } = context.watch.view.record;
+  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The migration is not initialised.');
+  return (await readStoredEntries(context.metadata, catalogEpoch, signal)).map(restoredEntry);
 }

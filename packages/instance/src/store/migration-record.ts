@@ -31,6 +31,8 @@ export interface MigrationRecord {
   phase: MigrationPhase;
   failure: { error: ErrorName; errorDescription: string } | null;
   leaderEpoch: number;
+  /** Epoch of the leader that has initialised: the stored collections of this epoch are the migration's. */
+  catalogEpoch: number | null;
   startTime: Timestamp | null;
   estimatedTotalBytes: number | null;
   commit: CommitRound | null;
@@ -66,6 +68,7 @@ export class MigrationRecords {
       phase: 'starting',
       failure: null,
       leaderEpoch: 0,
+      catalogEpoch: null,
       startTime: null,
       estimatedTotalBytes: null,
       commit: null,

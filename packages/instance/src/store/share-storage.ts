@@ -73,15 +73,22 @@ export class ShareStorage implements RepairStorage {
   }
 }
 
-/** Collections of the migration in catalog order, as their stored entries. */
-export async function readStoredEntries(metadata: Metadata, signal: AbortSignal): Promise<Binary[]> {
-  const stored = await metadata.find('collections', {}, signal);
-  return stored.map((document) => document.entry as Binary);
+/**
+ * Collections of the migration in catalog order, as their stored entries.
+ * @param leaderEpoch the epoch of the leader whose entries count
+ */
+export async function readStoredEntries(metadata: Metadata, leaderEpoch: number, signal: AbortSignal): Promise<Binary[]> {
+  const stored = await metadata.find('collections', { epoch: leaderEpoch }, signal);
+  return stored.sort((a, b) => Number(a.position) - Number(b.position)).map((document) => document.entry as Binary);
 }
 
-/** Stores the source's catalog as it was when the migration began. May be repeated. */
-export async function storeEntries(metadata: Metadata, entries: readonly Binary[], signal: AbortSignal): Promise<void> {
+/**
+ * Stores the source's catalog as it was when the migration began. May be repeated: what a former leader writes when it
+ * thaws stands beside the entries that count, and is not read.
+ */
+export async function storeEntries(metadata: Metadata, leaderEpoch: number, entries: readonly Binary[], signal: AbortSignal): Promise<void> {
+  await metadata.deleteMany('collections', { epoch: { $lte: leaderEpoch } }, signal);
   for (const [position, entry] of entries.entries()) {
-    await metadata.putMany('collections', [{ _id: position, entry }], signal);
+    await metadata.putMany('collections', [{ _id: `${leaderEpoch}/${position}`, epoch: leaderEpoch, position, entry }], signal);
   }
 }

@@ -30,6 +30,16 @@ describe('the action of an event', () => {
     expect(filterOf(actionOf(event, collection, fresh))).toEqual(fields);
   });
 
+  it('is in doubt where the stream shows changes of orphans, but for inserts', () => {
+    const moved = collectionOf({ readBy: 'name', showsOrphans: true });
+    const changes = [updateOf(1, 5n, { a: 1 }), changeOf(1, 5n, { operation: 'delete' }), changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }) })];
+    for (const event of changes) {
+      expect(actionOf(event, moved, fresh)).toEqual({ kind: 'doubt', reason: 'orphanEvent' });
+      expect(actionOf(event, { ...moved, showsOrphans: false }, fresh).kind).not.toBe('doubt');
+    }
+    expect(actionOf(insertOf(1, 6n), moved, fresh).kind).toBe('insert');
+  });
+
   it('inserts what is new, and puts what may have been applied before a restart', () => {
     expect(actionOf(insertOf(1, 6n), sharded, { begunBefore: 5n, readEnd: null }).kind).toBe('insert');
     expect(actionOf(insertOf(1, 5n), sharded, { begunBefore: 5n, readEnd: null }).kind).toBe('put');

@@ -229,3 +229,23 @@ describe('several routers', () => {
     await door.close();
   });
 });
+
+describe('the time of a batch', () => {
+  const [early, late] = [new Timestamp({ t: 90, i: 1 }), new Timestamp({ t: 120, i: 1 })];
+  const signature = { hash: new Binary(Buffer.alloc(20)), keyId: Long.ZERO };
+  const reply = { ...batch(0n, [{ _id: 1 }]), operationTime: early, $clusterTime: { clusterTime: late, signature } };
+
+  test.each([
+    ['a router is the highest time it knows of: its own may leave out a shard', true, late],
+    ['a shard is its own', false, early],
+  ])('of %s', async (_whose, isRouter, expected) => {
+    await using node = await ScriptedNode.start(() => reply);
+    const ring = new ClientRing([() => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({}))]);
+    const door = new DriverDoor({ label: 'test', ring, readPreference: null, isRouter });
+    try {
+      expect((await door.openCursor('db', { find: 'coll' }, { signal })).first.operationTime).toEqual(expected);
+    } finally {
+      await door.close();
+    }
+  });
+});

@@ -2,7 +2,7 @@ import { Binary, Int32, Long, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid, type ChangeStreamOptions } from '../../../src/cluster/change-stream.js';
-import { appendNote, clusterTimeOf, currentTime, highestTime, operationTimeOf, operationTimes, secondsOf, timeOf, timestampOf } from '../../../src/cluster/cluster-time.js';
+import { appendNote, clusterTimeOf, currentTime, highestTime, operationTimeOf, operationTimes, secondsOf, timeAboveAll, timeOf, timestampOf, wakeStream } from '../../../src/cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
 import { FakeDoor, fakeCluster } from './fake-door.js';
@@ -32,6 +32,35 @@ describe('cluster times', () => {
     expect(await appendNote(door, { signal })).toBe(timeOf(at));
     const times = await operationTimes(fakeCluster(door, { s0: door, s1: new FakeDoor(() => ({ operationTime: timestampOf(5n) })) }), { signal });
     expect([...times]).toEqual([['s0', timeOf(at)], ['s1', 5n]]);
+  });
+});
+
+describe('a time above everything that was written', () => {
+  const reply = (operation: bigint, cluster = operation) => ({ operationTime: timestampOf(operation), $clusterTime: { clusterTime: timestampOf(cluster) } });
+  const sent = (door: FakeDoor): string[] => door.calls.map(({ command }) => Object.keys(command)[0] ?? '');
+
+  test('with direct access is the highest of notes on all shards', async () => {
+    const [router, s0, s1] = [new FakeDoor(() => reply(9n)), new FakeDoor(() => reply(5n)), new FakeDoor(() => reply(7n))];
+    const cluster = fakeCluster(router, { s0, s1 });
+    expect(await timeAboveAll(cluster, { signal })).toBe(7n);
+    await wakeStream(cluster, 's1', { signal });
+    expect([router, s0, s1].map(sent)).toEqual([[], ['appendOplogNote'], ['appendOplogNote', 'appendOplogNote']]);
+  });
+
+  test('through a router from 6.0 on is that of a note', async () => {
+    const router = new FakeDoor(() => reply(5n, 8n));
+    const cluster = { ...fakeCluster(router), version: [6, 0, 1] as const };
+    expect(await timeAboveAll(cluster, { signal })).toBe(5n);
+    await wakeStream(cluster, 's0', { signal });
+    expect(sent(router)).toEqual(['appendOplogNote', 'appendOplogNote']);
+  });
+
+  test('through an earlier router is the cluster time after all shards were asked, and streams are left to their ticks', async () => {
+    const router = new FakeDoor(() => reply(5n, 8n));
+    const cluster = fakeCluster(router);
+    expect(await timeAboveAll(cluster, { signal })).toBe(8n);
+    await wakeStream(cluster, 's0', { signal });
+    expect(sent(router)).toEqual(['listDatabases']);
   });
 });
 

@@ -18,6 +18,7 @@ const record: MigrationRecord = {
   phase: 'syncing',
   failure: null,
   leaderEpoch: 1,
+  catalogEpoch: 1,
   startTime: null,
   estimatedTotalBytes: 1000,
   commit: null,

@@ -1,11 +1,11 @@
-import type { Document } from 'mongodb';
+import { Binary, type Document } from 'mongodb';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Door } from '../../../src/cluster/door.js';
 import { Metadata, MetadataWriteError } from '../../../src/store/metadata.js';
 import { MigrationRecords, type NewMigration } from '../../../src/store/migration-record.js';
 import { ShareRecords } from '../../../src/store/share-record.js';
-import { ShareStorage } from '../../../src/store/share-storage.js';
+import { readStoredEntries, ShareStorage, storeEntries } from '../../../src/store/share-storage.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { collectionOf, never, once } from '../model/parts.js';
 
@@ -181,5 +181,35 @@ describe('partitions and doubtful keys of a share', () => {
     expect((await storageOf(2).claim(uuids)).repairs).toEqual([]);
     await storageOf(2).remove(['a']);
     expect(model.documents('repairs')).toHaveLength(1);
+  });
+});
+
+describe('the stored catalog', () => {
+  const entriesOf = (...names: string[]) => names.map((name) => new Binary(Buffer.from(name)));
+
+  it('keeps its order, however many collections there are', async () => {
+    const entries = entriesOf(...Array.from({ length: 12 }, (_, index) => `c${index}`));
+    await storeEntries(metadata, 1, entries, never);
+    await storeEntries(metadata, 1, entries, never);
+    expect(await readStoredEntries(metadata, 1, never)).toEqual(entries);
+  });
+
+  it('is not changed by a former leader that thaws: what it has sampled anew is read by nobody', async () => {
+    await storeEntries(metadata, 1, entriesOf('broken off'), never);
+    await storeEntries(metadata, 2, entriesOf('a', 'b'), never);
+    await storeEntries(metadata, 1, entriesOf('late'), never);
+    expect(await readStoredEntries(metadata, 2, never)).toEqual(entriesOf('a', 'b'));
+  });
+});
+
+describe('how the source is read', () => {
+  it('is recorded by the first instance, and another one that reads otherwise is refused', async () => {
+    const records = new MigrationRecords(metadata);
+    const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
+    const wanted: NewMigration = { release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'router', shareIds: ['s'], warnings: [] };
+    expect(await records.begin(wanted, never)).toMatchObject({ access: 'router' });
+    expect(await records.begin(wanted, never)).toMatchObject({ access: 'router' });
+    await expect(records.begin({ ...wanted, access: 'direct' }, never)).rejects.toMatchObject({ error: 'optionsDiffer', errorDescription: expect.stringContaining('through the router') as string });
+    expect(await records.read(never)).toMatchObject({ access: 'router' });
   });
 });
