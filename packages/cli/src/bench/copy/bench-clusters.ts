@@ -1,5 +1,6 @@
 import { MongoClient } from 'mongodb';
-import { startTestCluster, type TestCluster } from '../../environment/cluster/test-cluster.js';
+import { startTestCluster } from '../../environment/cluster/start-test-cluster.js';
+import type { TestCluster } from '../../environment/cluster/test-cluster.js';
 import { Closers } from '../../environment/closers.js';
 import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
 

@@ -1,26 +1,10 @@
 import { MongoClient, type Timestamp } from 'mongodb';
 import { benchNamespace } from '../bench-data.js';
 import { readUsage } from '../process-usage.js';
-import type { ChangeKind, LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
+import type { LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
+import type { LoadContext, Moved } from './load-context.js';
 import { readAll, readSnapshot, readStream } from './read-load.js';
 import { changeAll, insertAll } from './write-load.js';
-
-/** What the steps share. */
-export interface LoadContext {
-  router: MongoClient;
-  shard: MongoClient;
-  documents: number;
-  /** When the writes of the hashed collection began, for reads at a time and streams. */
-  begun: Map<ChangeKind, Timestamp>;
-  /** Documents of the hashed collection that lay on the shard before they were deleted. */
-  shardDocuments: number;
-}
-
-/** Documents and bytes that a step moved. */
-export interface Moved {
-  documents: number;
-  bytes: number;
-}
 
 /** Documents before the measured ones, so that both sides have compiled what they run. */
 const warmUpDocuments = 20_000;

@@ -1,6 +1,6 @@
 import type { AbstractCursor } from 'mongodb';
 import { benchDocumentBytes, benchNamespace } from '../bench-data.js';
-import type { LoadContext, Moved } from './load.js';
+import type { LoadContext, Moved } from './load-context.js';
 import { batchDocuments, type ChangeKind, type DriverUse } from './load-order.js';
 
 /** Reads a collection to its end. Plain: documents decoded to objects; raw: `raw: true`, documents as bytes. */

@@ -1,7 +1,7 @@
 import { statementField } from '@convoy/instance/cluster/driver-sequence';
 import { BSON, type Collection, type Document } from 'mongodb';
 import { benchDocument, benchDocumentBytes, benchNamespace } from '../bench-data.js';
-import type { LoadContext, Moved } from './load.js';
+import type { LoadContext, Moved } from './load-context.js';
 import { batchDocuments, type DriverUse } from './load-order.js';
 
 interface NumberedDocument extends Document {

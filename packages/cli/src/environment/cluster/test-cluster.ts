@@ -1,5 +1,3 @@
-import { startBinariesCluster } from './binaries-cluster.js';
-import { startSimulatedCluster } from './simulated-cluster.js';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 
 /** A whole cluster of this machine, for tests, the demo and benchmarks. */
@@ -28,14 +26,4 @@ export interface TestClusterOptions {
   topology: { shards: number } | 'replicaSet';
   /** Where logs and data go. */
   folder: ScratchFolder;
-}
-
-/**
- * Starts a cluster on free ports of 127.0.0.1: real servers when MONGO_BIN names a folder with `mongod` and `mongos`,
- * the simulator otherwise.
- * @throws Error when a server does not start, with the end of its output
- */
-export function startTestCluster(options: TestClusterOptions): Promise<TestCluster> {
-  const binaries = process.env['MONGO_BIN'];
-  return binaries ? startBinariesCluster(options, binaries) : startSimulatedCluster(options);
 }

@@ -6,6 +6,7 @@ import { Child } from '../process/child.js';
 import { freePort } from '../process/free-port.js';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 import { unpackDebianRedis } from './debian-redis.js';
+import type { RedisProgram } from './redis-program.js';
 
 const execFileAsync = promisify(execFile);
 
@@ -18,12 +19,6 @@ export interface Redis extends AsyncDisposable {
   readonly pid?: number;
   /** Ends it, unless it was only given by CONVOY_REDIS_URL. */
   close(): Promise<void>;
-}
-
-/** How to start a server. */
-export interface RedisProgram {
-  path: string;
-  origin: string;
 }
 
 const readyWithin_ms = 20_000;

@@ -2,7 +2,7 @@ import { MongoClient, type Db } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { compareClusters } from '@convoy/cli/demo/compare';
 import { Closers } from '@convoy/cli/environment/closers';
-import { startTestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import { startTestCluster } from '@convoy/cli/environment/cluster/start-test-cluster';
 import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
 
 const closers = new Closers();
