@@ -3,12 +3,37 @@ const SLAB_BYTES = 32 * 1024;
 /** Documents from here on have a buffer of their own. */
 const OWN_BUFFER_BYTES_MIN = 4 * 1024;
 
+/** A message is not kept whole for its documents when they are less than this share of it, … */
+const KEPT_SHARE_MIN = 3 / 4;
+/** … nor when it is larger: it lives as long as one document in it. */
+const KEPT_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The memory of messages whose documents are kept where they are, and the one that was asked for last. */
+const kept = new WeakSet<ArrayBufferLike>();
+let keptLast: ArrayBufferLike | undefined;
+
 let slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
 let used = 0;
 
-/** A copy that may be kept for long: it shares its memory with other kept documents alone, not with messages. */
-export function ownCopy(bytes: Uint8Array): Buffer {
-  const { length } = bytes;
+/**
+ * Lets the documents of a message that nobody writes to any more be kept without copying, if it holds little else.
+ * @param message whole, as it came in
+ */
+export function keepDocuments(message: Buffer, documents: readonly Uint8Array[]): void {
+  if (message.length < OWN_BUFFER_BYTES_MIN || message.length > KEPT_MESSAGE_BYTES_MAX || message.buffer.byteLength !== message.length) return;
+  let bytes = 0;
+  for (const document of documents) bytes += document.length;
+  if (bytes >= message.length * KEPT_SHARE_MIN) kept.add(message.buffer);
+}
+
+/** A copy that may be kept for long: it shares its memory with other kept documents alone, not with messages. Documents of `keepDocuments` stay as they are. */
+export function ownCopy(bytes: Uint8Array): Uint8Array {
+  const { buffer, length } = bytes;
+  if (buffer === keptLast) return bytes;
+  if (kept.has(buffer)) {
+    keptLast = buffer;
+    return bytes;
+  }
   if (length >= OWN_BUFFER_BYTES_MIN) {
     const own = Buffer.allocUnsafeSlow(length);
     own.set(bytes);

@@ -70,9 +70,9 @@ export function* scanElements(bytes: Uint8Array, from = 0): Generator<ElementLoc
  * @returns the same bytes when nothing needs to change
  */
 export function withIdFirst(bytes: Uint8Array, makeId: () => Value): Uint8Array {
+  if (beginsWithId(bytes)) return bytes;
   const id = findElement(bytes, 0, idName);
   if (id === undefined) return prepend(bytes, encodeElement('_id', makeId()));
-  if (id.start === 4) return bytes;
   const moved = Buffer.allocUnsafe(bytes.length);
   const length = id.end - id.start;
   moved.set(bytes.subarray(0, 4), 0);
@@ -80,6 +80,26 @@ export function withIdFirst(bytes: Uint8Array, makeId: () => Value): Uint8Array 
   moved.set(bytes.subarray(4, id.start), 4 + length);
   moved.set(bytes.subarray(id.end), id.end);
   return moved;
+}
+
+/** Types of an `_id` that are refused, or looked into before. */
+const examinedIdTypes: ReadonlySet<number> = new Set([ElementType.document, ElementType.array, ElementType.regex, ElementType.undefined]);
+
+/** True for a document that a server stores as it came: its `_id` comes first and is plain, and no top-level field may be an empty timestamp. */
+export function isStoredAsItIs(bytes: Uint8Array): boolean {
+  if (!beginsWithId(bytes) || examinedIdTypes.has(bytes[4] ?? 0)) return false;
+  const limit = readInt32(bytes, 0) - 1;
+  let at = 4;
+  while (at < limit) {
+    const type = bytes[at] ?? 0;
+    if (type === ElementType.timestamp) return false;
+    at = checkedEnd(bytes, type, afterName(bytes, at + 1, limit), limit);
+  }
+  return true;
+}
+
+function beginsWithId(bytes: Uint8Array): boolean {
+  return nameEquals(bytes, 5, idName);
 }
 
 /**

@@ -14,6 +14,12 @@ export class ClusterClock {
   }
 
   tick(): Timestamp {
+    this.advance();
+    return this.current();
+  }
+
+  /** Goes on to a new time, which `seconds` and `increment` tell without making an object. */
+  advance(): void {
     const seconds = Math.floor(this.now() / 1000);
     if (seconds > this.#seconds) {
       this.#seconds = seconds;
@@ -21,7 +27,14 @@ export class ClusterClock {
     } else {
       this.#increment += 1;
     }
-    return this.current();
+  }
+
+  get seconds(): number {
+    return this.#seconds;
+  }
+
+  get increment(): number {
+    return this.#increment;
   }
 
   current(): Timestamp {

@@ -112,7 +112,7 @@ export interface ShardAccess {
   collection(namespace: string): CollectionFacts | undefined;
   collectionsOf(db: string): CollectionFacts[];
   /** A view, or the one in front of a time-series collection's buckets; undefined when the name is none. */
-  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[] } | undefined;
+  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined;
   /** Creates a collection with a UUID that another shard gave it, and indexes; does nothing when it exists. No change event (5.0). */
   ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[]): void;
   /** The views of a database, whose definitions lie in its `system.views`. */

@@ -131,7 +131,7 @@ export class ShardNode implements CommandNode, ShardAccess {
     return collection === undefined ? undefined : factsOf(collection);
   }
 
-  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[] } | undefined {
+  view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined {
     return this.#state.catalog.view(namespace);
   }
 
@@ -220,7 +220,7 @@ export class ShardNode implements CommandNode, ShardAccess {
   }
 
   sessionRecords(namespace: string, wanted: (document: Uint8Array) => boolean): SessionRecord[] {
-    return this.#state.sessions.records((touched) => touched.namespace === namespace && wanted(touched.document));
+    return this.#state.sessions.records(({ target, document }) => `${target.db}.${target.collection}` === namespace && wanted(document));
   }
 
   receiveSessionRecords(records: readonly SessionRecord[]): void {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { encodeDocument } from '../bson/encode.js';
+import { keepDocuments } from '../bson/own-copy.js';
 import { CommandError, type CommandRequest, type ConnectionState } from '../node/command.js';
 import { runCommand } from './command-run.js';
 import { unpackFrame } from './compression.js';
@@ -87,6 +88,7 @@ export class ClientConnection {
     const { requestId } = readHeader(frame);
     const message = orRefusal(() => readMessage(frame));
     const parsed = message instanceof CommandError ? message : orRefusal(() => parseCommand(message.body, message.sequences));
+    if (!(parsed instanceof CommandError)) keepInserted(frame, parsed);
     if ((flags & messageFlag.moreToCome) !== 0) await this.#run(parsed);
     else if ((flags & messageFlag.exhaustAllowed) !== 0 && !(parsed instanceof CommandError)) await this.#stream(parsed, requestId, form);
     else await this.#reply(parsed, requestId, form);
@@ -133,6 +135,11 @@ export class ClientConnection {
     const command = parsed === undefined || parsed instanceof CommandError ? '' : parsed.name;
     if (!(await this.#writer.send(prefix, body, form, command))) this.close();
   }
+}
+
+function keepInserted(frame: Buffer, { name, sequences }: ParsedCommand): void {
+  const documents = name === 'insert' ? sequences.get('documents') : undefined;
+  if (documents !== undefined) keepDocuments(frame, documents);
 }
 
 function replyFlags({ checksum }: ReplyForm, moreToCome: boolean): number {

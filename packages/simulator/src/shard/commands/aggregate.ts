@@ -1,10 +1,13 @@
-import { parseCollation } from '../../bson/collation.js';
+import { parseCollation, type Collation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
+import { documentText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { compilePipeline } from '../../pipeline/stages.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
+import { completeCollation } from '../collation-spec.js';
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
@@ -33,6 +36,11 @@ const FIELDS: ReadonlySet<string> = new Set([
   'pipeline', 'explain', 'allowDiskUse', 'cursor', 'bypassDocumentValidation', 'collation', 'hint', 'let', 'needsMerge', 'fromMongos',
   'exchange', 'runtimeConstants', 'legacyRuntimeConstants', 'use44SortKeys', 'isMapReduceCommand', 'collectionUUID',
 ]);
+/** What strings are compared with; undefined for the simple collation. */
+interface ReadCollation {
+  readonly collation: Collation | undefined;
+}
+
 /** How deep views may stand on views. */
 const VIEW_DEPTH_MAX = 20;
 
@@ -58,14 +66,29 @@ export async function aggregate(context: CommandContext): Promise<Doc> {
 /** Runs stages over a view: its own pipeline first, over what it stands on. */
 export function aggregateView(context: CommandContext, view: View, stages: readonly Doc[]): Promise<Doc> {
   const resolved = resolvedView(context, view);
-  return runPipeline(context, view.namespace, resolved.namespace, [...resolved.stages, ...stages]);
+  return runPipeline(context, view.namespace, resolved.namespace, [...resolved.stages, ...stages], viewCollation(context, view));
 }
 
 /** The documents of a view after further stages. */
 export function* viewDocuments(context: CommandContext, view: View, stages: readonly Doc[]): Generator<Doc> {
   const { namespace, stages: own } = resolvedView(context, view);
   const collection = context.state.catalog.collection(namespace);
-  yield* decoded(pipelineDocuments(context, collection, namespace, [...own, ...stages], readPoint(context)));
+  yield* decoded(pipelineDocuments(context, collection, namespace, [...own, ...stages], readPoint(context), viewCollation(context, view)));
+}
+
+/**
+ * The collation that a view is read with: its own, the simple one if it was made with none.
+ * Throws CommandError 167 when the command asks for another.
+ */
+export function viewCollation(context: CommandContext, view: View): ReadCollation {
+  const own = view.options.get('collation');
+  const asked = optionalDoc(context, 'collation');
+  const complete = asked === undefined ? undefined : completeCollation(asked);
+  const text = (spec: Value | undefined): string => (spec instanceof Map ? documentText(spec) : '');
+  if (asked !== undefined && text(complete) !== text(own)) {
+    throw new CommandError(167, 'OptionNotSupportedOnView', "Cannot override a view's default collation");
+  }
+  return { collation: own instanceof Map ? parseCollation(own) : undefined };
 }
 
 /** The collection that a view stands on, over other views, and the stages from there to the view. */
@@ -94,14 +117,20 @@ function readStages(pipeline: Value | undefined): Doc[] {
  * @param shownNamespace the namespace of the reply
  * @param namespace the collection to read; undefined for none
  */
-async function runPipeline(context: CommandContext, shownNamespace: string, namespace: string | undefined, stages: readonly Doc[]): Promise<Doc> {
+async function runPipeline(
+  context: CommandContext,
+  shownNamespace: string,
+  namespace: string | undefined,
+  stages: readonly Doc[],
+  ofView?: ReadCollation,
+): Promise<Doc> {
   const { state, request } = context;
   const point = readPoint(context);
   const collection = namespace === undefined ? undefined : state.catalog.collection(namespace);
   if (collection !== undefined) refuseUnreadable(collection, point);
   const output = stages.at(-1);
   const writes = output !== undefined && (output.has('$out') || output.has('$merge'));
-  const documents = pipelineDocuments(context, collection, namespace, writes ? stages.slice(0, -1) : stages, point);
+  const documents = pipelineDocuments(context, collection, namespace, writes ? stages.slice(0, -1) : stages, point, ofView);
   if (writes) {
     writeStage(context, output, documents);
     return completeReply([], shownNamespace);
@@ -124,10 +153,10 @@ function pipelineDocuments(
   namespace: string | undefined,
   stages: readonly Doc[],
   point: ReadPoint,
+  ofView?: ReadCollation,
 ): Generator<Uint8Array | undefined> {
   const variables = letVariables(context);
-  const collationSpec = optionalDoc(context, 'collation');
-  const collation = collationSpec === undefined ? collection?.collation : parseCollation(collationSpec);
+  const { collation } = ofView ?? ownCollation(context, collection);
   const provided = sourceStageDocuments(context.state, namespace, collection, stages[0], context.request.routed !== undefined);
   const filter = provided === undefined ? stages[0]?.get('$match') : undefined;
   const rest = provided !== undefined || filter instanceof Map ? stages.slice(1) : stages;
@@ -151,6 +180,11 @@ function pipelineDocuments(
   };
   const found = queryDocuments(collection, query, point.view, filteredAccess(context.request));
   return run === undefined ? found : encoded(run(decoded(found)));
+}
+
+function ownCollation(context: CommandContext, collection: Collection | undefined): ReadCollation {
+  const asked = optionalDoc(context, 'collation');
+  return { collation: asked === undefined ? collection?.collation : parseCollation(asked) };
 }
 
 function oplogRead({ state }: CommandContext, namespace: string | undefined): Iterable<Doc> | undefined {

@@ -7,7 +7,7 @@ import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
 import { changeIndex, refuseUnknownIndexFields } from './coll-mod-index.js';
-import { cappedSizeBytes, refuseCycle, viewDefinition, wholeNumber } from './create.js';
+import { cappedSizeBytes, refuseCycle, refuseInvalidValidator, viewDefinition, wholeNumber } from './create.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
 const fieldsOf44 = ['index', 'validator', 'validationLevel', 'validationAction', 'viewOn', 'pipeline', 'recordPreImages'];
@@ -44,6 +44,7 @@ export function collMod(context: CommandContext): Doc {
   const reply: Doc = new Map();
   if (index instanceof Map) changeIndex(version, collection, index, dryRun, reply);
   if (dryRun) return reply;
+  refuseInvalidValidator(body);
   const before = collection.options;
   changeOptions(collection, body);
   const clusterTime = state.oplog.nextTime();

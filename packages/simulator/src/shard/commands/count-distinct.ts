@@ -8,7 +8,7 @@ import { failure } from '../failure.js';
 import { filteredAccess } from '../read/read-concern.js';
 import { queryDocuments, type Query } from '../read/query.js';
 import type { Collection } from '../storage/collection.js';
-import { viewDocuments, WHOLE_COLLECTION } from './aggregate.js';
+import { viewCollation, viewDocuments, WHOLE_COLLECTION } from './aggregate.js';
 import { optionalDoc, readPoint, targetNamespace, type CommandContext } from './command-context.js';
 import { letVariables } from './let-variables.js';
 
@@ -51,7 +51,7 @@ export function distinct(context: CommandContext): Doc {
   const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
   const view = state.catalog.view(namespace);
   const collection = state.catalog.collection(namespace);
-  const collation = collationOf(context, collection);
+  const collation = view === undefined ? collationOf(context, collection) : viewCollation(context, view).collation;
   if (view !== undefined) return new Map([['values', distinctValues(viewDocuments(context, view, [matching(filter)]), key, collation)]]);
   if (collection === undefined) return new Map([['values', []]]);
   return new Map([['values', distinctValues(decoded(found(context, collection, filter)), key, collation)]]);

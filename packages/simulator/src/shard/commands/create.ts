@@ -4,6 +4,7 @@ import { encodeDocument } from '../../bson/encode.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
+import { compileMatcher } from '../../query/matcher.js';
 import { completeCollation } from '../collation-spec.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
@@ -70,6 +71,7 @@ export function collectionOptions(body: Doc): Doc {
   } else if (body.has('size') && numberOf(body.get('size')) !== 0) {
     throw failure.invalidOptions("the 'capped' field needs to be true when either the 'size' or 'max' fields are present");
   }
+  refuseInvalidValidator(body);
   for (const option of KEPT) {
     const value = body.get(option);
     if (value !== undefined) options.set(option, value);
@@ -78,6 +80,12 @@ export function collectionOptions(body: Doc): Doc {
   const complete = collation instanceof Map ? completeCollation(collation) : undefined;
   if (complete !== undefined) options.set('collation', complete);
   return options;
+}
+
+/** Throws CommandError for a validator that is no filter. */
+export function refuseInvalidValidator(body: Doc): void {
+  const validator = body.get('validator');
+  if (validator instanceof Map) compileMatcher(validator);
 }
 
 /** The size that a capped collection gets when this many bytes are asked for. */
@@ -117,6 +125,7 @@ export function viewDefinition(body: Doc): { viewOn: string; pipeline: Value[]; 
   const pipeline = body.get('pipeline') ?? [];
   if (typeof viewOn !== 'string' || viewOn === '') throw failure.badValue("'viewOn' cannot be empty");
   if (!Array.isArray(pipeline)) throw failure.typeMismatch("BSON field 'create.pipeline' is the wrong type, expected type 'array'");
+  refuseViewStages(pipeline);
   const options: Doc = new Map<string, Value>([
     ['viewOn', viewOn],
     ['pipeline', pipeline],
@@ -125,6 +134,17 @@ export function viewDefinition(body: Doc): { viewOn: string; pipeline: Value[]; 
   const complete = collation instanceof Map ? completeCollation(collation) : undefined;
   if (complete !== undefined) options.set('collation', complete);
   return { viewOn, pipeline, options };
+}
+
+/** Refuses stages that no view may have. Throws CommandError 167. */
+function refuseViewStages(pipeline: readonly Value[]): void {
+  for (const stage of pipeline) {
+    if (!(stage instanceof Map)) throw failure.typeMismatch("Each element of the 'pipeline' array must be an object");
+    const [name] = stage.keys();
+    if (name === '$out' || name === '$merge' || name === '$changeStream') {
+      throw new CommandError(167, 'OptionNotSupportedOnView', `The aggregation stage ${name} cannot be used in a view definition`);
+    }
+  }
 }
 
 /** Refuses a view that would, over other views, stand on itself. Throws CommandError 5. */

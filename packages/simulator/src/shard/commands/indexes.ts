@@ -10,6 +10,7 @@ import { DocumentSource } from '../read/document-source.js';
 import { failure } from '../failure.js';
 import { buildIndexes } from '../index-spec/build.js';
 import { normalizedSpec } from '../index-spec/normalize.js';
+import { refusePartialFilter } from '../index-spec/partial-filter.js';
 import { dropIndexesOperation } from '../oplog/definition-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
@@ -34,7 +35,11 @@ export function createIndexes(context: CommandContext): Doc {
   const known = state.catalog.collection(namespace)?.options.get('collation');
   const inherited = known instanceof Map ? known : undefined;
   const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map<string, Value>(), inherited, limit));
-  for (const spec of specs) refuseForeignOptions(state.version, spec);
+  for (const spec of specs) {
+    refuseForeignOptions(state.version, spec);
+    const partial = spec.get('partialFilterExpression');
+    if (partial !== undefined) refusePartialFilter(partial, state.version);
+  }
   const collection = collectionForWrite(state, namespace);
   const before = collection.indexes.length;
   buildIndexes(state, collection, specs);

@@ -1,5 +1,5 @@
 import { timestampOf, type TimeKey } from '../storage/time-key.js';
-import { operationBytes, type EntryTransaction, type OplogEntry, type OplogOperation, type TransactionPart } from './entry.js';
+import { insertBytes, operationBytes, type EntryNamespace, type EntryTransaction, type OplogEntry, type OplogOperation, type TransactionPart } from './entry.js';
 
 /** Cut-off places that are kept before the columns are copied, so that cutting stays cheap. */
 const CUT_PLACES_MIN = 4096;
@@ -12,6 +12,9 @@ interface Several {
   readonly part: TransactionPart | undefined;
 }
 
+/** A document stands for its insert. */
+type Content = OplogOperation | Several | Uint8Array;
+
 /**
  * Entries by number, in columns: most are one operation at one time, and objects made for each of them would cost the
  * garbage collector more than the writes themselves. They are put together when somebody reads them.
@@ -19,7 +22,9 @@ interface Several {
 export class EntryLog {
   #times: number[] = [];
   #wallMs: number[] = [];
-  #contents: (OplogOperation | Several | undefined)[] = [];
+  #contents: (Content | undefined)[] = [];
+  /** Where the documents of inserts went. */
+  #targets: (EntryNamespace | undefined)[] = [];
   #cut = 0;
   /** Number of the entry at the columns' first place. */
   #base = 0;
@@ -38,11 +43,30 @@ export class EntryLog {
   append(time: TimeKey, wallMs: number, operations: readonly OplogOperation[], transaction?: EntryTransaction, part?: TransactionPart): number {
     const [only] = operations;
     const alone = operations.length === 1 && transaction === undefined && part === undefined ? only : undefined;
-    const content = alone ?? ({ kind: 'several', operations, transaction, part } as const);
+    if (alone !== undefined) return this.appendOne(time, wallMs, alone);
+    const content: Several = { kind: 'several', operations, transaction, part };
+    this.#push(time, wallMs, content, undefined);
+    return contentBytes(content);
+  }
+
+  /** @returns bytes of the entry, about */
+  appendOne(time: TimeKey, wallMs: number, operation: OplogOperation): number {
+    if (operation.kind === 'insert') return this.appendInsert(time, wallMs, operation.target, operation.document);
+    this.#push(time, wallMs, operation, undefined);
+    return operationBytes(operation);
+  }
+
+  /** @returns bytes of the entry, about */
+  appendInsert(time: TimeKey, wallMs: number, target: EntryNamespace, document: Uint8Array): number {
+    this.#push(time, wallMs, document, target);
+    return insertBytes(document);
+  }
+
+  #push(time: TimeKey, wallMs: number, content: Content, target: EntryNamespace | undefined): void {
     this.#times.push(time);
     this.#wallMs.push(wallMs);
     this.#contents.push(content);
-    return contentBytes(content);
+    this.#targets.push(target);
   }
 
   /** The entry with this number; undefined past the end and before the start. */
@@ -51,8 +75,15 @@ export class EntryLog {
     const content = this.#contents[place];
     const time = this.#times[place];
     if (content === undefined || time === undefined) return undefined;
-    const { operations, transaction, part } = content.kind === 'several' ? content : { operations: [content], transaction: undefined, part: undefined };
-    return { time, clusterTime: timestampOf(time), operations, transaction, part, bytes: contentBytes(content), wallMs: this.#wallMs[place] ?? 0 };
+    const clusterTime = timestampOf(time);
+    const bytes = contentBytes(content);
+    const wallMs = this.#wallMs[place] ?? 0;
+    if (!(content instanceof Uint8Array) && content.kind === 'several') {
+      const { operations, transaction, part } = content;
+      return { time, clusterTime, operations, transaction, part, bytes, wallMs };
+    }
+    const operation: OplogOperation = content instanceof Uint8Array ? { kind: 'insert', target: this.#targets[place] as EntryNamespace, document: content } : content;
+    return { time, clusterTime, operations: [operation], transaction: undefined, part: undefined, bytes, wallMs };
   }
 
   timeAt(number: number): TimeKey | undefined {
@@ -84,6 +115,7 @@ export class EntryLog {
     const content = this.#contents[this.#cut];
     if (content === undefined) return 0;
     this.#contents[this.#cut] = undefined;
+    this.#targets[this.#cut] = undefined;
     this.#cut += 1;
     if (this.#cut >= CUT_PLACES_MIN && this.#cut * 2 > this.#times.length) this.#compact();
     return contentBytes(content);
@@ -93,12 +125,14 @@ export class EntryLog {
     this.#times = this.#times.slice(this.#cut);
     this.#wallMs = this.#wallMs.slice(this.#cut);
     this.#contents = this.#contents.slice(this.#cut);
+    this.#targets = this.#targets.slice(this.#cut);
     this.#base += this.#cut;
     this.#cut = 0;
   }
 }
 
-function contentBytes(content: OplogOperation | Several): number {
+function contentBytes(content: Content): number {
+  if (content instanceof Uint8Array) return insertBytes(content);
   if (content.kind !== 'several') return operationBytes(content);
   let bytes = 0;
   for (const operation of content.part?.written ?? content.operations) bytes += operationBytes(operation);

@@ -135,7 +135,7 @@ export interface OplogEntry {
 export function operationBytes(operation: OplogOperation): number {
   switch (operation.kind) {
     case 'insert':
-      return ENTRY_OVERHEAD_BYTES + operation.document.length;
+      return insertBytes(operation.document);
     case 'update':
       return ENTRY_OVERHEAD_BYTES + operation.before.length + operation.after.length;
     case 'delete':
@@ -143,6 +143,11 @@ export function operationBytes(operation: OplogOperation): number {
     default:
       return ENTRY_OVERHEAD_BYTES;
   }
+}
+
+/** The same for the insert of a document. */
+export function insertBytes(document: Uint8Array): number {
+  return ENTRY_OVERHEAD_BYTES + document.length;
 }
 
 /** What the server spends on the fields around a document in an oplog entry, about. */

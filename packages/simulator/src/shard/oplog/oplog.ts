@@ -1,8 +1,8 @@
 import type { Timestamp } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import type { ClusterClock } from '../../node/clock.js';
-import { timeKey, type TimeKey } from '../storage/time-key.js';
-import type { EntryTransaction, OplogEntry, OplogOperation, TransactionPart } from './entry.js';
+import { timeKey, timeKeyOf, timestampOf, type TimeKey } from '../storage/time-key.js';
+import type { EntryNamespace, EntryTransaction, OplogEntry, OplogOperation, TransactionPart } from './entry.js';
 import { EntryLog } from './entry-log.js';
 
 /** What the entry says that a set's initiation writes. */
@@ -15,7 +15,7 @@ export class Oplog {
   #bytesMax: number;
   /** Entries younger than this stay, whatever their size. */
   #retentionMs = 0;
-  #last: { time: TimeKey; clusterTime: Timestamp };
+  #lastKey: TimeKey;
   #waiters = new Set<() => void>();
   #wakeScheduled = false;
 
@@ -26,7 +26,7 @@ export class Oplog {
   ) {
     this.#bytesMax = bytesMax;
     const clusterTime = clock.tick();
-    this.#last = { time: timeKey(clusterTime), clusterTime };
+    this.#lastKey = timeKey(clusterTime);
     this.append(clusterTime, [{ kind: 'silent', note: new Map([['msg', initiationMessage]]) }]);
   }
 
@@ -56,11 +56,11 @@ export class Oplog {
 
   /** Time of the last entry. */
   get lastTime(): Timestamp {
-    return this.#last.clusterTime;
+    return timestampOf(this.#lastKey);
   }
 
   get lastKey(): TimeKey {
-    return this.#last.time;
+    return this.#lastKey;
   }
 
   /** Number of the entry after the last one. */
@@ -78,11 +78,32 @@ export class Oplog {
     return this.clock.tick();
   }
 
+  /** The same as `nextTime`, as a key. */
+  nextKey(): TimeKey {
+    const { clock } = this;
+    clock.advance();
+    return timeKeyOf(clock.seconds, clock.increment);
+  }
+
   /** @param part of a transaction that takes several entries: which of them this is */
   append(clusterTime: Timestamp, operations: readonly OplogOperation[], transaction?: EntryTransaction, part?: TransactionPart): void {
     const time = timeKey(clusterTime);
-    this.#bytes += this.#entries.append(time, this.now(), operations, transaction, part);
-    this.#last = { time, clusterTime };
+    this.#appended(time, this.#entries.append(time, this.now(), operations, transaction, part));
+  }
+
+  /** Appends one operation outside of a transaction, at a time of `nextKey`. */
+  appendOne(time: TimeKey, operation: OplogOperation): void {
+    this.#appended(time, this.#entries.appendOne(time, this.now(), operation));
+  }
+
+  /** The same for an inserted document. */
+  appendInsert(time: TimeKey, target: EntryNamespace, document: Uint8Array): void {
+    this.#appended(time, this.#entries.appendInsert(time, this.now(), target, document));
+  }
+
+  #appended(time: TimeKey, bytes: number): void {
+    this.#bytes += bytes;
+    this.#lastKey = time;
     if (this.#bytes > this.#bytesMax) this.#cutToSize();
     if (this.#waiters.size > 0) this.#scheduleWake();
   }

@@ -1,12 +1,13 @@
 import { Binary, type Long } from 'bson';
 import { createHash } from 'node:crypto';
 import type { Doc, Value } from '../../bson/value.js';
+import type { EntryNamespace } from '../oplog/entry.js';
 import { uuidText } from '../uuid-text.js';
 import type { RunningTransaction } from './running-transaction.js';
 
 /** A document that was written, and where. */
 export interface TouchedDocument {
-  readonly namespace: string;
+  readonly target: EntryNamespace;
   /** As it was after the write; before it for a delete. */
   readonly document: Uint8Array;
 }

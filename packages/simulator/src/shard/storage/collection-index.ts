@@ -44,8 +44,8 @@ type Entry = DocumentRecord | IndexEntry;
 
 const NOW: ReadView = { time: LATEST, transaction: null };
 
-/** Records that wait for their keys at most; working them out takes a tenth of a second. */
-const WAITING_RECORDS_MAX = 65_536;
+/** Records that wait for their keys at most; working them out takes half a second. */
+const WAITING_RECORDS_MAX = 262_144;
 
 /** Characters of a record id behind a key, one per byte: 256^5 is above any count of records. */
 const RECORD_ID_DIGITS = 5;

@@ -64,7 +64,7 @@ export function hashedKeyText(hash: Long): string {
 
 function expand(doc: Doc, fields: readonly IndexField[]): KeyValues[] {
   const columns = fields.map((field) => collect(doc, field.path.split('.'), 0));
-  const multikey = columns.flatMap((column, at) => (column.length === 1 ? [] : [at]));
+  const multikey = fields.flatMap((field, at) => (meetsArray(doc, field.path.split('.')) ? [at] : []));
   const [first, second] = multikey;
   if (first !== undefined && second !== undefined && root(fields, first) !== root(fields, second)) {
     throw new CommandError(171, 'CannotIndexParallelArrays', `cannot index parallel arrays [${root(fields, second)}] [${root(fields, first)}]`);
@@ -87,6 +87,16 @@ function refuseHashedArrays(fields: readonly IndexField[], multikey: readonly nu
 
 function root(fields: readonly IndexField[], at: number): string {
   return fields[at]?.path.split('.')[0] ?? '';
+}
+
+/** True when an array lies on the way of a path or at its end; also one of one element. */
+function meetsArray(doc: Doc, path: readonly string[]): boolean {
+  let at: Value | undefined = doc;
+  for (const name of path) {
+    if (Array.isArray(at)) return true;
+    at = at instanceof Map ? at.get(name) : undefined;
+  }
+  return Array.isArray(at);
 }
 
 /** All values at a path; undefined stands for a missing one, and an empty array gives the undefined value. */

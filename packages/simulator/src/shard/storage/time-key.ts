@@ -16,7 +16,12 @@ export const LATEST: TimeKey = Number.MAX_SAFE_INTEGER;
 export const PENDING: TimeKey = Number.POSITIVE_INFINITY;
 
 export function timeKey(time: Timestamp): TimeKey {
-  return time.t * INCREMENTS_PER_SECOND + Math.min(time.i, INCREMENTS_PER_SECOND - 1);
+  return timeKeyOf(time.t, time.i);
+}
+
+/** The key of a time in its two parts. */
+export function timeKeyOf(seconds: number, increment: number): TimeKey {
+  return seconds * INCREMENTS_PER_SECOND + Math.min(increment, INCREMENTS_PER_SECOND - 1);
 }
 
 export function secondsToTimeKey(seconds: number): TimeKey {

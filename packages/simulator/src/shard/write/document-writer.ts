@@ -1,7 +1,8 @@
-import { ObjectId, Timestamp } from 'bson';
+import { ObjectId } from 'bson';
 import { ownCopy } from '../../bson/own-copy.js';
-import { scanTopLevel, stampTimestamps, withIdFirst } from '../../bson/scan.js';
+import { isStoredAsItIs, scanTopLevel, stampTimestamps, withIdFirst } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
 import type { UserWriteBlock } from '../../node/user-write-block.js';
 import type { DocumentOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
@@ -9,7 +10,7 @@ import type { TouchedDocument } from '../session/logical-session.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
 import type { Collection } from '../storage/collection.js';
 import type { DocumentRecord } from '../storage/record.js';
-import { PENDING, timeKey } from '../storage/time-key.js';
+import { PENDING, type TimeKey } from '../storage/time-key.js';
 import type { WriteUnit } from '../storage/write-unit.js';
 import { refuseInvalidId } from './document-checks.js';
 
@@ -22,9 +23,9 @@ export interface UpdateOrigin {
 
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
 export class DocumentWriter {
-  #last: DocumentOperation | undefined;
+  #last: TouchedDocument | undefined;
   /** Of the write that has begun. */
-  #time = new Timestamp({ t: 0, i: 0 });
+  #time: TimeKey = 0;
 
   constructor(
     private readonly oplog: Oplog,
@@ -33,15 +34,12 @@ export class DocumentWriter {
 
   /** The document that was written last outside of transactions: as it is, or as a delete found it. */
   get lastWritten(): TouchedDocument | undefined {
-    const last = this.#last;
-    if (last === undefined) return undefined;
-    const namespace = `${last.target.db}.${last.target.collection}`;
-    if (last.kind === 'insert') return { namespace, document: last.document };
-    return { namespace, document: last.kind === 'update' ? last.after : last.before };
+    return this.#last;
   }
 
   /** Brings a client's document into the form it is stored in: `_id` first and made if missing, empty timestamps filled unless they are to be kept. */
   prepareInsert(document: Uint8Array, keepEmptyTimestamps = false): Uint8Array {
+    if (isStoredAsItIs(document)) return ownCopy(document);
     const withId = withIdFirst(document, () => new ObjectId());
     refuseInvalidId(withId);
     const stamped = keepEmptyTimestamps ? withId : this.stamp(withId);
@@ -60,7 +58,12 @@ export class DocumentWriter {
   insert(collection: Collection, document: Uint8Array, transaction: RunningTransaction | null): void {
     const unit = this.#begin(collection, transaction);
     collection.insert(document, unit);
-    this.#log(transaction, { kind: 'insert', target: collection.target, document });
+    const { target } = collection;
+    if (transaction !== null) transaction.operations.push({ kind: 'insert', target, document });
+    else {
+      this.oplog.appendInsert(this.#time, target, document);
+      this.#last = { target, document };
+    }
     for (let oldest = collection.oldestBeyondCap(); oldest !== null; oldest = collection.oldestBeyondCap()) {
       this.delete(collection, oldest.record, oldest.bytes, transaction);
     }
@@ -78,31 +81,39 @@ export class DocumentWriter {
     const kept = ownCopy(after);
     collection.update(record, kept, unit);
     const { operators, replacement } = origin;
-    this.#log(transaction, { kind: 'update', target: collection.target, before, after: kept, operators, replacement });
+    this.#log(transaction, { kind: 'update', target: collection.target, before, after: kept, operators, replacement }, kept);
   }
 
   delete(collection: Collection, record: DocumentRecord, before: Uint8Array, transaction: RunningTransaction | null): void {
     const unit = this.#begin(collection, transaction);
     collection.delete(record, unit);
-    this.#log(transaction, { kind: 'delete', target: collection.target, before });
+    this.#log(transaction, { kind: 'delete', target: collection.target, before }, before);
   }
 
-  /** @throws CommandError 371 while user writes are blocked */
+  /** @throws CommandError 371 while user writes are blocked; 263 for a capped collection in a transaction */
   #begin(collection: Collection, transaction: RunningTransaction | null): WriteUnit {
     if (this.writeBlock.enabled) this.writeBlock.refuse(collection.db, collection.name);
-    if (transaction !== null) return { time: PENDING, transaction: transaction.storage };
-    this.#time = this.oplog.nextTime();
-    return { time: timeKey(this.#time), transaction: null };
+    if (transaction !== null) {
+      if (collection.cap !== undefined) throw cappedInTransaction(collection.namespace);
+      return { time: PENDING, transaction: transaction.storage };
+    }
+    this.#time = this.oplog.nextKey();
+    return { time: this.#time, transaction: null };
   }
 
-  #log(transaction: RunningTransaction | null, operation: DocumentOperation): void {
+  #log(transaction: RunningTransaction | null, operation: DocumentOperation, document: Uint8Array): void {
     if (transaction !== null) {
       transaction.operations.push(operation);
       return;
     }
-    this.oplog.append(this.#time, [operation]);
-    this.#last = operation;
+    this.oplog.appendOne(this.#time, operation);
+    this.#last = { target: operation.target, document };
   }
+}
+
+function cappedInTransaction(namespace: string): CommandError {
+  const message = `Collection '${namespace}' is a capped collection. Writes in transactions are not allowed on capped collections.`;
+  return new CommandError(263, 'OperationNotSupportedInTransaction', message);
 }
 
 /** True when both documents hold the same bytes in these top-level fields. */

@@ -1,0 +1,42 @@
+import { BSONRegExp } from 'bson';
+import { documentText } from '../../bson/text.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
+import { isTrue } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
+import { isOperatorDocument } from '../../query/matcher.js';
+
+const ALLOWED: ReadonlySet<string> = new Set(['$eq', '$gt', '$gte', '$lt', '$lte', '$type', '$exists']);
+
+/**
+ * Refuses filters that no partial index may have (manual, "Partial Indexes"): comparisons, `$type` and `$exists: true` under `$and`;
+ * `$or`, `$in` and `$and` inside others since 6.0. Throws CommandError 67.
+ */
+export function refusePartialFilter(filter: Value, version: ServerVersion): void {
+  if (!(filter instanceof Map)) throw cannotCreate('The field "partialFilterExpression" for an index must be a document');
+  check(filter, version.atLeast(6, 0), true);
+}
+
+function check(filter: Doc, later: boolean, top: boolean): void {
+  for (const [name, operand] of filter) {
+    if (name === '$and' || (name === '$or' && later)) {
+      if (name === '$and' && !top && !later) throw cannotCreate('$and only supported in partialFilterExpression at top level');
+      for (const part of Array.isArray(operand) ? operand : []) if (part instanceof Map) check(part, later, false);
+    } else if (name.startsWith('$') || !isAllowedCondition(operand, later)) {
+      throw cannotCreate(`Expression not supported in partial index: ${documentText(new Map([[name, operand]]))}`);
+    }
+  }
+}
+
+function isAllowedCondition(condition: Value, later: boolean): boolean {
+  if (condition instanceof BSONRegExp) return false;
+  if (!(condition instanceof Map) || !isOperatorDocument(condition)) return true;
+  return [...condition].every(([operator, operand]) => {
+    if (operator === '$exists') return isTrue(operand);
+    return ALLOWED.has(operator) || (later && operator === '$in');
+  });
+}
+
+function cannotCreate(message: string): CommandError {
+  return new CommandError(67, 'CannotCreateIndex', message);
+}
