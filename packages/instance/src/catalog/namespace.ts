@@ -14,7 +14,7 @@ export interface Sharding {
   unique: boolean;
   /** All chunks in shard-key order, without gaps. */
   chunks: Chunk[];
-  /** A chunk was moved to another shard since the collection was sharded: there may be orphans. */
+  /** A chunk was moved to another shard since the collection was sharded, or the move was begun: there may be orphans. */
   everMoved: boolean;
 }
 

@@ -32,6 +32,7 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
     readConfig(cluster.router, { find: 'databases', filter: {} }, signal),
     readConfig(cluster.router, { find: 'collections', filter: {} }, signal),
   ]);
+  const movesBegun = mayShowOrphans(cluster) ? await readMovesBegun(cluster.router, signal) : new Set<string>();
   const primaries = new Map(databases.map((row) => [row._id as string, row.primary as string]));
   const rows = new Map(collections.filter((row) => row.dropped !== true).map((row) => [row._id as string, row]));
   return {
@@ -42,9 +43,24 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
       const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
       // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
       if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primaryShard };
-      return { sharding: { key: plainKey(row.key as Document), unique: row.unique === true, chunks, everMoved }, primaryShard };
+      const mayHaveOrphans = everMoved || movesBegun.has(row._id as string);
+      return { sharding: { key: plainKey(row.key as Document), unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, primaryShard };
     },
   };
+}
+
+/** Before 6.0 streams show what happens to orphans, and a router's does not say on which shard. */
+function mayShowOrphans({ access, version }: Cluster): boolean {
+  return access === 'router' && version[0] < 6;
+}
+
+/**
+ * Collections of which a chunk's move was begun, as far back as the capped log of the config servers reaches: one that
+ * was broken off leaves orphans on its recipient, and the chunks' versions as they were.
+ */
+async function readMovesBegun(router: Door, signal: AbortSignal): Promise<Set<string>> {
+  const begun = await readConfig(router, { find: 'changelog', filter: { what: 'moveChunk.start' }, projection: { _id: 0, ns: 1 } }, signal);
+  return new Set(begun.map((entry) => entry.ns as string));
 }
 
 /** Documents of a collection of the config database, read at majority. */

@@ -11,6 +11,8 @@ import { idOf } from './partition-writer.js';
 export interface SharePlan {
   /** Estimated size of its part. */
   sizeBytes: number;
+  /** Of so many documents that can be sampled, one is the share's. */
+  seenPerOwned: number;
   range: IdRange;
   /** How many partitions may begin at once. */
   startsMax: number;
@@ -28,12 +30,12 @@ const samplesPerStart = 16;
 export async function startingPoints(
   shard: Door,
   collection: SyncedCollection,
-  { sizeBytes, range, startsMax }: SharePlan,
+  { sizeBytes, seenPerOwned, range, startsMax }: SharePlan,
   signal: AbortSignal,
 ): Promise<RawValue[]> {
   const starts = Math.min(startsMax, Math.floor(sizeBytes / startBytes));
   if (starts < 2 || collection.capped || collection.collated) return [];
-  const size = starts * samplesPerStart;
+  const size = starts * samplesPerStart * seenPerOwned;
   const command = {
     aggregate: collection.name,
     pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }],

@@ -11,9 +11,12 @@ import type { SyncedCollection } from '../store/synced-collection.js';
 /** A collection of a share with what planning its copy needs. */
 export interface ShareCollection {
   collection: SyncedCollection;
-  entry: CatalogEntry;
   /** The `_id`s that the share reads. */
   range: IdRange;
+  /** Estimated size of the share's part. */
+  sizeBytes: number;
+  /** Of so many documents that the share's door shows, one is the share's. */
+  seenPerOwned: number;
 }
 
 /**
@@ -26,7 +29,7 @@ export function shareCollections(catalog: Catalog, shareId: string, source: Clus
   const shared = source.access === 'direct'
     ? collections.filter((entry) => holdsDocuments(entry, shareId, source)).map((entry) => ofShard(entry, shareId, source, destination))
     : collections.flatMap((entry) => ofRouterShare(entry, source.shardIds.indexOf(shareId), source, destination));
-  return shared.sort((a, b) => b.entry.sizeBytes - a.entry.sizeBytes);
+  return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
 }
 
 function holdsDocuments(entry: CatalogEntry, shardId: string, source: Cluster): boolean {
@@ -39,7 +42,8 @@ function ofShard(entry: CatalogEntry, shardId: string, source: Cluster, destinat
   const described = describe(entry, source, destination);
   const chunks = described.sourceKey.length === 0 || entry.sharding === null ? null : new ChunkMap(described.sourceKey, entry.sharding.chunks);
   const owns = (document: Uint8Array, from: KeySource): boolean => chunks === null || chunks.owns(document, shardId, from);
-  return { entry, range: wholeRange, collection: { ...described, readBy: 'uuid', showsOrphans: false, owns } };
+  const sizeBytes = entry.sizeBytes / source.shardIds.length;
+  return { range: wholeRange, sizeBytes, seenPerOwned: 1, collection: { ...described, readBy: 'uuid', showsOrphans: false, owns } };
 }
 
 /** First release whose writes to many documents leave the orphans alone. */
@@ -50,7 +54,8 @@ function ofRouterShare(entry: CatalogEntry, share: number, source: Cluster, dest
   if (range === null) return [];
   const showsOrphans = source.version[0] < sparesOrphansRelease && entry.sharding?.everMoved === true;
   const owns = (document: Uint8Array): boolean => isWithin(document, range);
-  return [{ entry, range, collection: { ...describe(entry, source, destination), readBy: 'name', showsOrphans, owns } }];
+  const parts = shareBoundsOf(entry).length + 1;
+  return [{ range, sizeBytes: entry.sizeBytes / parts, seenPerOwned: parts, collection: { ...describe(entry, source, destination), readBy: 'name', showsOrphans, owns } }];
 }
 
 /** Null when the share has no part of the collection. */
@@ -79,6 +84,7 @@ function describe(entry: CatalogEntry, source: Cluster, destination: Cluster): O
     database: entry.database,
     name: entry.name,
     capped: entry.options.capped === true,
+    documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,
     collated: isCollated(entry),
     sourceKey: source.kind === 'sharded' ? key : [],
     destinationKey: destination.kind === 'sharded' ? key : [],

@@ -141,12 +141,12 @@ export class ShareSync {
   /** Claims the durable state of the share; partitions are planned the first time. */
   async prepare(signal: AbortSignal): Promise<void> {
     const { partitions, repairs } = await this.#storage.claim(this.input.collections.map(({ collection }) => collection.uuid));
-    for (const { collection, entry, range } of this.input.collections) {
+    for (const { collection, range, sizeBytes, seenPerOwned } of this.input.collections) {
       const stored = partitions.get(collection.uuid);
       if (stored === undefined) {
         const door = this.input.source.shareDoor(this.shareId);
         const { readers } = this.input.runtime.config;
-        const sample = () => startingPoints(door, collection, { sizeBytes: this.#ownSize(entry.sizeBytes), range, startsMax: readers }, signal);
+        const sample = () => startingPoints(door, collection, { sizeBytes, seenPerOwned, range, startsMax: readers }, signal);
         const starts = await this.input.runtime.retrying('sample _ids', sample, signal);
         this.#tables.set(collection.uuid, PartitionTable.fresh(collection, starts, this.#storage.savePartitions, range));
       } else {
@@ -217,10 +217,6 @@ export class ShareSync {
       partitions,
       writesAboveCeiling: this.#router.writesAboveCeiling,
     };
-  }
-
-  #ownSize(sizeBytes: number): number {
-    return sizeBytes / this.input.source.shardIds.length;
   }
 
   #copyDone(): boolean {

@@ -25,6 +25,7 @@ export class FakeCatalogServer {
   readonly databases = new Map<string, { primary: string; collections: Map<string, Collection> }>();
   readonly sharded = new Map<string, Document>();
   readonly chunks: Document[] = [];
+  readonly changelog: Document[] = [];
   readonly shards: { _id: string; tags: string[] }[];
   tags: Document[] = [];
   /** Namespaces whose documents violate every unique index. */
@@ -148,6 +149,7 @@ export class FakeCatalogServer {
       case 'databases': return [...this.databases].map(([_id, { primary }]) => ({ _id, primary, partitioned: true }));
       case 'collections': return [...this.sharded.values()];
       case 'chunks': return this.chunks;
+      case 'changelog': return this.changelog;
       case 'tags': return this.tags;
       case 'shards': return this.shards;
       default: return [];

@@ -69,6 +69,34 @@ describe('readCatalog', () => {
     }
   });
 
+  it('knows by the versions of chunks whether one was ever moved', async () => {
+    const everMoved = async (...majors: (number | null)[]) => {
+      const server = new FakeCatalogServer(['shard0', 'shard1']);
+      server.addSharded('app.c', { k: 1 }, false, halves('k'));
+      server.chunks.forEach((chunk, index) => Object.assign(chunk, majors[index] === null ? {} : { lastmod: new BSON.Timestamp({ t: majors[index] ?? 0, i: index }) }));
+      const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+      return entry?.sharding?.everMoved;
+    };
+    expect(await everMoved(1, 1)).toBe(false);
+    expect(await everMoved(1, 2)).toBe(true);
+    expect(await everMoved(3, 2)).toBe(true);
+    expect(await everMoved(1, null)).toBe(true);
+  });
+
+  it.each([
+    ['through a router before 6.0', 'router', [5, 0, 7], true],
+    ['through a later router, whose stream leaves orphans out', 'router', [6, 0, 1], false],
+    ['directly, where a shard knows what it owns', 'direct', [5, 0, 7], false],
+  ] as const)('takes a move that was begun for one that may have left orphans: %s', async (_how, access, version, expected) => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    for (const name of ['app.begun', 'app.still']) server.addSharded(name, { k: 1 }, false, halves('k'));
+    for (const chunk of server.chunks) Object.assign(chunk, { lastmod: new BSON.Timestamp({ t: 1, i: 0 }) });
+    server.changelog.push({ what: 'moveChunk.start', ns: 'app.begun' });
+    const shards = new Map([['shard0', server.door], ['shard1', server.door]]);
+    const catalog = await readCatalog(fakeCluster({ router: server.door, shards, access, version }), everything, signal);
+    expect(catalog.map(({ name, sharding }) => [name, sharding?.everMoved])).toEqual([['begun', expected], ['still', false]]);
+  });
+
   it('takes a moved unsharded collection of 8.0 for unsharded, on its owner', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { _id: 1 }, false, [{ min: { _id: low }, max: { _id: high }, shard: 'shard1' }]);

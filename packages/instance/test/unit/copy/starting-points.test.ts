@@ -1,5 +1,8 @@
+import { BSON, type Document, Int32 } from 'mongodb';
 import { expect, test } from 'vitest';
 import { startingPoints } from '../../../src/copy/starting-points.js';
+import { decodeValue, encodeValue, type RawValue } from '../../../src/bson/scan.js';
+import type { RawCursor } from '../../../src/cluster/door.js';
 import { wholeRange } from '../../../src/store/partition-table.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { FakeDoor, serverError } from '../fake-door.js';
@@ -16,7 +19,7 @@ const collection: SyncedCollection = {
   destinationKey: [],
   owns: () => true,
 };
-const plan = { sizeBytes: 64 * 1024 * 1024, range: wholeRange, startsMax: 4 };
+const plan = { sizeBytes: 64 * 1024 * 1024, seenPerOwned: 1, range: wholeRange, startsMax: 4 };
 const { signal } = new AbortController();
 
 test('one reader begins when the random cursor of $sample fails, as real servers say it sporadically does', async () => {
@@ -35,4 +38,49 @@ test('other failures of the sample are the caller\'s', async () => {
     },
   });
   await expect(startingPoints(shard, collection, plan, signal)).rejects.toMatchObject({ code: 13 });
+});
+
+/** Every document once, in no order. */
+function sampling(count: number): FakeDoor {
+  const ids = Array.from({ length: count }, (_, index) => (index * 37) % count);
+  return new SamplingDoor(ids);
+}
+
+class SamplingDoor extends FakeDoor {
+  constructor(private readonly ids: readonly number[]) {
+    super('router', {});
+  }
+
+  /** All in one batch, as a server answers when the batch may be as large as the sample. */
+  override openCursor(database: string, command: Document): Promise<RawCursor> {
+    this.sent.push({ database, command });
+    const documents = this.ids.map((_id) => BSON.serialize({ _id }));
+    return Promise.resolve({ first: { documents, bytes: 0 }, open: false, next: () => Promise.reject(new Error('there is one batch')), close: () => Promise.resolve() });
+  }
+}
+
+const valueOf = (id: RawValue): unknown => decodeValue(id);
+
+test('starting points lie inside the range, and a share of a range samples enough for as many readers', async () => {
+  const range = { lower: encodeValue(new Int32(64)), upper: encodeValue(new Int32(128)) };
+  const shard = sampling(256);
+  const starts = await startingPoints(shard, collection, { ...plan, range, seenPerOwned: 4 }, signal);
+  expect(shard.sent[0]?.command).toMatchObject({ pipeline: [{ $sample: { size: 256 } }, { $project: { _id: 1 } }], cursor: { batchSize: 256 } });
+  // 63 of the sample lie inside: the bound itself, at which the first partition begins, is none.
+  expect(starts.map(valueOf)).toEqual([81, 97, 113].map((id) => new Int32(id)));
+});
+
+test('starting points of equal _ids are one, and a sample that lies outside the range gives none', async () => {
+  const equal = new SamplingDoor(Array.from({ length: 64 }, () => 7));
+  expect((await startingPoints(equal, collection, plan, signal)).map(valueOf)).toEqual([new Int32(7)]);
+  const range = { lower: encodeValue(new Int32(500)), upper: encodeValue(new Int32(600)) };
+  expect(await startingPoints(sampling(64), collection, { ...plan, range }, signal)).toEqual([]);
+});
+
+test('one reader is enough for a small part, a capped collection and one whose order only the server knows', async () => {
+  const shard = sampling(64);
+  expect(await startingPoints(shard, collection, { ...plan, sizeBytes: 16 * 1024 * 1024 - 1 }, signal)).toEqual([]);
+  expect(await startingPoints(shard, { ...collection, capped: true }, plan, signal)).toEqual([]);
+  expect(await startingPoints(shard, { ...collection, collated: true }, plan, signal)).toEqual([]);
+  expect(shard.sent).toEqual([]);
 });

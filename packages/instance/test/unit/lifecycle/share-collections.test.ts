@@ -83,6 +83,11 @@ describe('shares of a collection that is read through the router', () => {
     expect(['s0', 's1', 's2'].map((id) => owners.filter((owner) => owner === id).length)).toEqual([20, 20, 20]);
   });
 
+  test('know how large their part is, and how much of what the router shows is theirs', () => {
+    expect(sharesOf(entryOf([5, 7], { sizeBytes: 300 }), 4).map(({ sizeBytes, seenPerOwned }) => [sizeBytes, seenPerOwned])).toEqual([[100, 3], [100, 3], [100, 3]]);
+    expect(sharesOf(entryOf([], { sizeBytes: 300 }), 4)).toMatchObject([{ sizeBytes: 300, seenPerOwned: 1 }]);
+  });
+
   test('are fewer than instances when there are few bounds', () => {
     expect(sharesOf(entryOf([5]), 3).map(({ id }) => id)).toEqual(['s0', 's1']);
   });

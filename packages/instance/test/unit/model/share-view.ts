@@ -25,7 +25,7 @@ const unwitnessed: ReadWitness = { onRepairRead: () => undefined };
 export function shardView(source: SourceHistory, shard: SourceShard): ShareView {
   return {
     id: shard.id,
-    collections: [{ collection: collectionOf(shard, source), entry: modelEntry([]), range: wholeRange }],
+    collections: [{ collection: collectionOf(shard, source), range: wholeRange, sizeBytes: 2 ** 30, seenPerOwned: 1 }],
     source: (network, witness) => clusterOf(source, new SourceRouterDoor(source, network, unwitnessed), new ShardDoor(source, shard, network, witness)),
   };
 }
