@@ -49,14 +49,30 @@ function makeCollator(locale: string, strength: number, spec: Doc): Intl.Collato
       ignorePunctuation: spec.get('alternate') === 'shifted',
     };
     if (typeof caseFirst === 'string' && (caseFirst === 'upper' || caseFirst === 'lower')) options.caseFirst = caseFirst;
-    return new Intl.Collator(locale.replace('_', '-'), options);
-  } catch {
-    throw new CommandError(2, 'BadValue', `Field 'locale' is invalid in: { locale: "${locale}" }`);
+    const tag = languageTag(locale);
+    if (Intl.Collator.supportedLocalesOf(tag).length > 0) return new Intl.Collator(tag, options);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
   }
+  throw new CommandError(2, 'BadValue', `Field 'locale' is invalid in: { locale: "${locale}" }`);
+}
+
+/** Names of collation variants that language tags shorten. */
+const shortVariants: ReadonlyMap<string, string> = new Map([
+  ['phonebook', 'phonebk'],
+  ['traditional', 'trad'],
+  ['dictionary', 'dict'],
+]);
+
+/** ICU's name of a locale, such as `de_AT@collation=phonebook`, as a language tag. */
+function languageTag(locale: string): string {
+  const [name = '', variant] = locale.split('@collation=');
+  const tag = name.replaceAll('_', '-').replace(/-POSIX$/, '-u-va-posix');
+  return variant === undefined ? tag : `${tag}-u-co-${shortVariants.get(variant) ?? variant}`;
 }
 
 function canonicalText(text: string, locale: string, strength: number): string {
-  const tag = locale.replace('_', '-');
+  const tag = languageTag(locale);
   if (strength === 1) return text.normalize('NFD').replace(/\p{M}/gu, '').toLocaleLowerCase(tag);
   return strength === 2 ? text.normalize('NFC').toLocaleLowerCase(tag) : text.normalize('NFC');
 }

@@ -59,6 +59,8 @@ describe('migrations of chunks', () => {
     await stream.close();
     expect(await items('orphans').countDocuments({ v: 1 })).toBe(10);
     await shard0.db('admin').command({ configureFailPoint: 'suspendRangeDeletion', mode: 'off' });
+    expect((await items('orphans').updateMany({ k: { $gte: 0 } }, { $set: { v: 2 } })).modifiedCount).toBe(5);
+    expect(await items('orphans', shard0).countDocuments({ v: 2 })).toBe(0);
     await shard0.db('admin').command({ cleanupOrphaned: 'moves.orphans' });
     expect(await items('orphans', shard0).find().toArray()).toHaveLength(5);
   });

@@ -56,6 +56,22 @@ describe('pipelines and views through a router', () => {
     expect(await db.collection('named').find({}, { sort: { k: -1 }, limit: 2, projection: { k: 1, _id: 0 } }).toArray()).toEqual([{ k: 2 }, { k: 1 }]);
   });
 
+  it('read a view over a sharded collection with its collation', async () => {
+    await db.collection<Item & { name: string }>('c').insertOne({ _id: 9, k: 9, name: 'X' });
+    await db.createCollection('folded', { viewOn: 'c', pipeline: [], collation: { locale: 'en', strength: 2 } });
+    const folded = db.collection('folded');
+    expect(await folded.find({ name: 'x' }).toArray()).toHaveLength(1);
+    expect((await db.command({ count: 'folded', query: { name: 'x' } }))['n']).toBe(1);
+    expect(await folded.distinct('k', { name: 'x' })).toEqual([9]);
+    await expect(folded.find({ name: 'x' }, { collation: { locale: 'simple' } }).toArray()).rejects.toMatchObject({ code: 167 });
+    await expect(folded.rename('other')).rejects.toMatchObject({ code: 166 });
+  });
+
+  it('refuse to make a sharded collection again with other options', async () => {
+    await expect(db.command({ create: 'c' })).resolves.toMatchObject({ ok: 1 });
+    await expect(db.command({ create: 'c', validator: { k: 1 } })).rejects.toMatchObject({ code: 48 });
+  });
+
   it('join sharded collections, views and plain ones', async () => {
     const lookup = { $lookup: { from: 'c', localField: 'k', foreignField: 'k', as: 'found' } };
     const joined = await db.collection('p').aggregate([lookup, { $project: { n: { $size: '$found' } } }]).toArray();

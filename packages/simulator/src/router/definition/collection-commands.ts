@@ -7,11 +7,14 @@ import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
 
-/** `create` of a collection or view on the primary shard of its database. */
+/**
+ * `create` of a collection or view on the primary shard of its database, which refuses other options than those of one that is there.
+ */
 export async function createCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
-  if (context.catalog.collection(namespace) !== undefined) return new Map();
   const primary = await context.primaryForWrite(namespace);
+  const sharded = context.catalog.collection(namespace) !== undefined;
+  if (sharded && primary.access.collection(namespace) === undefined) return new Map();
   await context.sender.run(primary, request, request.body);
   return new Map();
 }
@@ -59,7 +62,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const target = context.requireDatabase(databaseOf(to));
   const sharded = context.catalog.collection(from);
   if (source.name !== target.name && (sharded !== undefined || source.primary !== target.primary)) {
-    throw new CommandError(72, 'CommandFailed', 'Source and destination collections must be on same shard');
+    throw new CommandError(125, 'CommandFailed', 'Source and destination collections must be on same shard');
   }
   if (sharded !== undefined && source.name !== target.name) {
     throw new CommandError(20, 'IllegalOperation', 'Source and destination collections must be on the same database.');
@@ -69,6 +72,9 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const body = new Map(request.body);
   const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
   const shards = holders.filter((shard) => shard.access.collection(from) !== undefined);
+  if (shards.length === 0 && holders.some((shard) => shard.stored.view(from) !== undefined)) {
+    throw new CommandError(166, 'CommandNotSupportedOnView', `cannot rename view: ${from}`);
+  }
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
   await dropShardedTarget(context, request, to, sharded !== undefined);
   for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin' });

@@ -23,7 +23,7 @@ import { splitPipeline } from './pipeline-split.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
 import { ShardCursor } from './shard-cursor.js';
 import { asksDataDistribution, dataDistributionCommand } from './sharded-data-distribution.js';
-import { resolveShardedView } from './views.js';
+import { resolveShardedView, withViewCollation } from './views.js';
 import { outputStage, writeOutput, writesLocally } from '../write/pipeline-output.js';
 
 /** `aggregate` through a router: on one shard as it is, on several split into a part for the shards and one for the router. */
@@ -54,7 +54,8 @@ function withBatchLast(reply: Doc): Doc {
 export async function aggregateNamespace(context: RouterContext, request: CommandRequest, namespace: string, pipeline: Doc[]): Promise<Doc> {
   const view = resolveShardedView(context, namespace);
   if (view === undefined) return aggregateCollection(context, request, namespace, pipeline);
-  return aggregateCollection(context, request, view.namespace, [...view.stages, ...pipeline], namespace);
+  const body = withViewCollation(request.body, view);
+  return aggregateCollection(context, { ...request, body }, view.namespace, [...view.stages, ...pipeline], namespace);
 }
 
 /** @param shown the namespace that the reply names */

@@ -10,6 +10,7 @@ import type { RouterContext } from '../router-context.js';
 import { commandCollection } from '../router-context.js';
 import { aggregateNamespace } from './aggregate-command.js';
 import { foreignDocuments } from './foreign-collections.js';
+import { resolveView, withViewCollation } from './views.js';
 
 /** Fields of a read that an aggregate has too. */
 const carried = ['lsid', 'txnNumber', 'autocommit', 'startTransaction', 'readConcern', 'let', 'collation', 'maxTimeMS', 'comment', 'hint'];
@@ -46,7 +47,8 @@ export async function countOverView(context: RouterContext, request: CommandRequ
 
 /** `distinct` on such a view. */
 export function distinctOverView(context: RouterContext, request: CommandRequest, namespace: string): Doc {
-  const { body } = request;
+  const view = resolveView(context, namespace);
+  const body = view === undefined ? request.body : withViewCollation(request.body, view);
   const collation = docOf(body.get('collation'));
   const surroundings = { now: new DateTime(BigInt(Date.now())), collation: collation === undefined ? undefined : parseCollation(collation) };
   const match = doc(['$match', docOf(body.get('query')) ?? doc()]);

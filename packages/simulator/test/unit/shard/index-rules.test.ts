@@ -17,9 +17,26 @@ describe('index descriptions that are refused', () => {
     [{ key: { a: 1 }, name: '*' }, 2],
     [{ key: { a: 0 } }, 67],
     [{ key: {} }, 67],
+    [{ key: { a: 1 }, partialFilterExpression: { b: { $ne: 1 } } }, 67],
+    [{ key: { a: 1 }, partialFilterExpression: { b: { $exists: false } } }, 67],
+    [{ key: { a: 1 }, partialFilterExpression: { $or: [{ b: 1 }, { c: 1 }] } }, 67],
+    [{ key: { a: 1 }, partialFilterExpression: 5 }, 67],
   ])('%j with %i', async (spec, code) => {
     using fixture = new ShardFixture();
     expect(await failureOf(create(fixture, spec))).toMatchObject({ code });
+  });
+});
+
+describe('documents that an index cannot hold are refused', () => {
+  it.each<[Record<string, number | string>, object, number]>([
+    [{ a: 1, b: 1 }, { a: [1, 2], b: [1] }, 171],
+    [{ a: 1, b: 1 }, { a: [1], b: [1] }, 171],
+    [{ 'a.x': 1, b: 1 }, { a: [{ x: 1 }], b: [1] }, 171],
+    [{ a: 'hashed' }, { a: [1] }, 16766],
+  ])('%j and %j with %i', async (key, document, code) => {
+    using fixture = new ShardFixture();
+    await create(fixture, { key });
+    expect(await fixture.json('db', { insert: 'c', documents: [document] })).toMatchObject({ writeErrors: [{ code }] });
   });
 });
 
