@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { createWriteStream, openSync, type WriteStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { forgetProcess, reapProcess } from './reaper.js';
 
@@ -56,6 +56,8 @@ export class Child implements AsyncDisposable {
    * @throws Error with the last lines of its output when it ends or stays silent instead
    */
   static async start(options: ChildOptions): Promise<Child> {
+    // Opened at once: a child that does not start may be over before a stream has opened its file, and the folder gone.
+    const log = createWriteStream(options.logFile, { fd: openSync(options.logFile, 'a') });
     const process_ = spawn(options.command, options.args, {
       env: { ...process.env, ...options.env },
       stdio: [options.holdInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
@@ -65,7 +67,6 @@ export class Child implements AsyncDisposable {
     const pid = process_.pid;
     if (pid !== undefined) reapProcess(pid);
     const exited = exitOf(process_, pid);
-    const log = createWriteStream(options.logFile, { flags: 'a' });
     void exited.catch(() => undefined).then(() => log.end());
     const ready = await waitUntilReady(process_, options, exited, log);
     if (pid === undefined) throw new Error(`${options.name} did not start.`);
