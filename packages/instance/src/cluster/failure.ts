@@ -82,6 +82,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     // The server calls it sporadic: its random cursor came upon the same documents again and again.
     SampleFoundDuplicates: sampleFoundDuplicatesCode,
     NotWritablePrimary: 10107,
+    // Somebody may make room meanwhile: the warning names it from the first try on.
+    OutOfDiskSpace: 14031,
     InterruptedAtShutdown: 11600,
     Interrupted: 11601,
     InterruptedDueToReplStateChange: 11602,

@@ -1,0 +1,97 @@
+import { MongoClient, type Document } from 'mongodb';
+import { expect, test } from 'vitest';
+import { loadEverything } from './data.js';
+import { Clusters, plainStart, untilCanCommit, untilCommitted, untilProgress } from './fleet.js';
+import { needs } from './requirements.js';
+import { Workload } from './workload.js';
+
+const orders = 8_000;
+/** Slow enough for faults to meet the copy. */
+const settings = { partition_seconds: 1, loadRateBytesPerSecond: 2_500_000 };
+const writes = ['insert', 'update', 'delete'];
+const reads = ['find', 'getMore', 'aggregate'];
+
+interface Fault {
+  name: string;
+  at: 'source' | 'destination';
+  /** What `failCommand` is set to, one after the other as each has been used up. */
+  data: Document[];
+}
+
+const faults: Fault[] = [
+  { name: 'cursors of the source are lost (CursorNotFound, CursorKilled)', at: 'source', data: [{ failCommands: ['getMore'], errorCode: 43 }, { failCommands: ['getMore'], errorCode: 237 }] },
+  { name: 'the primary of the source steps down and cuts connections', at: 'source', data: [{ failCommands: reads, errorCode: 10107 }, { failCommands: reads, closeConnection: true }] },
+  { name: 'the primary of the destination steps down and cuts connections', at: 'destination', data: [{ failCommands: writes, errorCode: 10107 }, { failCommands: writes, closeConnection: true }] },
+  { name: 'writes of the destination are carried out and answered with a write concern error', at: 'destination', data: [{ failCommands: writes, writeConcernError: { code: 91, codeName: 'ShutdownInProgress', errmsg: 'shutting down' } }] },
+  { name: 'the disk of the destination is full for a while', at: 'destination', data: [{ failCommands: writes, errorCode: 14031 }] },
+];
+
+/** The others run with CONVOY_TEST_FULL=1. */
+const sample = faults.slice(-2);
+
+test.each(process.env['CONVOY_TEST_FULL'] === '1' ? faults : sample)('no document is lost or repeated while $name (servers from 5.0)', needs({ version: [5, 0] }), async ({ at, data }) => {
+  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+  await loadEverything(clusters.clients.source, clusters.source, orders);
+  await using instance = await clusters.startLoneInstance(settings);
+  await using workload = Workload.start(clusters.clients.source, orders);
+
+  await instance.client.start(plainStart);
+  await untilProgress(instance.client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+  for (const fault of data) await failTimes(clusters.clients[at], fault, 6);
+  await untilCanCommit(instance.client);
+  await workload.stop();
+  await instance.client.commit();
+  await untilCommitted(instance.client);
+
+  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+});
+
+test('a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+  await loadEverything(clusters.clients.source, clusters.source, orders);
+  await using instance = await clusters.startLoneInstance({ ...settings, retry_minutes: 0.05 });
+  await instance.client.start(plainStart);
+  await untilProgress(instance.client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+
+  const admin = clusters.clients.destination.db('admin');
+  await admin.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: { failCommands: writes, errorCode: 14031, namespace: 'e2e.orders' } });
+  await expect(untilCanCommit(instance.client)).rejects.toMatchObject({ error: 'retriesExhausted', message: expect.stringContaining('14031') as unknown });
+  await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
+  expect(await clusters.clients.destination.db('e2e').collection('orders').countDocuments()).toBeGreaterThan(0);
+});
+
+test('documents of 16 MB are copied, changed meanwhile, and written again after a kill (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+  await using clusters = await Clusters.start({ source: { shards: 1 }, destination: { shards: 1 } });
+  const large = clusters.clients.source.db('e2e').collection<{ _id: number; text: string; version: number }>('large');
+  const sizeOfRest = 4 + (1 + 4 + 4) + (1 + 5 + 4 + 1) + (1 + 8 + 4) + 1;
+  const text = 'x'.repeat(16 * 1024 * 1024 - sizeOfRest);
+  for (let _id = 0; _id < 8; _id += 1) await large.insertOne({ _id, text, version: 0 });
+  await using fleet = await clusters.startFleet({ partition_seconds: 1, loadRateBytesPerSecond: 30_000_000 });
+  const { client } = fleet.coordinator;
+  const [instance] = fleet.instances;
+
+  await client.start(plainStart);
+  await untilProgress(client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 20_000_000);
+  await instance?.kill();
+  await large.updateMany({ _id: { $lt: 4 } }, { $inc: { version: 1 } });
+  await large.deleteOne({ _id: 5 });
+  await large.insertOne({ _id: 5, text, version: 5 });
+  await large.replaceOne({ _id: 6 }, { text, version: 6 });
+  await instance?.restart();
+  await untilCanCommit(client);
+  await large.insertOne({ _id: 9, text, version: 9 });
+  await large.updateMany({ _id: { $gte: 4 } }, { $inc: { version: 1 } });
+  await client.commit();
+  await untilCommitted(client);
+
+  expect(await clusters.compare()).toMatchObject({ equal: true, documents: 9, differences: [] });
+});
+
+/** Lets the next commands of a kind fail, and waits until they have. */
+async function failTimes(client: MongoClient, data: Document, times: number): Promise<void> {
+  const admin = client.db('admin');
+  const on = await admin.command({ configureFailPoint: 'failCommand', mode: { times }, data });
+  const entered = (on['count'] as number) + times;
+  const seen = async (): Promise<number> => (await admin.command({ waitForFailPoint: 'failCommand', timesEntered: entered, maxTimeMS: 60_000 }))['ok'] as number;
+  expect(await seen()).toBe(1);
+}

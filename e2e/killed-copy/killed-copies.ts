@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Random } from '@convoy/cli/demo/random';
+import { Clusters, plainStart, untilCanCommit, untilCommitted, untilProgress } from '../fleet.js';
+import { needs } from '../requirements.js';
+import { MovingWorkload } from './moving-workload.js';
+
+const full = process.env['CONVOY_TEST_FULL'] === '1';
+/** Over all files there are 52 of them. */
+const seedsOfFull = 13;
+const documents = 12_000;
+/** About what the copy takes at the rate below: instants before, during and after every partition's end come up. */
+const copyTime_ms = 5_000;
+const rateBytesPerSecond = 700_000;
+
+export interface KilledCopies {
+  sourceAccess: 'direct' | 'router';
+  /** How many of the two instances are killed at the same instant. */
+  victims: 1 | 2;
+  /** Migrations of a usual run; with CONVOY_TEST_FULL=1 there are 13. */
+  sample: 0 | 1;
+}
+
+/** One migration for every seed, killed at an instant that the seed decides. CONVOY_TEST_SEED repeats one. */
+export function testKilledCopies({ sourceAccess, victims, sample }: KilledCopies): void {
+  const given = process.env['CONVOY_TEST_SEED'];
+  const count = full ? seedsOfFull : sample;
+  const seeds = given === undefined ? Array.from({ length: Math.max(1, count) }, () => Math.floor(Math.random() * 2 ** 31)) : [Number(given)];
+  const skip = needs({ version: [5, 0] }).skip || count === 0;
+  test.each(seeds)(`a copy under deletes, inserts of the same _ids and moves between shards is killed: access ${sourceAccess}, ${victims} instance(s), seed %i (servers from 5.0)`, { skip }, async (seed) => {
+    const random = new Random(seed);
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    const { source } = clusters.clients;
+    await MovingWorkload.load(source, clusters.source, documents);
+    const settings = { sourceAccess, partition_seconds: 1, checkpoint_ms: random.pick([100, 1_000]), loadRateBytesPerSecond: rateBytesPerSecond };
+    await using fleet = await clusters.startFleet(settings);
+    await using workload = MovingWorkload.start(source, documents, random);
+    const { client } = fleet.coordinator;
+    const killed = victims === 2 ? fleet.instances : [random.pick(fleet.instances as [typeof fleet.instances[0], ...typeof fleet.instances])];
+
+    await client.start(plainStart);
+    await untilProgress(client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+    await delay(random.below(copyTime_ms));
+    await Promise.all(killed.map((instance) => instance.kill()));
+    const before = workload.operations;
+    await expect.poll(() => workload.operations, { timeout: 30_000 }).toBeGreaterThan(before + 100);
+    await Promise.all(killed.map((instance) => instance.restart()));
+    await untilCanCommit(client);
+    await workload.stop();
+    await client.commit();
+    await untilCommitted(client);
+
+    expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+  });
+}
