@@ -80,6 +80,7 @@ export function compareFractions(a: Fraction, b: Fraction): number {
  * @returns -1, 0 or 1
  */
 export function compareNumbers(a: NumberValue, b: NumberValue): number {
+  if (a._bsontype === 'Long' && b._bsontype === 'Long') return Math.sign(a.high - b.high || (a.low >>> 0) - (b.low >>> 0));
   const left = exactDouble(a);
   const right = exactDouble(b);
   if (left !== undefined && right !== undefined) return compareDoubles(left, right);

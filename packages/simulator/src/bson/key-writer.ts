@@ -25,7 +25,7 @@ export class KeyWriter {
 
   /** What was written as a string of one character per byte. */
   takeText(): string {
-    const key = this.#buffer.toString('latin1', 0, this.length);
+    const key = shortText(this.#buffer, this.length) ?? this.#buffer.toString('latin1', 0, this.length);
     if (this.#buffer.length > KEPT_BYTES_MAX) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES);
     return key;
   }
@@ -86,5 +86,22 @@ export class KeyWriter {
     const grown = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, this.length + bytes));
     this.#buffer.copy(grown, 0, 0, this.length);
     this.#buffer = grown;
+  }
+}
+
+/** A text of two to five bytes, what the keys of integers are; for those the call out of JavaScript costs more than all the rest. */
+function shortText(bytes: Buffer, length: number): string | undefined {
+  const byte = (at: number): number => bytes[at] as number;
+  switch (length) {
+    case 2:
+      return String.fromCharCode(byte(0), byte(1));
+    case 3:
+      return String.fromCharCode(byte(0), byte(1), byte(2));
+    case 4:
+      return String.fromCharCode(byte(0), byte(1), byte(2), byte(3));
+    case 5:
+      return String.fromCharCode(byte(0), byte(1), byte(2), byte(3), byte(4));
+    default:
+      return undefined;
   }
 }

@@ -51,6 +51,8 @@ export class ShardChangeStream implements ShardStream {
   readonly #setup: StreamSetup;
   #next: number;
   #operation = 0;
+  /** The entry looked at, while its operations are gone through. */
+  #entry: OplogEntry | undefined;
   #started = false;
   /** Cleared once an event behind it was met. */
   #resume: ResumePoint | undefined;
@@ -116,8 +118,9 @@ export class ShardChangeStream implements ShardStream {
         this.#ended = outgoing.invalidates;
         continue;
       }
-      const entry = oplog.at(this.#next);
+      const entry = this.#operation > 0 ? this.#entry : oplog.at(this.#next);
       if (entry === undefined) break;
+      this.#entry = entry;
       const operation = entry.operations[this.#operation];
       if (operation !== undefined) {
         this.#operation += 1;
@@ -125,6 +128,7 @@ export class ShardChangeStream implements ShardStream {
       } else {
         this.#next += 1;
         this.#operation = 0;
+        this.#entry = undefined;
         this.#scannedTo = entry.clusterTime;
         scanned += 1;
       }

@@ -29,6 +29,7 @@ export interface KeyRange {
  */
 export class OrderedMap<V> {
   #blocks: Block<V>[] = [];
+  /** None of them is above all keys that are in order. */
   readonly #loose = new Map<string, V>();
   #changes = 0;
   #size = 0;
@@ -40,20 +41,21 @@ export class OrderedMap<V> {
   }
 
   get(key: string): V | undefined {
+    if (this.#isAboveAll(key)) return undefined;
     const loose = this.#loose.size > 0 ? this.#loose.get(key) : undefined;
-    if (loose !== undefined || this.#isAboveAll(key)) return loose;
+    if (loose !== undefined) return loose;
     const { blockIndex, at } = this.#locate(key);
     const block = this.#blocks[blockIndex];
     return block?.keys[at] === key ? block.values[at] : undefined;
   }
 
   set(key: string, value: V): void {
-    if (this.#loose.size > 0 && this.#loose.has(key)) {
-      this.#loose.set(key, value);
-      return;
-    }
     if (this.#isAboveAll(key)) {
       this.#append(key, value);
+      return;
+    }
+    if (this.#loose.size > 0 && this.#loose.has(key)) {
+      this.#loose.set(key, value);
       return;
     }
     const { blockIndex, at } = this.#locate(key);
@@ -76,6 +78,10 @@ export class OrderedMap<V> {
     const { blockIndex, at } = this.#locate(key);
     const block = this.#blocks[blockIndex];
     if (block?.keys[at] !== key) return false;
+    if (blockIndex === this.#blocks.length - 1 && at === block.keys.length - 1 && this.#loose.size > 0) {
+      this.#settle();
+      return this.delete(key);
+    }
     block.keys.splice(at, 1);
     block.values.splice(at, 1);
     if (block.keys.length === 0) this.#blocks.splice(blockIndex, 1);
