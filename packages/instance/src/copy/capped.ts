@@ -6,7 +6,8 @@ import { classify } from '../cluster/failure.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import { writeRefused } from '../store/write-refused.js';
-import { batchDocumentsMax, type CopyContext } from './copy-context.js';
+import { BatchSize } from './batch-size.js';
+import type { CopyContext } from './copy-context.js';
 import { abandon, beginReading, closePartition } from './copy-partition.js';
 import { idOf } from './partition-writer.js';
 
@@ -71,11 +72,13 @@ async function copyInOrder(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<{ last: Buffer | null; end: bigint }> {
-  const cursor = await context.retrying('read a capped collection', () => open(table, context, begin, stop), stop);
+  const size = new BatchSize(table.collection.documentBytes ?? 0);
+  const cursor = await context.retrying('read a capped collection', () => open(table, context, begin, size.documents, stop), stop);
   let last: Buffer | null = null;
   let end = begin;
   try {
-    for (let batch = cursor.first; ; batch = await cursor.next({ signal: stop })) {
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal: stop, batchDocumentsMax: size.documents })) {
+      size.received(batch);
       if (batch.operationTime !== undefined) end = highestTime([end, timeOf(batch.operationTime)]);
       await insertInOrder(table, batch.documents, context, hard);
       partition.bytes += batch.bytes;
@@ -89,12 +92,12 @@ async function copyInOrder(
   }
 }
 
-function open(table: PartitionTable, context: CopyContext, begin: bigint, signal: AbortSignal): Promise<RawCursor> {
+function open(table: PartitionTable, context: CopyContext, begin: bigint, batchSize: number, signal: AbortSignal): Promise<RawCursor> {
   const { database, name } = table.collection;
   const command = {
     find: name,
     sort: { $natural: 1 },
-    batchSize: batchDocumentsMax,
+    batchSize,
     readConcern: { level: 'majority', afterClusterTime: timestampOf(begin) },
   };
   return context.shard.openCursor(database, command, { signal });

@@ -9,6 +9,8 @@ import { copyPartition } from './copy-partition.js';
 export class Copier {
   readonly #changed = new Signalled();
   readonly #claimed = new Set<Partition>();
+  /** All tables before this one were done when it was looked for a waiting partition last. */
+  #firstOpen = 0;
 
   /** @param tables in the order in which they are to be copied */
   constructor(
@@ -51,10 +53,19 @@ export class Copier {
   }
 
   #waiting(): { table: PartitionTable; partition: Partition } | null {
-    for (const table of this.tables) {
-      for (const partition of table.partitions) {
-        if (partition.state === 'waiting' && !this.#claimed.has(partition)) return { table, partition };
-      }
+    while (this.tables[this.#firstOpen]?.done === true) this.#firstOpen += 1;
+    const found = this.#waitingFrom(this.#firstOpen);
+    if (found !== null || this.#firstOpen === 0) return found;
+    // A partition of a table that was done may wait again.
+    this.#firstOpen = 0;
+    return this.#waitingFrom(0);
+  }
+
+  #waitingFrom(first: number): { table: PartitionTable; partition: Partition } | null {
+    for (let index = first; index < this.tables.length; index += 1) {
+      const table = this.tables[index];
+      const partition = table?.partitions.find((each) => each.state === 'waiting' && !this.#claimed.has(each));
+      if (table !== undefined && partition !== undefined) return { table, partition };
     }
     return null;
   }

@@ -39,7 +39,5 @@ export interface CopyContext {
   readers: number;
 }
 
-/** Several batches of one partition are written at once, so that the source is read meanwhile. */
-export const writesInFlightMax = 3;
-/** Documents of one batch: a bulk write's reply stays small and a repeated batch is cheap. */
-export const batchDocumentsMax = 2000;
+/** One batch of a partition is written and another waits for its turn while the source is read; more only fill the memory. */
+export const writesInFlightMax = 2;

@@ -56,12 +56,14 @@ async function attemptCopy(
   const readTime = await beginReading(partition, context, stop);
   if (wasDirty) await context.untilFlushed(readTime, stop);
   partition.dirty = true;
-  await table.persist();
+  const marked = table.persist();
+  // Waited for below, before the first write, while the first documents are on their way.
+  marked.catch(() => undefined);
 
   const reader = new PartitionReader(table.collection, partition, context, readTime);
   const writer = new PartitionWriter(table.collection, partition, wasDirty, context);
   try {
-    const rest = await pump(table, partition, reader, writer, wasDirty, context, stop, hard);
+    const rest = await pump(table, partition, reader, writer, marked, wasDirty, context, stop, hard);
     partition.readEnd = reader.readEnd;
     if (rest !== null) rest.readEnd = reader.readEnd;
   } finally {
@@ -95,12 +97,16 @@ export function abandon(table: PartitionTable, partition: Partition, context: Co
   context.release(table, held);
 }
 
-/** Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any. */
+/**
+ * Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any.
+ * @param marked resolves once the partition is durably dirty: nothing is written before
+ */
 async function pump(
   table: PartitionTable,
   partition: Partition,
   reader: PartitionReader,
   writer: PartitionWriter,
+  marked: Promise<void>,
   wasDirty: boolean,
   context: CopyContext,
   stop: AbortSignal,
@@ -112,6 +118,7 @@ async function pump(
     stop.throwIfAborted();
     await context.budget.untilFree(stop);
     const documents = await reader.next(stop);
+    await marked;
     if (documents === null) break;
     const first = documents[0];
     const late = context.clock.monotonic_ms() >= closeAt_ms && lastSent !== null && !table.collection.collated;

@@ -8,7 +8,8 @@ import type { RawBatch, RawCursor } from '../cluster/door.js';
 import { openSnapshotCursor } from '../cluster/snapshot-read.js';
 import type { Partition } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { batchDocumentsMax, type CopyContext } from './copy-context.js';
+import { BatchSize } from './batch-size.js';
+import type { CopyContext } from './copy-context.js';
 import { idOf } from './partition-writer.js';
 
 /** Reads one partition at one time in `_id` order; a lost cursor is opened again at the same time after the last document read. */
@@ -20,6 +21,7 @@ export class PartitionReader {
   #widened = false;
   #readEnd: bigint;
   readonly #at: Timestamp;
+  readonly #size: BatchSize;
 
   constructor(
     private readonly collection: SyncedCollection,
@@ -29,6 +31,7 @@ export class PartitionReader {
   ) {
     this.#at = timestampOf(readTime);
     this.#readEnd = readTime;
+    this.#size = new BatchSize(collection.documentBytes ?? 0);
   }
 
   /** The shard's operation time at the latest reply. */
@@ -42,6 +45,7 @@ export class PartitionReader {
       const batch = await this.context.retrying('read documents', () => this.#read(signal), signal);
       if (batch.operationTime !== undefined) this.#readEnd = highestTime([this.#readEnd, timeOf(batch.operationTime)]);
       if (this.#cursor?.open !== true) this.#ended = true;
+      this.#size.received(batch);
       await this.context.rate.spent(batch.bytes, signal);
       const fresh = this.#widened ? this.#inside(batch.documents) : this.#afterLast(batch.documents);
       const last = fresh.at(-1);
@@ -60,7 +64,7 @@ export class PartitionReader {
 
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
-      if (this.#cursor !== null) return await this.#cursor.next({ signal });
+      if (this.#cursor !== null) return await this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
       this.#cursor = await this.#open(signal);
       return this.#cursor.first;
     } catch (error) {
@@ -83,7 +87,7 @@ export class PartitionReader {
       ...(min === undefined ? {} : { min }),
       ...(max === undefined ? {} : { max }),
       at: this.#at,
-      batchSize: batchDocumentsMax,
+      batchSize: this.#size.documents,
       signal,
     });
   }

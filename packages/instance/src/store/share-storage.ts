@@ -5,6 +5,10 @@ import type { SavePartitions } from './partition-table.js';
 import type { RepairStorage } from './repair-set.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
+/** Entries of one command: one alone may have nearly 16 MB, a command as a whole 48 MB. */
+const entriesBytesMax = 8 * 2 ** 20;
+const entriesMax = 1_000;
+
 /** The error of an upsert that a later epoch's document stands in the way of. */
 const duplicateKeyCode = 11000;
 
@@ -88,7 +92,14 @@ export async function readStoredEntries(metadata: Metadata, leaderEpoch: number,
  */
 export async function storeEntries(metadata: Metadata, leaderEpoch: number, entries: readonly Binary[], signal: AbortSignal): Promise<void> {
   await metadata.deleteMany('collections', { epoch: { $lte: leaderEpoch } }, signal);
+  let batch: Document[] = [];
+  let bytes = 0;
   for (const [position, entry] of entries.entries()) {
-    await metadata.putMany('collections', [{ _id: `${leaderEpoch}/${position}`, epoch: leaderEpoch, position, entry }], signal);
+    batch.push({ _id: `${leaderEpoch}/${position}`, epoch: leaderEpoch, position, entry });
+    bytes += entry.length();
+    if (bytes < entriesBytesMax && batch.length < entriesMax && position < entries.length - 1) continue;
+    await metadata.putMany('collections', batch, signal);
+    batch = [];
+    bytes = 0;
   }
 }

@@ -7,6 +7,8 @@ export interface SyncedCollection {
   readonly database: string;
   readonly name: string;
   readonly capped: boolean;
+  /** Estimated size of one document; left out when it is not known. */
+  readonly documentBytes?: number;
   /** Shards read a collection by its UUID, whatever it is called by then; routers only by its name. */
   readonly readBy: 'uuid' | 'name';
   /**

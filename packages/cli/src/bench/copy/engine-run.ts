@@ -6,8 +6,8 @@ import { readUsage } from '../process-usage.js';
 import type { BenchClusters } from './bench-clusters.js';
 import type { EngineResult } from './copy-result.js';
 
-/** Exact to a hundredth of a copy of some seconds, and next to nothing for an instance to answer. */
-const poll_ms = 40;
+/** Exact enough for a copy of some seconds, and next to nothing for an instance to answer. */
+const poll_ms = 100;
 const limit_ms = 600_000;
 
 interface Moment {

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { BatchSize, batchDocumentsMax } from '../../../src/copy/batch-size.js';
+
+const batch = (documents: number, documentBytes: number) => ({ documents: Array.from({ length: documents }, () => new Uint8Array(0)), bytes: documents * documentBytes });
+
+describe('the size of batches', () => {
+  it('is bounded in bytes from the first batch on where the size of the documents is known', () => {
+    expect(new BatchSize(1_000_000).documents).toBe(2);
+    expect(new BatchSize(16_000_000).documents).toBe(1);
+    expect(new BatchSize(10_000).documents).toBe(209);
+  });
+
+  it('is bounded in documents', () => {
+    expect(new BatchSize(50).documents).toBe(batchDocumentsMax);
+  });
+
+  it('follows the documents that come', () => {
+    const size = new BatchSize(0);
+    expect(size.documents).toBe(100);
+    size.received(batch(100, 200));
+    expect(size.documents).toBe(batchDocumentsMax);
+    size.received(batch(2000, 100_000));
+    expect(size.documents).toBe(20);
+    size.received(batch(0, 0));
+    expect(size.documents).toBe(20);
+  });
+});
