@@ -44,6 +44,17 @@ export async function readDestination(
   return (await readByIds(destination, collection, command, entries, 0n, signal)).documents;
 }
 
+/** Reads the source's documents of one key on all shards at one time of the router's choice: one that moves is seen once. */
+export async function readEverywhere(
+  router: Door,
+  collection: SyncedCollection,
+  entry: RepairEntry,
+  signal: AbortSignal,
+): Promise<Uint8Array[]> {
+  const command = { find: collection.name, readConcern: { level: collection.capped ? 'majority' : 'snapshot' } };
+  return (await readByIds(router, collection, command, [entry], 0n, signal)).documents.get(entry.idClass) ?? [];
+}
+
 async function readByIds(
   door: Door,
   collection: SyncedCollection,
@@ -58,8 +69,8 @@ async function readByIds(
   const documents: DocumentsByClass = new Map();
   let readEnd = readTime;
   try {
-    const isSnapshot = (command.readConcern as Document).level === 'snapshot';
-    if (isSnapshot && cursor.first.atClusterTime === undefined) throw new CollectionAbsentError('The collection did not exist at the time of the read');
+    const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
+    if (hasTime && cursor.first.atClusterTime === undefined) throw new CollectionAbsentError('The collection did not exist at the time of the read');
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
       if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
       for (const document of batch.documents) sortIn(documents, document, wanted);

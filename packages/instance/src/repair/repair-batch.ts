@@ -15,13 +15,23 @@ const duplicateKeyCode = 11000;
 export interface RepairOutcome {
   repaired: RepairEntry[];
   /** A document of another key stands in the way; tried again later. */
-  blocked: RepairEntry[];
+  blocked: BlockedEntry[];
   readEnd: bigint;
 }
 
-/** One statement of a repair and the entry it belongs to. */
+/** A key whose documents could not all be written, because the destination has others of its class. */
+export interface BlockedEntry {
+  entry: RepairEntry;
+  /** Full keys that were refused. */
+  refused: Buffer[];
+  /** Full keys of the class that were on the destination before. */
+  present: Buffer[];
+}
+
+/** One statement of a repair, the entry it belongs to and the full key of its document. */
 interface Step {
   entry: RepairEntry;
+  key: Buffer;
   statement: Uint8Array;
 }
 
@@ -54,7 +64,12 @@ export async function repairBatch(
   );
   await sendSteps('delete', removals(collection, entries, documents, present), collection, context, hard);
   const blocked = await sendSteps('update', puts(collection, entries, documents, present), collection, context, hard);
-  return { repaired: entries.filter((entry) => !blocked.has(entry)), blocked: [...blocked], readEnd };
+  const keysOf = (entry: RepairEntry) => (present.get(entry.idClass) ?? []).map((document) => keyOf(collection, document));
+  return {
+    repaired: entries.filter((entry) => !blocked.has(entry)),
+    blocked: [...blocked].map(([entry, refused]) => ({ entry, refused, present: keysOf(entry) })),
+    readEnd,
+  };
 }
 
 /** Documents of the destination under keys that the source's documents no longer have. */
@@ -70,7 +85,7 @@ function removals(
     return ownDocuments(collection, present.get(entry.idClass))
       .map((document) => keyOf(collection, document))
       .filter((key) => !wanted.some((one) => one.equals(key)))
-      .map((key) => ({ entry, statement: deleteStatement(key, collationOf(collection)) }));
+      .map((key) => ({ entry, key, statement: deleteStatement(key, collationOf(collection)) }));
   });
 }
 
@@ -83,10 +98,10 @@ function puts(
 ): Step[] {
   return entries.flatMap((entry) => {
     if (collection.capped && !present.has(entry.idClass)) return [];
-    return ownDocuments(collection, documents.get(entry.idClass)).map((document) => ({
-      entry,
-      statement: replaceStatement(keyOf(collection, document), document, collationOf(collection)),
-    }));
+    return ownDocuments(collection, documents.get(entry.idClass)).map((document) => {
+      const key = keyOf(collection, document);
+      return { entry, key, statement: replaceStatement(key, document, collationOf(collection)) };
+    });
   });
 }
 
@@ -95,7 +110,7 @@ function ownDocuments(collection: SyncedCollection, documents: readonly Uint8Arr
 }
 
 /** With the document's own `_id`: of two that the index finds equal, one may be gone and the other new. */
-function keyOf(collection: SyncedCollection, document: Uint8Array): Buffer {
+export function keyOf(collection: SyncedCollection, document: Uint8Array): Buffer {
   const id = findValue(document, '_id');
   if (id === null) throw new RangeError('a document without _id');
   return fullKeyFilter(document, collection.destinationKey, id);
@@ -105,15 +120,15 @@ function collationOf(collection: SyncedCollection): { simpleCollation: boolean }
   return { simpleCollation: collection.collated && collection.destinationKey.length > 0 };
 }
 
-/** Sends statements in one unordered bulk; returns the entries whose document met a duplicate key. */
+/** Sends statements in one unordered bulk; returns the keys that met a duplicate, by their entry. */
 async function sendSteps(
   kind: RawWrite['kind'],
   steps: readonly Step[],
   collection: SyncedCollection,
   context: RepairContext,
   hard: AbortSignal,
-): Promise<Set<RepairEntry>> {
-  const blocked = new Set<RepairEntry>();
+): Promise<Map<RepairEntry, Buffer[]>> {
+  const blocked = new Map<RepairEntry, Buffer[]>();
   if (steps.length === 0) return blocked;
   const statements = steps.map((step) => step.statement);
   const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
@@ -122,7 +137,7 @@ async function sendSteps(
     const step = steps[failure.index];
     if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
     if (failure.code !== duplicateKeyCode) throw writeRefused(collection, failure.code);
-    blocked.add(step.entry);
+    blocked.set(step.entry, [...(blocked.get(step.entry) ?? []), step.key]);
   }
   return blocked;
 }

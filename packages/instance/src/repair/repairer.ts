@@ -1,10 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { isLossless, losslessValue } from '../bson/lossless.js';
 import { classify } from '../cluster/failure.js';
 import type { RepairEntry } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
+import { readDestination, readEverywhere } from './read-documents.js';
 import type { RepairContext } from './repair-context.js';
-import { repairBatch } from './repair-batch.js';
+import { type BlockedEntry, keyOf, repairBatch } from './repair-batch.js';
 
 /** Keys of one reading: the `$in` stays small and the reading far below 16 MB for ordinary documents. */
 const batchKeysMax = 500;
@@ -53,7 +53,7 @@ export class Repairer {
     const { repairs } = this.context;
     try {
       const outcome = await repairBatch(collection, entries, this.context, stop, hard);
-      for (const entry of outcome.blocked) await this.#onBlocked(entry, stop);
+      for (const blocked of outcome.blocked) await this.#onBlocked(blocked, stop);
       await repairs.remove(outcome.repaired, outcome.readEnd, (entry) => this.context.release(entry));
     } catch (error) {
       const kind = classify(error);
@@ -67,20 +67,30 @@ export class Repairer {
     this.context.repairs.postpone(entry, this.context.clock.monotonic_ms() + delay_ms);
   }
 
-  /** Another share's outdated document may stand in the way, and goes by itself; two live ones never will. */
-  async #onBlocked(entry: RepairEntry, stop: AbortSignal): Promise<void> {
+  /** Another share's outdated document may stand in the way, and goes by itself; live ones never will. */
+  async #onBlocked(blocked: BlockedEntry, stop: AbortSignal): Promise<void> {
+    const { entry } = blocked;
     this.#postpone(entry);
     if (entry.attempts < attemptsBeforeQuestion) return;
-    const { database, name, capped } = entry.collection;
-    if (!isLossless(entry.id)) {
-      throw new ConvoyError('collectionNotSupported', `${database}.${name} has an _id with a DBPointer or a text that is no UTF-8, and another document stands in its way. Exclude the collection.`);
-    }
-    // At one time on all shards: otherwise a document that moves between them would be seen twice.
-    const command = { find: name, filter: { _id: losslessValue(entry.id) }, projection: { _id: 1 }, limit: 2, singleBatch: true, readConcern: { level: capped ? 'majority' : 'snapshot' } };
-    const reply = await this.context.retrying('look for equal _ids', () => this.context.source.command(database, command, { signal: stop }), stop);
-    const found = (reply.cursor as { firstBatch: unknown[] }).firstBatch.length;
-    if (found > 1) {
-      throw new ConvoyError('duplicateIdAcrossShards', `${database}.${name} holds documents with the same _id on several shards, which the destination cannot hold both. Remove one of each and start anew.`);
-    }
+    if (!(await this.#areAllLive(blocked, stop))) return;
+    const { database, name } = entry.collection;
+    throw new ConvoyError('duplicateIdAcrossShards', `${database}.${name} holds documents with the same _id on several shards, which the destination cannot hold both. Remove one of each and start anew.`);
+  }
+
+  /**
+   * Whether the source holds a refused document and every one that may have been in its way: those of the destination
+   * before and after the refusal. Two that do not meet on the destination may both live while a third, outdated, is in the way.
+   */
+  async #areAllLive({ entry, refused, present }: BlockedEntry, stop: AbortSignal): Promise<boolean> {
+    const { collection, idClass } = entry;
+    const { retrying, source, destination } = this.context;
+    const after = await retrying('look for equal _ids on the destination', () => readDestination(destination, collection, [entry], stop), stop);
+    const live = (await retrying('look for equal _ids', () => readEverywhere(source, collection, entry, stop), stop)).map((document) => keyOf(collection, document));
+    const isLive = (key: Buffer): boolean => live.some((one) => one.equals(key));
+    const seen = [...present, ...(after.get(idClass) ?? []).map((document) => keyOf(collection, document))];
+    return refused.some((key) => {
+      const others = seen.filter((one) => !one.equals(key));
+      return isLive(key) && others.length > 0 && others.every(isLive);
+    });
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { World, type WorldInput } from '../model/world.js';
-import { modelIds, routerSteps, steps } from '../model/workload.js';
+import { modelIds, stepsOfCluster, steps } from '../model/workload.js';
 
 const quiet = { network: 0, snapshotTooOld: 0, cursorLost: 0 };
 const rough = { network: 0.01, snapshotTooOld: 0.03, cursorLost: 0.02 };
@@ -13,8 +13,7 @@ const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
 type Settings = Pick<WorldInput, 'shards' | 'faults' | 'ends'>;
 
 /** Random histories under the settings; the failing seed and history are part of the message. */
-async function destinationEqualsSource(settings: Settings, numRuns: number, access: 'direct' | 'router' = 'direct'): Promise<void> {
-  const step = access === 'direct' ? steps : routerSteps;
+async function destinationEqualsSource(settings: Settings, numRuns: number, step = steps, access: 'direct' | 'router' = 'direct'): Promise<void> {
   const place = fc.nat({ max: modelIds.length - 1 });
   const bounds = access === 'direct' ? fc.constant(null) : fc.array(place, { maxLength: settings.shards - 1 });
   const history = fc.record({
@@ -56,15 +55,19 @@ describe('the destination equals the source byte for byte', () => {
     await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60);
   });
 
+  it('in two shares with equal _ids on both shards and changes of orphans, whose processes crash and freeze', async () => {
+    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60, stepsOfCluster);
+  });
+
   it('in two shares of a router, with equal _ids on both shards and changes of orphans', async () => {
-    await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60, 'router');
+    await destinationEqualsSource({ shards: 2, faults: quiet, ends: noEnds }, 60, stepsOfCluster, 'router');
   });
 
   it('in shares of a router with lost calls, lost cursors and reading times that become too old', async () => {
-    await destinationEqualsSource({ shards: 3, faults: rough, ends: noEnds }, 60, 'router');
+    await destinationEqualsSource({ shards: 3, faults: rough, ends: noEnds }, 60, stepsOfCluster, 'router');
   });
 
   it('in shares of a router whose processes stop, crash and freeze', async () => {
-    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60, 'router');
+    await destinationEqualsSource({ shards: 2, faults: rough, ends: { stop: 0.004, crash: 0.008, freeze: 0.004 } }, 60, stepsOfCluster, 'router');
   });
 });

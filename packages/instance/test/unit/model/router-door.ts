@@ -1,7 +1,5 @@
 import type { Document } from 'mongodb';
 import { compareRaw } from '../../../src/bson/compare.js';
-import { idClass } from '../../../src/bson/id-class.js';
-import { encodeValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, RawBatch, RawCursor } from '../../../src/cluster/door.js';
 import { batchOf, type Network, serverError } from './calls.js';
@@ -13,14 +11,8 @@ import { idOf, type OplogEntry, type SourceHistory } from './source-history.js';
 export class SourceRouterDoor extends SourceDoor {
   readonly label = 'cluster0 router';
 
-  /** Asked whether two documents of one `_id` live on the source at one time. */
-  command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
-    if (!('find' in command)) throw new Error(`the model's router has no ${Object.keys(command)[0] ?? ''}`);
-    const wanted = idClass(encodeValue((command.filter as Document)._id), false);
-    return this.network.call(signal, () => {
-      const found = this.source.readAt(this.source.now).filter((document) => idClass(idOf(document), false) === wanted);
-      return { ok: 1, cursor: { firstBatch: found.map(() => ({})) } };
-    });
+  command(): Promise<Document> {
+    return Promise.reject(new Error('nothing is asked of the model\'s router but cursors'));
   }
 
   /** Which of two documents of one `_id` comes first is another with every reading. */

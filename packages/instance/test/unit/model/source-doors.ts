@@ -59,7 +59,8 @@ export abstract class SourceDoor implements Door {
   }
 
   #find(command: Document): { documents: Uint8Array[]; about: () => Partial<RawBatch> } {
-    const at = ((command.readConcern as Document).atClusterTime as Timestamp).toBigInt();
+    const wanted = (command.readConcern as Document).atClusterTime as Timestamp | undefined;
+    const at = wanted?.toBigInt() ?? this.source.now;
     if (at > this.source.now) throw new Error('a read in the future');
     if (this.network.scheduler.chance(this.network.faults.snapshotTooOld)) throw serverError(246);
     const about = (): Partial<RawBatch> => ({ atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) });

@@ -49,8 +49,8 @@ const stepsOf = (change: fc.Arbitrary<Change>): fc.Arbitrary<Step> => fc.oneof(
 
 export const steps = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds)));
 
-/** Steps of a source that is read through its router. */
-export const routerSteps = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds, 'move', 'move', 'twin', 'twin', 'orphan', 'orphan')));
+/** Steps that need several shards. */
+export const stepsOfCluster = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds, 'move', 'move', 'twin', 'twin', 'orphan', 'orphan')));
 
 /** Carries out a step on the source: documents, versions and oplog. */
 export function carryOut(source: SourceHistory, step: Step): void {

@@ -23,7 +23,7 @@ let begunTimes: bigint[];
 let released: { held: number; size: number }[];
 let repairs: RepairSet;
 let routed: (() => void) | null;
-let question: Document[];
+let everywhere: Uint8Array[];
 let failRead: Error | null;
 let duringRead: () => void;
 let scheduler: Scheduler;
@@ -31,7 +31,7 @@ let stop: AbortController;
 
 beforeEach(() => {
   collection = collectionOf();
-  [source, destination, reads, writes, answers, begunTimes, released, question] = [[], [], [], [], [], [], [], []];
+  [source, destination, reads, writes, answers, begunTimes, released, everywhere] = [[], [], [], [], [], [], [], []];
   [routed, failRead, duringRead] = [null, null, () => undefined];
   repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
   scheduler = new Scheduler(randomOf(1));
@@ -45,8 +45,7 @@ function doorOf(documents: () => Uint8Array[], about: Partial<RawBatch>): Door {
     if (failRead !== null) return Promise.reject(failRead);
     return Promise.resolve({ first: batchOf([...documents()], about), open: false, next: () => Promise.reject(new Error('no more')), close: () => Promise.resolve() });
   };
-  const command = () => Promise.resolve({ cursor: { firstBatch: question } });
-  return { label: 'door', openCursor, command } as unknown as Door;
+  return { label: 'door', openCursor } as unknown as Door;
 }
 
 function write({ kind, statements }: RawWrite): Promise<WriteOutcome> {
@@ -60,7 +59,7 @@ async function repair(...ids: unknown[]): Promise<{ run: Promise<unknown> }> {
   const context: RepairContext = {
     shard: doorOf(() => source, { atClusterTime: timestampOf(25n), operationTime: timestampOf(readEnd) }),
     destination: doorOf(() => destination, {}),
-    source: doorOf(() => [], {}),
+    source: doorOf(() => everywhere, {}),
     writer: { write } as never,
     repairs,
     begun: new Begun(0n, (time) => Promise.resolve(void begunTimes.push(time)), () => 0n),
@@ -159,22 +158,40 @@ describe('a key that another document blocks', () => {
     expect(released).toEqual([{ held: 0, size: 1 }]);
   });
 
-  it('ends the migration when the source really holds both documents', async () => {
-    source = [bytesOf({ _id: 1, sk: 3 })];
-    answers = Array.from({ length: 9 }, () => blocked);
-    question = [{}, {}];
+  const [own, other, outdated] = [bytesOf({ _id: 1, sk: 3 }), bytesOf({ _id: 1, sk: 7 }), bytesOf({ _id: 1, sk: 9 })];
+
+  async function tryMany(): Promise<{ ended: unknown }> {
+    let ended: unknown = null;
     const { run } = await repair(1);
+    void run.then((error) => (ended = error));
     for (let moment = 0; moment < 400; moment += 1) await scheduler.step();
-    expect(await run).toMatchObject({ error: 'duplicateIdAcrossShards' });
+    return { ended };
+  }
+
+  it('ends the migration when the source holds both documents', async () => {
+    collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 3 });
+    [source, destination, everywhere] = [[own], [other], [own, other]];
+    answers = Array.from({ length: 9 }, () => blocked);
+    expect((await tryMany()).ended).toMatchObject({ error: 'duplicateIdAcrossShards' });
     expect(writes).toHaveLength(5);
   });
 
-  it('is tried again as long as the source holds one', async () => {
-    source = [bytesOf({ _id: 1, sk: 3 })];
+  it('ends the migration when the share owns both documents, as through a router', async () => {
+    [source, destination, everywhere] = [[own, other], [own], [own, other]];
+    answers = Array.from({ length: 9 }, () => ({ n: 1, failures: [{ index: 1, code: 11000, message: '' }] }));
+    expect((await tryMany()).ended).toMatchObject({ error: 'duplicateIdAcrossShards' });
+  });
+
+  it.each([
+    ['the other is gone from the source', [other], [own]],
+    ['its own is gone by now', [other], [other]],
+    ['both live, and a third that is outdated is in the way', [other, outdated], [own, other]],
+    ['nothing is in the way any more', [], [own, other]],
+  ])('is tried again as long as %s', async (_why, onDestination, onSource) => {
+    collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 3 });
+    [source, destination, everywhere] = [[own], onDestination, onSource];
     answers = Array.from({ length: 7 }, () => blocked);
-    question = [{}];
-    await repair(1);
-    for (let moment = 0; moment < 400; moment += 1) await scheduler.step();
+    expect((await tryMany()).ended).toBeNull();
     expect([writes.length, repairs.size]).toEqual([8, 0]);
   });
 });
