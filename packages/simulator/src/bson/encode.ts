@@ -9,12 +9,19 @@ const SHORT_TEXT_LENGTH = 24;
 /** The work buffer starts here and doubles; it is given back to the garbage collector above the size of a full batch. */
 const SCRATCH_BYTES = 64 * 1024;
 const SCRATCH_KEPT_BYTES_MAX = 20 * 1024 * 1024;
+/** Small results share a buffer of this size: one of their own costs more than the copying. */
+const SLAB_BYTES = 64 * 1024;
+const SHARED_BYTES_MAX = 4 * 1024;
+/** Results from here on are handed out as they were written, instead of being copied. */
+const HANDED_OUT_BYTES_MIN = 256 * 1024;
 /** Array indexes whose names are kept ready. */
 const INDEX_NAMES = 1024;
 const indexNames = Array.from({ length: INDEX_NAMES }, (_, index) => index.toString());
 
 let scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 let length = 0;
+let slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+let slabUsed = 0;
 
 /** Encodes a document; embedded `RawDocument`s are copied as they are. */
 export function encodeDocument(doc: Doc): Buffer {
@@ -38,10 +45,25 @@ export function encodeElement(name: string, value: Value): Buffer {
 }
 
 function takeScratch(): Buffer {
-  const result = Buffer.allocUnsafe(length);
+  if (length >= HANDED_OUT_BYTES_MIN) {
+    const written = scratch;
+    // Another result as large is likely to follow, and finds room at once.
+    scratch = Buffer.allocUnsafeSlow(length + SCRATCH_BYTES > SCRATCH_KEPT_BYTES_MAX ? SCRATCH_BYTES : length + SCRATCH_BYTES);
+    return written.subarray(0, length);
+  }
+  const result = length < SHARED_BYTES_MAX ? shared(length) : Buffer.allocUnsafeSlow(length);
   scratch.copy(result, 0, 0, length);
-  if (scratch.length > SCRATCH_KEPT_BYTES_MAX) scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
   return result;
+}
+
+/** Room in the slab. */
+function shared(bytes: number): Buffer {
+  if (slabUsed + bytes > SLAB_BYTES) {
+    slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  slabUsed += bytes;
+  return slab.subarray(slabUsed - bytes, slabUsed);
 }
 
 function reserve(bytes: number): void {

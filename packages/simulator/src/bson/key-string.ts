@@ -40,11 +40,12 @@ function writeKey(values: readonly Value[], descending: readonly boolean[] | und
   }
 }
 
-/** As `encodeKeyString`, also recording the types the key leaves out. */
-export function encodeTypedKeyString(values: readonly Value[], typeBits: TypeBits): Buffer {
+/** As `encodeKeyString`, with the end byte, in upper-case hex, also recording the types the key leaves out. */
+export function encodeTypedKeyHex(values: readonly Value[], typeBits: TypeBits): string {
   writer.reset(typeBits);
   for (const value of values) appendValue(writer, value);
-  return writer.take();
+  writer.byte(KeyType.end);
+  return writer.takeHex();
 }
 
 /** The byte that stands for a type before a field's name. */

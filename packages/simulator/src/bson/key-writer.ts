@@ -30,6 +30,13 @@ export class KeyWriter {
     return key;
   }
 
+  /** What was written in upper-case hex. */
+  takeHex(): string {
+    const hex = this.#buffer.toString('hex', 0, this.length).toUpperCase();
+    if (this.#buffer.length > KEPT_BYTES_MAX) this.#buffer = Buffer.allocUnsafeSlow(START_BYTES);
+    return hex;
+  }
+
   byte(value: number): void {
     this.#reserve(1);
     this.#buffer[this.length] = value;

@@ -1,8 +1,7 @@
 import { Binary, Int32, Timestamp } from 'bson';
 import { CommandError } from '../node/command.js';
 import { decodeKeyString } from './key-string-decode.js';
-import { encodeTypedKeyString } from './key-string.js';
-import { KeyType } from './key-type.js';
+import { encodeTypedKeyHex } from './key-string.js';
 import { TypeBits } from './type-bits.js';
 import { type Doc, RawDocument, type Value } from './value.js';
 
@@ -92,8 +91,7 @@ function hexOf(token: ResumeToken, typeBits: TypeBits): string {
   else if (token.version === 2) values.push(null);
   if (token.eventIdentifier !== undefined) values.push(token.eventIdentifier);
   if (token.fragmentNum !== undefined) values.push(new Int32(token.fragmentNum));
-  const key = encodeTypedKeyString(values, typeBits);
-  return Buffer.concat([key, Buffer.of(KeyType.end)]).toString('hex').toUpperCase();
+  return encodeTypedKeyHex(values, typeBits);
 }
 
 function placeOf(values: readonly (Value | undefined)[]): Omit<ResumeToken, 'clusterTime' | 'version'> {

@@ -12,6 +12,7 @@ const SHORT_BYTES_MAX = 127;
  * A resume token carries it beside its key string (`_typeBits`).
  */
 export class TypeBits {
+  /** Bytes that are all zero may be missing. */
   readonly #bytes: number[] = [];
   #length = 0;
   #anySet = false;
@@ -43,7 +44,8 @@ export class TypeBits {
   /** The server's encoding, or undefined when every bit is zero and the server writes nothing. */
   encode(): Buffer | undefined {
     if (!this.#anySet) return undefined;
-    const data = Buffer.from(this.#bytes);
+    const data = Buffer.alloc((this.#length + 7) >> 3);
+    data.set(this.#bytes);
     if (data.length === 1 && (data[0] ?? 0) < 0x80) return data;
     if (data.length <= SHORT_BYTES_MAX) return Buffer.concat([Buffer.of(0x80 | data.length), data]);
     const head = Buffer.alloc(5);
@@ -54,6 +56,10 @@ export class TypeBits {
 
   /** Appends the low `count` bits of a number, the highest of them first. */
   #append(value: number, count: number): void {
+    if (value === 0) {
+      this.#length += count;
+      return;
+    }
     for (let bit = count - 1; bit >= 0; bit -= 1) {
       const one = (value >> bit) & 1;
       const index = this.#length >> 3;
