@@ -4,11 +4,13 @@ import { exitCodes } from '../commands/exit-code.js';
 import { interruption } from '../commands/interruption.js';
 import { ScratchFolder } from '../environment/process/scratch-folder.js';
 import type { Benchmark } from './benchmark.js';
+import { copyChunksBenchmark } from './copy/copy-chunks.js';
+import { copyCollectionsBenchmark } from './copy/copy-collections.js';
 import { copyBenchmark } from './copy/copy.js';
 import { simulatorBenchmark } from './simulator/simulator.js';
 import { reportOf, tableLines } from './report.js';
 
-const benchmarks: readonly Benchmark[] = [copyBenchmark, simulatorBenchmark];
+const benchmarks: readonly Benchmark[] = [copyBenchmark, copyCollectionsBenchmark, copyChunksBenchmark, simulatorBenchmark];
 
 const program = new Command('bench')
   .description(['Runs a benchmark and prints its figures.', ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`)].join('\n'))

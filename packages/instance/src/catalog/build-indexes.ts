@@ -19,6 +19,7 @@ const MILLISECONDS_PER_SECOND = 1_000;
  * @throws ConvoyError `indexNotSupported` when the server refuses an index, `catalogDiffers` when another index has its name
  */
 export async function buildIndexes(door: Door, plan: CollectionPlan, wanted: readonly Document[], signal: AbortSignal): Promise<number> {
+  if (wanted.length === 0) return 0;
   const { database, name } = plan.entry;
   const namespace = namespaceOf(plan.entry);
   const present = await presentIndexes(door, database, name, signal);

@@ -1,0 +1,37 @@
+import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
+import { BenchClusters } from './bench-clusters.js';
+import { type BenchCollection, fill } from './bench-documents.js';
+import { runEngine } from './engine-run.js';
+import { type GrowthStep, growthRows } from './growth-rows.js';
+import { shardIntoChunks } from './many-chunks.js';
+
+const counts = [10, 1_000, 10_000] as const;
+const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes: 1_000, documents: 20_000 };
+
+/** What a chunk costs beside its documents, where neighbours lie on one shard and where no two do. */
+export const copyChunksBenchmark: Benchmark = {
+  name: 'copy-chunks',
+  description: `${collection.documents} documents of 1 KB in ${counts.join(', ')} chunks: what a chunk costs, against its bare round trips`,
+  async run(context) {
+    await using clusters = await BenchClusters.start(context.folder);
+    return [
+      ...(await measure(clusters, 'in runs of 50', 50, context)),
+      ...(await measure(clusters, 'in turns', 1, context)),
+    ];
+  },
+};
+
+async function measure(clusters: BenchClusters, name: string, neighbours: number, context: BenchmarkContext): Promise<Row[]> {
+  const steps: GrowthStep[] = [];
+  for (const count of counts) {
+    const chunks = Math.max(10, Math.round(count * context.scale));
+    context.signal.throwIfAborted();
+    context.log(`${chunks} chunks ${name}: bare round trips`);
+    const bare_seconds = await shardIntoChunks(clusters.sourceClient, clusters.source.shardIds, collection, chunks, neighbours);
+    await fill(clusters.sourceClient, collection);
+    context.log(`${chunks} chunks ${name}: engine`);
+    steps.push({ count: chunks, engine: await runEngine(clusters, context), bare_seconds });
+    await clusters.empty();
+  }
+  return growthRows('chunk', steps).map((row) => ({ ...row, case: `${name}: ${row.case}` }));
+}

@@ -1,0 +1,59 @@
+import { type Row, withGoal } from '../benchmark.js';
+import type { EngineResult } from './copy-result.js';
+
+/** Noise of short runs is not growth. */
+const growthMax = 1.5;
+
+/** One run with a number of things of one kind. */
+export interface GrowthStep {
+  count: number;
+  engine: EngineResult;
+  /** The least that the commands for these things take. */
+  bare_seconds: number;
+}
+
+/**
+ * What one more thing costs the engine from step to step, in milliseconds and as a multiple of its bare round trips. What a run costs
+ * in any case is in every step and so in no difference.
+ * @param thing one of them, for example `collection`
+ */
+export function growthRows(thing: string, steps: readonly GrowthStep[]): Row[] {
+  const differences = steps.slice(1).map((step, index) => perThing(step, steps[index] ?? step));
+  const [first, last] = [differences[0], differences.at(-1)];
+  const growth = first !== undefined && last !== undefined && first !== last
+    ? [withGoal({ case: `${steps.at(-1)?.count ?? 0}`, metric: `growth of the multiple per ${thing}`, value: last.multiple / first.multiple, unit: '×' }, '<=', growthMax)]
+    : [];
+  return [...steps.flatMap((step) => stepRows(thing, step)), ...differences.flatMap((difference) => differenceRows(thing, difference)), ...growth];
+}
+
+interface Difference {
+  from: number;
+  to: number;
+  engine_ms: number;
+  cpu_ms: number;
+  bare_ms: number;
+  multiple: number;
+}
+
+function perThing(step: GrowthStep, before: GrowthStep): Difference {
+  const each = (valueOf: (one: GrowthStep) => number) => ((valueOf(step) - valueOf(before)) * 1000) / (step.count - before.count);
+  const engine_ms = each(({ engine }) => engine.seconds + engine.initialisation_seconds);
+  const bare_ms = each(({ bare_seconds }) => bare_seconds);
+  return { from: before.count, to: step.count, engine_ms, cpu_ms: each(({ engine }) => engine.cpu_seconds + engine.initialisationCpu_seconds), bare_ms, multiple: engine_ms / bare_ms };
+}
+
+function stepRows(thing: string, { count, engine, bare_seconds }: GrowthStep): Row[] {
+  const row = (metric: string, value: number, unit: string): Row => ({ case: `${count} ${thing}s`, metric, value, unit });
+  return [
+    row('initialisation', engine.initialisation_seconds, 's'),
+    row('copy', engine.seconds, 's'),
+    row('CPU of the instances', engine.cpu_seconds + engine.initialisationCpu_seconds, 's'),
+    row('peak memory of an instance', engine.peakMemoryBytes / 1e6, 'MB'),
+    row('bare round trips', bare_seconds, 's'),
+  ];
+}
+
+function differenceRows(thing: string, { from, to, engine_ms, cpu_ms, bare_ms, multiple }: Difference): Row[] {
+  const row = (metric: string, value: number, unit: string): Row => ({ case: `${from} to ${to}`, metric, value, unit });
+  return [row(`time per ${thing}`, engine_ms, 'ms'), row(`CPU per ${thing}`, cpu_ms, 'ms'), row(`bare round trips per ${thing}`, bare_ms, 'ms'), row(`multiple per ${thing}`, multiple, '×')];
+}
