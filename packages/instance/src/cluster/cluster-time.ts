@@ -1,6 +1,7 @@
 import { Timestamp, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, Cluster, Door } from './door.js';
+import { codeOf } from './failure.js';
 
 /** A cluster time as one number: seconds × 2^32 + increment. */
 export function timeOf(timestamp: Timestamp): bigint {
@@ -46,18 +47,37 @@ export async function currentTime(door: Door, options: CallOptions): Promise<big
 }
 
 /**
- * A time above everything that was written to the cluster before. Where notes cannot be taken (through routers before
- * 6.0) every shard is asked for its databases: its answer brings its time along.
+ * A time above everything that was written to the cluster before; streams of idle shards move up to it. Where notes
+ * cannot be taken (through routers before 6.0) every shard is asked for its databases: its answer brings its time along.
  */
 export async function timeAboveAll(cluster: Cluster, options: CallOptions): Promise<bigint> {
   if (cluster.access === 'direct') return highestTime(await Promise.all(cluster.shardIds.map((id) => appendNote(cluster.shard(id), options))));
   if (takesNotes(cluster)) return appendNote(cluster.router, options);
-  return clusterTimeOf(await cluster.router.command('admin', { listDatabases: 1, nameOnly: true }, options));
+  const time = clusterTimeOf(await cluster.router.command('admin', { listDatabases: 1, nameOnly: true }, options));
+  await advanceShards(cluster.router, time, options);
+  return time;
 }
 
-/** Moves the stream of a share on, where servers take notes; elsewhere it moves with their own ticks, every 10 s by default. */
+/** Moves the stream of a share on to the present time. */
 export async function wakeStream(cluster: Cluster, shareId: string, options: CallOptions): Promise<void> {
   if (takesNotes(cluster)) await appendNote(cluster.shareDoor(shareId), options);
+  else await advanceShards(cluster.router, await currentTime(cluster.router, options), options);
+}
+
+/**
+ * Moves the oplogs of idle shards on to a time: one that is asked to read after a time that it has not reached writes
+ * an entry of that time by itself, and a stream of the whole cluster asks all of them. It is for speed alone: where it is
+ * refused, streams move with the servers' own ticks, every 10 s by default.
+ */
+async function advanceShards(router: Door, time: bigint, options: CallOptions): Promise<void> {
+  const pipeline = [{ $changeStream: { allChangesForCluster: true } }];
+  const readConcern = { level: 'majority', afterClusterTime: timestampOf(time) };
+  try {
+    const stream = await router.openCursor('admin', { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern }, options);
+    await stream.close();
+  } catch (error) {
+    if (codeOf(error) === null) throw error;
+  }
 }
 
 /** Routers have known notes since 6.0. */

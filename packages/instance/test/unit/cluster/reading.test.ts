@@ -1,4 +1,4 @@
-import { Binary, Int32, Long, Timestamp } from 'mongodb';
+import { Binary, Int32, Long, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid, type ChangeStreamOptions } from '../../../src/cluster/change-stream.js';
@@ -55,12 +55,22 @@ describe('a time above everything that was written', () => {
     expect(sent(router)).toEqual(['appendOplogNote', 'appendOplogNote']);
   });
 
-  test('through an earlier router is the cluster time after all shards were asked, and streams are left to their ticks', async () => {
+  test('through an earlier router is the cluster time after all shards were asked; idle shards are moved on by asking for a later time', async () => {
     const router = new FakeDoor(() => reply(5n, 8n));
     const cluster = fakeCluster(router);
     expect(await timeAboveAll(cluster, { signal })).toBe(8n);
     await wakeStream(cluster, 's0', { signal });
-    expect(sent(router)).toEqual(['listDatabases']);
+    expect(sent(router)).toEqual(['listDatabases', 'aggregate', 'ping', 'aggregate']);
+    for (const { command } of router.calls.filter(({ command }) => 'aggregate' in command)) {
+      expect(command).toMatchObject({ aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }], readConcern: { level: 'majority', afterClusterTime: timestampOf(8n) } });
+    }
+    expect(router.closedCursors).toBe(2);
+  });
+
+  test('is there as well where idle shards cannot be moved on; a lost connection is the caller\'s', async () => {
+    const failing = (error: Error) => Object.assign(new FakeDoor(() => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
+    expect(await timeAboveAll(fakeCluster(failing(new MongoServerError({ ok: 0, code: 72, errmsg: 'no' }))), { signal })).toBe(8n);
+    await expect(timeAboveAll(fakeCluster(failing(new Error('lost'))), { signal })).rejects.toThrow('lost');
   });
 });
 

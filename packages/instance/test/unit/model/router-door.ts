@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Document, Timestamp } from 'mongodb';
 import { compareRaw } from '../../../src/bson/compare.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, RawBatch, RawCursor } from '../../../src/cluster/door.js';
@@ -11,8 +11,19 @@ import { idOf, type OplogEntry, type SourceHistory } from './source-history.js';
 export class SourceRouterDoor extends SourceDoor {
   readonly label = 'cluster0 router';
 
-  command(): Promise<Document> {
-    return Promise.reject(new Error('nothing is asked of the model\'s router but cursors'));
+  command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
+    if (!('ping' in command)) throw new Error(`the model's router has no ${Object.keys(command)[0] ?? ''}`);
+    return this.network.call(signal, () => ({ ok: 1, operationTime: timestampOf(this.source.now) }));
+  }
+
+  /** Shards that are asked to read after a time write an entry when they have not reached it. */
+  override openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+    const after = (command.readConcern as Document | undefined)?.afterClusterTime as Timestamp | undefined;
+    if (after === undefined) return super.openCursor(database, command, options);
+    return this.network.call(options.signal, () => {
+      for (const shard of this.source.shards) if ((shard.oplog.at(-1)?.time ?? 0n) < after.toBigInt()) this.source.note(shard);
+      return this.streamFrom(this.source.now);
+    });
   }
 
   /** Which of two documents of one `_id` comes first is another with every reading. */
