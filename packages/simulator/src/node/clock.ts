@@ -1,43 +1,69 @@
 import { Timestamp } from 'bson';
 
 /**
- * The cluster time of one simulated cluster: a hybrid logical clock that all its nodes share.
- * `tick` gives a new, strictly larger time; `current` the largest given so far.
+ * The cluster time of one simulated cluster, a hybrid logical clock. `current` tells the largest time given so far and `tick` a new one
+ * that is larger than all. Each node goes on by itself from what it has given and from what anybody was told, as nodes do that learn of
+ * each other's time by messages: two shards that answer one broadcast write give it the same time (corpus: 04-events-documents).
  */
 export class ClusterClock {
   #seconds: number;
   #increment = 1;
+  /** The largest time that was told; no node gives one at or below it any more. */
+  #toldSeconds: number;
+  #toldIncrement = 1;
 
   /** @param now wall clock in milliseconds, injected so that tests can steer it */
   constructor(private readonly now: () => number = Date.now) {
     this.#seconds = Math.floor(now() / 1000);
+    this.#toldSeconds = this.#seconds;
   }
 
   tick(): Timestamp {
-    this.advance();
+    this.tell();
+    this.goOn(new NodeTime());
     return this.current();
   }
 
-  /** Goes on to a new time, which `seconds` and `increment` tell without making an object. */
-  advance(): void {
-    const seconds = Math.floor(this.now() / 1000);
-    if (seconds > this.#seconds) {
-      this.#seconds = seconds;
-      this.#increment = 1;
+  current(): Timestamp {
+    this.tell();
+    return new Timestamp({ t: this.#seconds, i: this.#increment });
+  }
+
+  /** Brings a node's time to the next one it may give: larger than its own and than every time that was told. */
+  goOn(node: NodeTime): void {
+    if (node.seconds < this.#toldSeconds || (node.seconds === this.#toldSeconds && node.increment < this.#toldIncrement)) {
+      node.seconds = this.#toldSeconds;
+      node.increment = this.#toldIncrement;
+    }
+    const wallSeconds = Math.floor(this.now() / 1000);
+    if (wallSeconds > node.seconds) {
+      node.seconds = wallSeconds;
+      node.increment = 1;
     } else {
-      this.#increment += 1;
+      node.increment += 1;
+    }
+    if (node.seconds > this.#seconds || (node.seconds === this.#seconds && node.increment > this.#increment)) {
+      this.#seconds = node.seconds;
+      this.#increment = node.increment;
     }
   }
 
-  get seconds(): number {
-    return this.#seconds;
+  /** Lets every node know of the largest time given so far, as messages between them do. */
+  tell(): void {
+    this.#toldSeconds = this.#seconds;
+    this.#toldIncrement = this.#increment;
   }
+}
 
-  get increment(): number {
-    return this.#increment;
-  }
+/** The largest time that a node has given. */
+export class NodeTime {
+  seconds = 0;
+  increment = 0;
 
-  current(): Timestamp {
-    return new Timestamp({ t: this.#seconds, i: this.#increment });
+  /** Learns a time from elsewhere. */
+  learn({ t, i }: Timestamp): void {
+    if (t < this.seconds || (t === this.seconds && i <= this.increment)) return;
+    this.seconds = t;
+    this.increment = i;
   }
 }

@@ -71,6 +71,26 @@ describe('change streams through a router', () => {
     return operationTime as Timestamp;
   }
 
+  it('show one write of two shards at the same cluster time on both, and go on behind either event', async () => {
+    const at = await start();
+    await shard(at);
+    const c = at.client.db('db').collection<{ _id: number; k: number; v?: number }>('c');
+    await c.insertMany([-2, -1, 1, 2].map((k) => ({ _id: k, k })));
+    const opened = await open(at, {});
+    await c.updateMany({}, { $set: { v: 1 } });
+    const all = await events(at, opened, 4);
+    const times = all.map(({ clusterTime }) => `${clusterTime?.t}.${clusterTime?.i}`);
+    expect(new Set(times).size).toBe(2);
+    expect(all.map(({ _id }) => (_id as { _data: string })._data)).toEqual(all.map(({ _id }) => (_id as { _data: string })._data).sort());
+    for (const [index, event] of all.entries()) {
+      const rest = index === all.length - 1 ? [] : await events(at, await open(at, { resumeAfter: event._id }), all.length - 1 - index);
+      expect(rest.map(({ _id }) => _id)).toEqual(all.slice(index + 1).map(({ _id }) => _id));
+    }
+    const last = all.at(-1)?.clusterTime;
+    const read = await at.client.db('db').command({ find: 'c', filter: { v: 1 }, readConcern: { level: 'snapshot', atClusterTime: last } });
+    expect((read['cursor'] as { firstBatch: unknown[] }).firstBatch).toHaveLength(4);
+  });
+
   it('show the definitions of a sharded collection once where they happen once', async () => {
     const at = await start({ version: '7.0' });
     const opened = await open(at, { showExpandedEvents: true, startAtOperationTime: await now(at) });

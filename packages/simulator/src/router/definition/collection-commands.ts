@@ -77,7 +77,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   }
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
   await dropShardedTarget(context, request, to, sharded !== undefined);
-  for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin' });
+  for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin', atOnce: true });
   await context.catalog.renameCollection(from, to);
   return new Map();
 }

@@ -16,6 +16,8 @@ export interface SendOptions {
   readonly time?: Timestamp | undefined;
   /** By what the shard was chosen; a shard that knows better refuses. Undefined for commands that go to a shard whatever it owns. */
   readonly picture?: RoutingPicture | undefined;
+  /** True for commands that a router has under way on several shards at once: none of them knows of the times that the others give. */
+  readonly atOnce?: boolean;
 }
 
 /** Fields of a client's command that go along to the shards. */
@@ -40,6 +42,7 @@ export class ShardSender {
     sent = this.transactions.joined(shard.id, sent);
     const at = transaction?.readConcern?.get('atClusterTime');
     const { time, picture } = options;
+    if (options.atOnce !== true) this.catalog.clock.tell();
     const reply = shard.node.run(
       internalRequest(options.db ?? request.db, sent, {
         connection: request.connection,

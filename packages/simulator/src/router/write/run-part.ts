@@ -31,10 +31,11 @@ export async function runPart(bulk: BulkWrite, part: ShardPart, picture: Routing
 }
 
 async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | undefined): Promise<Doc> {
-  const { context, request, kind } = bulk;
+  const { context, request, kind, ordered } = bulk;
+  const atOnce = part.everywhere === true || !ordered;
   const shard = part.shard === context.configShard.id ? context.configShard : context.catalog.shard(part.shard);
   const sequences = new Map([[statementField[kind], part.statements]]);
-  const reply = await context.sender.run(shard, request, shardWriteBody(request, kind, part.indexes), { sequences, picture });
+  const reply = await context.sender.run(shard, request, shardWriteBody(request, kind, part.indexes), { sequences, picture, atOnce });
   const refusal = part.mayMoveIn === undefined ? undefined : ownerRefusal(reply);
   if (refusal === undefined || part.mayMoveIn === undefined) return reply;
   await changeOwningShard(context, request, part.mayMoveIn, shard, refusal, bulk.statements.length);

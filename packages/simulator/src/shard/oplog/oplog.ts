@@ -1,6 +1,6 @@
-import type { Timestamp } from 'bson';
+import { Timestamp } from 'bson';
 import type { Doc } from '../../bson/value.js';
-import type { ClusterClock } from '../../node/clock.js';
+import { type ClusterClock, NodeTime } from '../../node/clock.js';
 import { timeKey, timeKeyOf, timestampOf, type TimeKey } from '../storage/time-key.js';
 import type { EntryNamespace, EntryTransaction, OplogEntry, OplogOperation, TransactionPart } from './entry.js';
 import { EntryLog } from './entry-log.js';
@@ -11,6 +11,7 @@ export const initiationMessage = 'initiating set';
 /** What happened on a shard, in the order of cluster time, cut off at the front by size. Everything is majority-committed at once. */
 export class Oplog {
   readonly #entries = new EntryLog();
+  readonly #given = new NodeTime();
   #bytes = 0;
   #bytesMax: number;
   /** Entries younger than this stay, whatever their size. */
@@ -26,6 +27,7 @@ export class Oplog {
   ) {
     this.#bytesMax = bytesMax;
     const clusterTime = clock.tick();
+    this.#given.learn(clusterTime);
     this.#lastKey = timeKey(clusterTime);
     this.append(clusterTime, [{ kind: 'silent', note: new Map([['msg', initiationMessage]]) }]);
   }
@@ -75,14 +77,19 @@ export class Oplog {
 
   /** Gives the time for an operation that is written next; nothing may be written in between. */
   nextTime(): Timestamp {
-    return this.clock.tick();
+    this.clock.goOn(this.#given);
+    return new Timestamp({ t: this.#given.seconds, i: this.#given.increment });
+  }
+
+  /** Makes all further times larger than one that another node gave. */
+  learnTime(time: Timestamp): void {
+    this.#given.learn(time);
   }
 
   /** The same as `nextTime`, as a key. */
   nextKey(): TimeKey {
-    const { clock } = this;
-    clock.advance();
-    return timeKeyOf(clock.seconds, clock.increment);
+    this.clock.goOn(this.#given);
+    return timeKeyOf(this.#given.seconds, this.#given.increment);
   }
 
   /** @param part of a transaction that takes several entries: which of them this is */

@@ -56,6 +56,7 @@ export function writePrepared(
  * @returns the time of the entry, which the events carry
  */
 export function writePreparedCommit(oplog: Oplog, prepared: PreparedEntries, commitTime: Timestamp): Timestamp {
+  oplog.learnTime(commitTime);
   const clusterTime = oplog.nextTime();
   oplog.append(clusterTime, prepared.operations, prepared.transaction, { kind: 'commit', written: [], previous: prepared.prepareTime, commitTime });
   return clusterTime;
