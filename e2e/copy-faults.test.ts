@@ -51,7 +51,7 @@ test('a disk of the destination that stays full ends the migration with its name
   await loadEverything(clusters.clients.source, clusters.source, orders);
   await using instance = await clusters.startLoneInstance({ ...settings, retry_minutes: 0.05 });
   await instance.client.start(plainStart);
-  await untilProgress(instance.client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+  await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 4_000_000);
 
   const admin = clusters.clients.destination.db('admin');
   await admin.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: { failCommands: writes, errorCode: 14031, namespace: 'e2e.orders' } });

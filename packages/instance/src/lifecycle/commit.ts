@@ -7,6 +7,7 @@ import { restoreAttributes } from '../catalog/restore-attributes.js';
 import { restoreBalancer } from '../cluster/balancer.js';
 import { timestampOf } from '../cluster/cluster-time.js';
 import { refuseCatalogChanges } from '../ddl/definition-guard.js';
+import { refuseFunctionChanges } from '../ddl/server-functions.js';
 import { planOf, sourceTimeAboveAll } from './initialise.js';
 import { filterOf, type MigrationContext, readBegunCatalog, readSourceCatalog } from './migration-context.js';
 import { allShares } from './migration-watch.js';
@@ -55,7 +56,9 @@ async function drainRounds(context: MigrationContext, leaderEpoch: number, signa
     fleet.nudge();
     await drained(context, round, signal);
     if (!allShares(watch.view, (share) => share.drained?.eventsAbove === 0)) continue;
-    refuseCatalogChanges(catalogChanges(await readBegunCatalog(context, signal), await readSourceCatalog(context, signal)));
+    const begun = await readBegunCatalog(context, signal);
+    refuseCatalogChanges(catalogChanges(begun, await readSourceCatalog(context, signal)));
+    await context.runtime.retrying('compare functions', () => refuseFunctionChanges(context.source, context.destination, begun, signal), signal);
     await records.updateAsLeader(leaderEpoch, { commit: { round, time, sealed: true } }, signal);
     fleet.nudge();
     return;

@@ -1,0 +1,29 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Catalog } from '../catalog/namespace.js';
+import { readCursor } from '../catalog/read-cursor.js';
+import type { Cluster } from '../cluster/door.js';
+
+/** Where a database keeps the functions of its users. */
+const functionsCollection = 'system.js';
+
+/**
+ * Change streams do not show `system.*` collections: what was changed in `system.js` after its copy is missing. Both sides
+ * are compared when all shares have drained; functions are few and small.
+ * @throws ConvoyError `ddlNotSupported` naming the databases whose functions differ; otherwise what the doors throw
+ */
+export async function refuseFunctionChanges(source: Cluster, destination: Cluster, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const changed: string[] = [];
+  for (const { database, name } of catalog) {
+    if (name !== functionsCollection) continue;
+    const [wanted, found] = await Promise.all([readFunctions(source, database, signal), readFunctions(destination, database, signal)]);
+    if (wanted.join() !== found.join()) changed.push(database);
+  }
+  if (changed.length === 0) return;
+  throw new ConvoyError('ddlNotSupported', `Functions in system.js were changed after they were copied, which change streams do not show: ${changed.join(', ')}. Start anew, or exclude system.js and copy it by hand.`);
+}
+
+/** All functions in order of `_id`, each as text of its bytes. */
+async function readFunctions(cluster: Cluster, database: string, signal: AbortSignal): Promise<string[]> {
+  const command = { find: functionsCollection, sort: { _id: 1 }, readConcern: { level: 'majority' } };
+  return readCursor(cluster.router, database, command, (bytes) => Buffer.from(bytes).toString('base64'), signal);
+}

@@ -1,0 +1,48 @@
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { Collection } from 'mongodb';
+import { expect, it } from 'vitest';
+import { Scene } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { expectEqualDatabases } from './equal-databases.js';
+
+interface Line {
+  _id: number;
+  text: string;
+}
+
+const releases: ReleaseSeries[] = ['5.0', '6.0', '8.0'];
+
+/** Documents of capped collections keep their size. */
+function textOf(line: number): string {
+  return `line ${String(line).padStart(4, '0')}`;
+}
+
+async function append(lines: Collection<Line>, from: number, to: number): Promise<void> {
+  for (let _id = from; _id < to; _id += 1) await lines.insertOne({ _id: _id % 2 === 0 ? _id : -_id, text: textOf(_id) });
+}
+
+it.each(releases)('capped collections keep order, size and count, while they are filled beyond their bounds (%s)', async (release) => {
+  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+  const logs = scene.cluster0.client.db('logs');
+  const bySize = await logs.createCollection<Line>('by_size', { capped: true, size: 16_384 });
+  const byCount = await logs.createCollection<Line>('by_count', { capped: true, size: 100_096, max: 50 });
+  const roomy = await logs.createCollection<Line>('roomy', { capped: true, size: 1_000_192 });
+  await logs.createCollection('empty', { capped: true, size: 4_096 });
+  await byCount.createIndexes([{ key: { text: 1 }, unique: true }]);
+  const all = [bySize, byCount, roomy];
+  for (const lines of all) await append(lines, 1, 700);
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  for (const lines of all) await append(lines, 700, 760);
+  await instance.untilCanCommit();
+  for (const lines of all) await append(lines, 760, 900);
+  await roomy.updateMany({ _id: { $lt: 0 } }, { $set: { text: 'odd lines' } });
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+
+  await expectEqualDatabases(scene, 'logs');
+  expect(await scene.cluster1.client.db('logs').collection('by_count').countDocuments()).toBe(50);
+  const copied = scene.cluster1.client.db('logs').collection<Line>('by_count');
+  await append(copied, 900, 901);
+  expect(await copied.countDocuments()).toBe(50);
+});

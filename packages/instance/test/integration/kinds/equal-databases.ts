@@ -1,0 +1,32 @@
+import type { Document, MongoClient } from 'mongodb';
+import { expect } from 'vitest';
+import type { Scene } from '../contract/scene.js';
+
+/** Everything of a database: definitions without UUIDs, indexes, and documents as text of their bytes, capped ones in their order. */
+async function everything(client: MongoClient, database: string): Promise<Document> {
+  const db = client.db(database);
+  const found: Document = {};
+  for (const { name, type, options } of await db.listCollections<{ name: string; type: string; options: Document }>({}, { nameOnly: false }).toArray()) {
+    if (name === 'system.views') continue;
+    found[name] = type === 'view' ? { options } : { options, indexes: await indexesOf(client, database, name), documents: await documentsOf(client, database, name, options['capped'] === true) };
+  }
+  return found;
+}
+
+async function indexesOf(client: MongoClient, database: string, name: string): Promise<Document[]> {
+  const indexes: Document[] = await client.db(database).collection(name).indexes();
+  return indexes.sort((a, b) => String(a['name']).localeCompare(String(b['name'])));
+}
+
+/** Documents of a collection, each as text of its bytes; of a capped one in the order of insertion. */
+export async function documentsOf(client: MongoClient, database: string, name: string, natural: boolean): Promise<string[]> {
+  const found = await client.db(database).collection(name).find({}, { raw: true }).sort(natural ? { $natural: 1 } : { _id: 1 }).toArray();
+  return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
+}
+
+/** Both clusters hold the same under a database's name, and more than nothing. */
+export async function expectEqualDatabases(scene: Scene, database: string): Promise<void> {
+  const source = await everything(scene.cluster0.client, database);
+  expect(Object.keys(source)).not.toEqual([]);
+  expect(await everything(scene.cluster1.client, database)).toEqual(source);
+}

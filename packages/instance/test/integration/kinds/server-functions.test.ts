@@ -1,0 +1,43 @@
+import { Code, type Collection } from 'mongodb';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { Scene } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { documentsOf } from './equal-databases.js';
+
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+});
+
+afterAll(() => scene.close());
+afterEach(() => scene.clear());
+
+async function storedFunctions(): Promise<Collection<{ _id: string; value: Code }>> {
+  const functions = scene.cluster0.client.db('shop').collection<{ _id: string; value: Code }>('system.js');
+  await functions.insertMany([{ _id: 'double', value: new Code('function (x) { return 2 * x; }') }, { _id: 'scoped', value: new Code('function () {}', { n: 1 }) }]);
+  return functions;
+}
+
+it('functions that are stored in system.js are copied', async () => {
+  await storedFunctions();
+  await using instance = await scene.startInstance();
+  await instance.migrate(startBody());
+  const copied = await documentsOf(scene.cluster1.client, 'shop', 'system.js', false);
+  expect(copied).toHaveLength(2);
+  expect(copied).toEqual(await documentsOf(scene.cluster0.client, 'shop', 'system.js', false));
+});
+
+it.each([
+  ['changed', (functions: Collection<{ _id: string; value: Code }>) => functions.updateOne({ _id: 'double' }, { $set: { value: new Code('function (x) { return x + x; }') } })],
+  ['added', (functions: Collection<{ _id: string; value: Code }>) => functions.insertOne({ _id: 'new', value: new Code('function () {}') })],
+  ['removed', (functions: Collection<{ _id: string; value: Code }>) => functions.deleteOne({ _id: 'double' })],
+])('a function that is %s after its copy, which no change stream shows, is not passed over at the commit', async (_what, change) => {
+  const functions = await storedFunctions();
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await change(functions);
+  await instance.accepted('commit');
+  await expect.poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 30_000 }).toBe('ddlNotSupported');
+});
