@@ -2,7 +2,7 @@ import { BSON, Binary, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid } from '../../../src/cluster/change-stream.js';
-import { appendNote, currentTime, highestTime, operationTimes, timeOf, timestampOf } from '../../../src/cluster/cluster-time.js';
+import { appendNote, currentTime, highestTime, operationTimes, timeAboveAll, timeOf, timestampOf, wakeStream } from '../../../src/cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../../../src/cluster/door.js';
 import { classify, CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
@@ -139,6 +139,35 @@ describe('a change stream', () => {
     const cursor = await openChangeStream(cluster.router, { startAtOperationTime, batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
     const later = (await timeAfterWrites(simulated)) + 2n;
     await readUpTo(cursor, later, signal);
+    await cursor.close();
+  });
+
+  test('of a router moves on when it is woken, though a shard is idle and has not ticked for long', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: false, tick_ms: 600_000 });
+    const { cluster, signal } = simulated;
+    const begin = await timeAboveAll(cluster, { signal });
+    const cursor = await openChangeStream(cluster.router, { startAtOperationTime: timestampOf(begin), batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    await simulated.insert({ _id: 1, sk: 1 });
+    const written = await currentTime(cluster.router, { signal });
+    await simulated.insert({ _id: 2, sk: 2 });
+    await wakeStream(cluster, 'shard0', { signal });
+    const events = await readUpTo(cursor, written, signal);
+    expect(events.map((event) => (event['fullDocument'] as Document)['_id'] as number)[0]).toBe(1);
+    await cursor.close();
+  });
+
+  test('of a router is passed by a time above everything that was written, however often it is asked for', async () => {
+    await using simulated = await SimulatedCluster.start({ direct: false, tick_ms: 600_000 });
+    const { cluster, signal } = simulated;
+    const begin = await timeAboveAll(cluster, { signal });
+    const cursor = await openChangeStream(cluster.router, { startAtOperationTime: timestampOf(begin), batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
+    await simulated.insert({ _id: 1, sk: 1 }, { _id: 2, sk: -1 });
+    const commit = await timeAboveAll(cluster, { signal });
+    const reading = readUpTo(cursor, commit, signal);
+    let isPassed = false;
+    void reading.then(() => (isPassed = true));
+    while (!isPassed) await timeAboveAll(cluster, { signal });
+    expect((await reading).map((event) => (event['fullDocument'] as Document)['_id'] as number).sort()).toEqual([1, 2]);
     await cursor.close();
   });
 

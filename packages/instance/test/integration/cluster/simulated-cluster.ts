@@ -16,8 +16,9 @@ export class SimulatedCluster implements AsyncDisposable {
     private readonly stop: () => Promise<void>,
   ) {}
 
-  static async start(options: { direct: boolean; routers?: number }): Promise<SimulatedCluster> {
-    const simulated = await startCluster({ shards: 2, routers: options.routers ?? 1, noopIntervalMs: 50 });
+  /** @param options `tick_ms` is how often idle shards write an entry by themselves */
+  static async start(options: { direct: boolean; routers?: number; tick_ms?: number }): Promise<SimulatedCluster> {
+    const simulated = await startCluster({ shards: 2, routers: options.routers ?? 1, noopIntervalMs: options.tick_ms ?? 50 });
     const signal = AbortSignal.timeout(testLimit_ms);
     const seeds = `mongodb://${simulated.routers.join(',')}/`;
     const cluster = await openCluster('cluster0', seeds, { direct: options.direct, signal });

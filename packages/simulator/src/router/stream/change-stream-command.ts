@@ -1,13 +1,14 @@
 import { Timestamp } from 'bson';
 import { highWaterToken, resumeTokenDocument } from '../../bson/resume-token.js';
-import type { Doc } from '../../bson/value.js';
+import type { Doc, Value } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { CommandRequest } from '../../node/command.js';
-import { numberOf } from '../../node/doc-fields.js';
+import { docOf, numberOf } from '../../node/doc-fields.js';
 import { eventPipeline } from '../../shard/change-stream/event-pipeline.js';
 import { tokenVersion } from '../../shard/change-stream/event-style.js';
 import { readStartToken, readStreamStage, streamScope } from '../../shard/change-stream/stream-stage.js';
 import type { ShardStream, StreamScope, StreamStart } from '../../shard/shard-access.js';
+import { timeKey } from '../../shard/storage/time-key.js';
 import { commandCollection, type RouterContext } from '../router-context.js';
 import { MergedStream, type MergedStreamStart } from './merged-stream.js';
 
@@ -19,6 +20,7 @@ export async function changeStreamCommand(context: RouterContext, request: Comma
   const scope = streamScope(stage, request.db, collection);
   const { splitsEvents } = eventPipeline(stages, context.version);
   for (const shard of context.catalog.shards) await shard.node.ready(request.signal);
+  moveUpTo(context, docOf(request.body.get('readConcern'))?.get('afterClusterTime'));
   const given = stage.start ?? startNow(context);
   const open = (shard: ClusterShard, start: StreamStart): ShardStream =>
     shard.openStream({
@@ -36,6 +38,14 @@ export async function changeStreamCommand(context: RouterContext, request: Comma
     mergedStart(context, scope, given, startToken(given, first), splitsEvents),
   );
   return context.cursors.first(merged, merged.first(), false, request);
+}
+
+/** A shard that is asked to read after a time that it has not reached writes an entry of a later one. */
+function moveUpTo({ catalog }: RouterContext, after: Value | undefined): void {
+  if (!(after instanceof Timestamp)) return;
+  for (const { access } of catalog.shards) {
+    if (timeKey(after) > timeKey(access.lastAppliedTime())) access.appendNoop(new Map([['msg', 'noop write for afterClusterTime read concern']]));
+  }
 }
 
 function mergedStart(context: RouterContext, scope: StreamScope, start: StreamStart, given: Doc | undefined, splitsEvents: boolean): MergedStreamStart {
