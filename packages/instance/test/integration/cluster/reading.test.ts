@@ -164,9 +164,8 @@ describe('a change stream', () => {
     await simulated.insert({ _id: 1, sk: 1 }, { _id: 2, sk: -1 });
     const commit = await timeAboveAll(cluster, { signal });
     const reading = readUpTo(cursor, commit, signal);
-    let isPassed = false;
-    void reading.then(() => (isPassed = true));
-    while (!isPassed) await timeAboveAll(cluster, { signal });
+    const passed = reading.then(() => true);
+    while (!(await Promise.race([passed, timeAboveAll(cluster, { signal }).then(() => false)]))) signal.throwIfAborted();
     expect((await reading).map((event) => (event['fullDocument'] as Document)['_id'] as number).sort()).toEqual([1, 2]);
     await cursor.close();
   });
