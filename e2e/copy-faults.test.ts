@@ -46,6 +46,23 @@ test.each(process.env['CONVOY_TEST_FULL'] === '1' ? faults : sample)('no documen
   expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
 });
 
+test('a copy goes on when the primaries of source and destination step down for two seconds (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+  await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
+  await loadEverything(clusters.clients.source, clusters.source, orders);
+  await using instance = await clusters.startLoneInstance(settings);
+  await instance.client.start(plainStart);
+  for (const [client, bytes] of [[clusters.clients.source, 1_000_000], [clusters.clients.destination, 4_000_000]] as const) {
+    await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > bytes);
+    await client.db('admin').command({ replSetStepDown: 2, force: true });
+  }
+  await untilCanCommit(instance.client);
+  await clusters.clients.source.db('e2e').collection<{ _id: number }>('orders').updateMany({ _id: { $lt: 500 } }, { $set: { tag: 'late' } });
+  await instance.client.commit();
+  await untilCommitted(instance.client);
+
+  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+});
+
 test('a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
   await loadEverything(clusters.clients.source, clusters.source, orders);
