@@ -13,6 +13,8 @@ const WINDOW_RECOMMENDED_SECONDS = 6 * 3600;
 
 /** An oplog this full loses its oldest entries as new ones come. */
 const FULL_SHARE = 0.9;
+/** From an oplog that is younger and not full, nothing can be said about the rate of a whole day. */
+const JUDGED_SECONDS_MIN = 3600;
 
 interface OplogWindow {
   shard: string;
@@ -43,11 +45,16 @@ async function readWindow(shard: string, door: Door, signal: AbortSignal): Promi
   try {
     const [first, last, fullness] = await Promise.all([edge(door, 1, signal), edge(door, -1, signal), readFullness(door, signal)]);
     const held_seconds = first === null || last === null ? 0 : secondsOf(last) - secondsOf(first);
-    return { shard, window_seconds: fullness > FULL_SHARE ? held_seconds : held_seconds / Math.max(fullness, Number.EPSILON), refusal: '' };
+    return { shard, window_seconds: windowOf(held_seconds, fullness), refusal: '' };
   } catch (error) {
     if (codeOf(error) === null) throw error;
     return { shard, window_seconds: null, refusal: failureName(error) };
   }
+}
+
+function windowOf(held_seconds: number, fullness: number): number {
+  if (fullness > FULL_SHARE) return held_seconds;
+  return held_seconds < JUDGED_SECONDS_MIN ? Infinity : held_seconds / Math.max(fullness, Number.EPSILON);
 }
 
 async function edge(door: Door, direction: 1 | -1, signal: AbortSignal): Promise<bigint | null> {
@@ -67,6 +74,7 @@ async function readFullness(door: Door, signal: AbortSignal): Promise<number> {
 }
 
 function duration(seconds: number): string {
+  if (seconds === Infinity) return 'not full yet, and too young to tell';
   const hours = seconds / 3600;
   if (hours >= 72) return 'more than 72 hours';
   return hours >= 1 ? `${Math.floor(hours)} hours` : `${Math.floor(seconds / 60)} minutes`;

@@ -76,7 +76,9 @@ describe('the oplog window', () => {
   it.each([
     ['long enough', { held_seconds: 7 * 3600, size: 100, maxSize: 100 }, 'passed', 'shard0 7 hours, shard1 7 hours'],
     ['too short', { held_seconds: 1800, size: 95, maxSize: 100 }, 'warning', 'shard0 30 minutes'],
-    ['of a young oplog is what it will reach back to', { held_seconds: 1800, size: 5, maxSize: 100 }, 'passed', '10 hours'],
+    ['of an oplog that is not full is what it will reach back to', { held_seconds: 5400, size: 15, maxSize: 100 }, 'passed', '10 hours'],
+    ['of an oplog that will be full soon', { held_seconds: 5400, size: 50, maxSize: 100 }, 'warning', '3 hours'],
+    ['of a young oplog cannot be told', { held_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to tell'],
     ['of a server that does not say its size is what it reaches back now', { held_seconds: 1800, size: 5, maxSize: 0 }, 'warning', '30 minutes'],
     ['that may not be read', serverError(13, 'Unauthorized'), 'unchecked', 'Unauthorized (13)'],
   ] as const)('%s', async (_, oplog, result, text) => {
