@@ -5,7 +5,7 @@ import type { ServerVersion } from '../node/server-version.js';
 import type { Chunk } from './chunk-map.js';
 import type { ClusterShard } from './cluster-shard.js';
 import type { ShardedCollection } from './sharded-collection.js';
-import type { DatabaseEntry } from './sharding-catalog.js';
+import type { DatabaseEntry } from './database-entry.js';
 
 /** Epoch of a collection that was dropped, in 4.4. */
 const noEpoch = new ObjectId(Buffer.alloc(12));

@@ -1,4 +1,4 @@
-import { Binary, ObjectId, Timestamp, UUID } from 'bson';
+import { Binary, ObjectId, UUID } from 'bson';
 import type { Doc } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError } from '../node/command.js';
@@ -7,18 +7,11 @@ import { databaseOf } from '../node/namespace.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import type { ClusterShard } from './cluster-shard.js';
 import { ConfigStore } from './config-store.js';
+import type { DatabaseEntry } from './database-entry.js';
 import * as documents from './metadata-documents.js';
 import type { ShardedCollection } from './sharded-collection.js';
 import { withZoneRange, zoneMax, zoneMin, type ZoneRange } from './zone.js';
 import { compareKeys } from './shard-key.js';
-
-export interface DatabaseEntry {
-  readonly name: string;
-  readonly primary: string;
-  readonly partitioned: boolean;
-  readonly uuid: Binary;
-  readonly timestamp: Timestamp;
-}
 
 /** Where everything is: shards, databases, sharded collections, zones. In memory, written through to the config database. */
 export class ShardingCatalog {

@@ -1,6 +1,7 @@
 import { typeName } from '../bson/type-of.js';
 import type { ClusterShard } from '../config/cluster-shard.js';
-import type { DatabaseEntry, ShardingCatalog } from '../config/sharding-catalog.js';
+import type { DatabaseEntry } from '../config/database-entry.js';
+import type { ShardingCatalog } from '../config/sharding-catalog.js';
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { databaseOf } from '../node/namespace.js';

@@ -2,7 +2,7 @@ import { Binary, Int32, UUID } from 'bson';
 import type { Doc } from '../bson/value.js';
 import type { CommandRequest } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
-import { SessionIdentity } from '../shard/session/logical-session.js';
+import { SessionIdentity } from '../shard/session/session-identity.js';
 import type { RouterContext } from './router-context.js';
 
 const timeoutMinutes = new Int32(30);

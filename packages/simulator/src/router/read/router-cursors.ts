@@ -3,7 +3,7 @@ import { Long, type Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { refuseForeignSession } from '../../shard/cursor/cursor-session.js';
-import { SessionIdentity } from '../../shard/session/logical-session.js';
+import { SessionIdentity } from '../../shard/session/session-identity.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
 
 /** Open cursors of one router; the oldest idle one is given up beyond it. */

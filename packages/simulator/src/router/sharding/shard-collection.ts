@@ -2,7 +2,7 @@ import { Long, ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
-import type { DatabaseEntry } from '../../config/sharding-catalog.js';
+import type { DatabaseEntry } from '../../config/database-entry.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';

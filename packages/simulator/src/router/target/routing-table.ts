@@ -1,5 +1,6 @@
 import type { ShardedCollection } from '../../config/sharded-collection.js';
-import type { DatabaseEntry, ShardingCatalog } from '../../config/sharding-catalog.js';
+import type { DatabaseEntry } from '../../config/database-entry.js';
+import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import { databaseOf } from '../../node/namespace.js';
 
 /** Namespaces a router remembers; beyond it everything is looked up anew. */

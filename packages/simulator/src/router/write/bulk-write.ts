@@ -4,21 +4,11 @@ import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { staleConfigError, staleRetriesMax } from '../target/stale-routing.js';
+import type { BulkWrite } from './bulk-write-state.js';
 import { runPart } from './run-part.js';
 import { splitByShard } from './split-by-shard.js';
 import { WriteOutcome } from './write-outcome.js';
 import { type WriteKind, writeStatements } from './write-statements.js';
-
-/** One bulk write while it is worked on. */
-export interface BulkWrite {
-  readonly context: RouterContext;
-  readonly request: CommandRequest;
-  readonly kind: WriteKind;
-  readonly namespace: string;
-  readonly statements: readonly Uint8Array[];
-  readonly ordered: boolean;
-  readonly outcome: WriteOutcome;
-}
 
 /** `insert`, `update` or `delete` through a router. Statements that go to shards which know better are sent again. */
 export async function bulkWrite(context: RouterContext, request: CommandRequest, kind: WriteKind): Promise<Doc> {

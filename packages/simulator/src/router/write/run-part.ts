@@ -4,7 +4,7 @@ import { CommandError } from '../../node/command.js';
 import { doc, docOf, numberOf } from '../../node/doc-fields.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { isStale, isStaleCode } from '../target/stale-routing.js';
-import type { BulkWrite } from './bulk-write.js';
+import type { BulkWrite } from './bulk-write-state.js';
 import { changeOwningShard, wouldChangeOwningShard } from './owning-shard-change.js';
 import type { ShardPart } from './split-by-shard.js';
 import { shardWriteBody, statementField } from './write-statements.js';

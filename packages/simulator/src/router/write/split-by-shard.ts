@@ -1,6 +1,6 @@
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
-import type { BulkWrite } from './bulk-write.js';
+import type { BulkWrite } from './bulk-write-state.js';
 import { type TargetedStatement, targetStatement } from './target-statement.js';
 
 /** Statements for one shard, in the client's order. */

@@ -6,7 +6,7 @@ import { documentText } from '../../bson/text.js';
 import { uuidText } from '../uuid-text.js';
 import { failure } from '../failure.js';
 import type { Participation } from '../session/sessions.js';
-import { SessionIdentity } from '../session/logical-session.js';
+import { SessionIdentity } from '../session/session-identity.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import type { ReadView } from '../storage/record.js';

@@ -1,7 +1,7 @@
 import { Binary, Int32, Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { SessionIdentity } from '../session/logical-session.js';
+import { SessionIdentity } from '../session/session-identity.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { CommandContext } from './command-context.js';
 import { addWriteConcernError } from './write-reply.js';

@@ -5,7 +5,7 @@ import { writePrepared, writePreparedAbort, writePreparedCommit, writeTransactio
 import type { ReadView } from '../storage/record.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
 import { Transaction } from '../storage/transaction.js';
-import type { SessionIdentity } from './logical-session.js';
+import type { SessionIdentity } from './session-identity.js';
 
 /** A multi-document transaction of a session on this shard while it runs. */
 export class RunningTransaction {

@@ -6,7 +6,8 @@ import { failure } from '../failure.js';
 import type { Oplog } from '../oplog/oplog.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
 import type { SessionRecord } from '../shard-access.js';
-import { LogicalSession, SessionIdentity, type StatementResult, type TouchedDocument } from './logical-session.js';
+import { LogicalSession, type StatementResult, type TouchedDocument } from './logical-session.js';
+import { SessionIdentity } from './session-identity.js';
 import { RunningTransaction } from './running-transaction.js';
 import { ENDING_COMMANDS, refuseTransactionFields } from './transaction-rules.js';
 
