@@ -40,7 +40,7 @@ describe.each(['5.0', '8.0'] as const)('the change streams of a history on %s', 
           const all = await read({ startAtOperationTime: history.startTime });
           for (const point of points) {
             const from = all[point % Math.max(all.length, 1)];
-            if (from === undefined) continue;
+            if (from === undefined || isShared(from, all)) continue;
             const behind = all.slice(all.indexOf(from) + 1);
             expect(await read({ resumeAfter: from._id })).toEqual(behind);
             expect(await read({ startAfter: from._id })).toEqual(behind);
@@ -74,12 +74,18 @@ async function eventsOf(history: DrivenHistory, by: 'router' | 'otherRouter', ba
   return readStream(client, history.db, { startAtOperationTime: history.startTime }, await history.now(0), batchSize);
 }
 
-/** Tokens rise strictly, and times never fall. */
+/** Every shard tells of a rename or drop, at times at the same time: then their tokens are the same, and none is a point between them. */
+function isShared(event: Event, all: readonly Event[]): boolean {
+  return all.filter(({ _id }) => _id._data === event._id._data).length > 1;
+}
+
+/** Tokens rise, strictly but for what several shards tell of one definition, and times never fall. */
 function expectOrder(events: readonly Event[]): void {
   for (const [at, event] of events.entries()) {
     const before = events[at - 1];
     if (before === undefined) continue;
-    expect(event._id._data > before._id._data, `token ${at}`).toBe(true);
+    const mayShare = event.documentKey === undefined && event.operationType === before.operationType;
+    expect(event._id._data > before._id._data || (mayShare && event._id._data === before._id._data), `token ${at}`).toBe(true);
     expect(timeNumber(event.clusterTime) >= timeNumber(before.clusterTime), `time ${at}`).toBe(true);
   }
 }
