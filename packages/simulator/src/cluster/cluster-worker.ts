@@ -13,6 +13,7 @@ interface Running {
 
 /** Runs what was ordered, reports its addresses once, carries out orders for faults one after the other, and ends on `stop`. */
 const order = workerData as WorkerOrder;
+const where = order.host === undefined ? {} : { host: order.host };
 const running = order.kind === 'replicaSet' ? await replicaSet() : await cluster();
 let previous = Promise.resolve();
 parentPort?.postMessage(running.addresses);
@@ -27,13 +28,13 @@ async function answer(line: string): Promise<void> {
 }
 
 async function cluster(): Promise<Running> {
-  const started = await startCluster({ shards: order.shards, routers: order.routers, version: order.version, auth: order.auth, basePort: order.port, ...order.limits });
+  const started = await startCluster({ shards: order.shards, routers: order.routers, version: order.version, auth: order.auth, basePort: order.port, ...where, ...order.limits });
   const { router, routers, config, shards, connectionString, nodes } = started;
   return { addresses: { router, routers, config, shards, connectionString }, nodes, close: () => started.close() };
 }
 
 async function replicaSet(): Promise<Running> {
-  const started = await startReplicaSet({ port: order.port, version: order.version, auth: order.auth, ...order.limits });
+  const started = await startReplicaSet({ ...where, port: order.port, version: order.version, auth: order.auth, ...order.limits });
   const { host, connectionString, member } = started;
   const nodes = new Map([[member.control.name, member.control]]);
   return { addresses: { replicaSet: host, setName: member.identity.setName, connectionString }, nodes, close: () => started.close() };

@@ -5,6 +5,8 @@ export interface WorkerOrder {
   readonly kind: 'cluster' | 'replicaSet';
   readonly shards: number;
   readonly routers: number;
+  /** 127.0.0.1 when left out. */
+  readonly host?: string;
   readonly port: number;
   readonly version: ReleaseSeries;
   /** Access control without users: the localhost exception lets a client make the first one. */

@@ -45,6 +45,7 @@ export function parseArguments(args: readonly string[]): Arguments {
       kind: values['replica-set'] ? 'replicaSet' : 'cluster',
       shards,
       routers,
+      ...(values.host === undefined ? {} : { host: hostOf(values.host) }),
       port: portOf(values.port, values['replica-set'] ? 1 : shards + routers + 1),
       version: seriesOf(values.version),
       auth: values.auth,
@@ -64,6 +65,7 @@ function parsed(args: readonly string[]) {
         shards: { type: 'string' },
         routers: { type: 'string' },
         port: { type: 'string' },
+        host: { type: 'string' },
         version: { type: 'string' },
         'oplog-bytes': { type: 'string' },
         'snapshot-window-seconds': { type: 'string' },
@@ -94,6 +96,12 @@ function numberBetween(option: string, text: string | undefined, least: number, 
     throw new UsageError(`${option} takes a whole number from ${least} to ${most}, not '${text}'.`);
   }
   return number;
+}
+
+/** Servers listen there and tell it to clients as their own address. */
+function hostOf(text: string): string {
+  if (!/^[A-Za-z0-9.-]+$/.test(text)) throw new UsageError(`--host takes a name or an address of this machine, not '${text}'.`);
+  return text;
 }
 
 function portOf(text: string | undefined, ports: number): number {

@@ -1,7 +1,7 @@
 /** What `--help` prints. */
 export const usage = `Usage: simulator [options]
 
-Runs a simulated MongoDB cluster on ports of 127.0.0.1 until it is stopped. Its data is in memory only.
+Runs a simulated MongoDB cluster on ports of this machine until it is stopped. Its data is in memory only.
 
   --shards N                    shards of the cluster, 1 to 64 (default 2)
   --routers N                   routers of the cluster, 1 to 16 (default 1)
@@ -10,6 +10,7 @@ Runs a simulated MongoDB cluster on ports of 127.0.0.1 until it is stopped. Its 
   --auth                        with access control; the first user is made from this machine without a login
   --port P                      first router P, config server P+1, shards from P+2, then further routers;
                                 0, the default, takes any free ports
+  --host H                      where its servers listen, and by which name clients reach them (default 127.0.0.1)
   --oplog-bytes N               bytes of oplog that each shard keeps
   --snapshot-window-seconds N   seconds that snapshot reads reach back
   --memory-mb N                 most memory the data may take, in megabytes (default 4096)

@@ -10,15 +10,14 @@ import { ConfigStore } from './config-store.js';
 import type { DatabaseEntry } from './database-entry.js';
 import * as documents from './metadata-documents.js';
 import type { ShardedCollection } from './sharded-collection.js';
-import { withZoneRange, zoneMax, zoneMin, type ZoneRange } from './zone.js';
-import { compareKeys } from './shard-key.js';
+import { type ZoneRange, ZoneRanges } from './zone.js';
 
 /** Where everything is: shards, databases, sharded collections, zones. In memory, written through to the config database. */
 export class ShardingCatalog {
   readonly #databases = new Map<string, DatabaseEntry>();
   readonly #collections = new Map<string, ShardedCollection>();
   readonly #shards = new Map<string, ClusterShard>();
-  #zones: ZoneRange[] = [];
+  readonly #zones = new ZoneRanges();
 
   constructor(
     readonly store: ConfigStore,
@@ -143,7 +142,7 @@ export class ShardingCatalog {
     if (collection === undefined) return;
     this.#collections.delete(namespace);
     for (const shard of this.#shards.values()) shard.stored.setShardKey(namespace, undefined);
-    this.#zones = this.#zones.filter((zone) => zone.namespace !== namespace);
+    this.#zones.drop(namespace);
     await this.store.remove('tags', doc(['ns', namespace]));
     await this.store.remove('chunks', documents.chunksOf(this.version, collection));
     await this.#forgetEntry(namespace);
@@ -168,13 +167,12 @@ export class ShardingCatalog {
   }
 
   zonesOf(namespace: string): readonly ZoneRange[] {
-    return this.#zones.filter((zone) => zone.namespace === namespace);
+    return [...this.#zones.of(namespace)];
   }
 
   /** @throws CommandError 178 when the range overlaps another */
-  async addZoneRange(range: ZoneRange): Promise<void> {
-    const zones = withZoneRange(this.#zones, range);
-    this.#zones = zones;
+  async addZoneRange(added: ZoneRange): Promise<void> {
+    const range = this.#zones.add(added);
     await this.store.put(
       'tags',
       doc(['_id', range.id], ['ns', range.namespace], ['min', range.minDocument], ['max', range.maxDocument], ['tag', range.zone]),
@@ -182,16 +180,13 @@ export class ShardingCatalog {
   }
 
   async removeZoneRange(namespace: string, min: Doc, max: Doc): Promise<void> {
-    const gone = this.zonesOf(namespace).filter(
-      (zone) => compareKeys(zoneMin(zone), [...min.values()]) === 0 && compareKeys(zoneMax(zone), [...max.values()]) === 0,
-    );
-    this.#zones = this.#zones.filter((zone) => !gone.includes(zone));
-    for (const zone of gone) await this.store.remove('tags', doc(['_id', zone.id]));
+    const gone = this.#zones.remove(namespace, [...min.values()], [...max.values()]);
+    if (gone !== undefined) await this.store.remove('tags', doc(['_id', gone.id]));
   }
 
   /** True while a range of any collection is bound to the zone. */
   isZoneUsed(zone: string): boolean {
-    return this.#zones.some((range) => range.zone === zone);
+    return this.#zones.uses(zone);
   }
 
   shardsOfZone(zone: string): string[] {

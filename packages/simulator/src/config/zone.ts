@@ -22,26 +22,80 @@ export function zoneMax(range: ZoneRange): KeyValues {
   return [...range.maxDocument.values()];
 }
 
-/**
- * Adds a range to those of a collection.
- * @throws CommandError 178 when it overlaps another one
- */
-export function withZoneRange(ranges: readonly ZoneRange[], added: ZoneRange): ZoneRange[] {
-  const same = (range: ZoneRange): boolean =>
-    range.namespace === added.namespace &&
-    compareKeys(zoneMin(range), zoneMin(added)) === 0 &&
-    compareKeys(zoneMax(range), zoneMax(added)) === 0;
-  const others = ranges.filter((range) => !same(range));
-  for (const range of others) {
-    if (range.namespace !== added.namespace) continue;
-    if (compareKeys(zoneMin(range), zoneMax(added)) >= 0 || compareKeys(zoneMax(range), zoneMin(added)) <= 0) continue;
-    const shown = `${documentText(added.minDocument)} -->> ${documentText(added.maxDocument)}`;
-    const existing = `${documentText(range.minDocument)} -->> ${documentText(range.maxDocument)}`;
-    throw new CommandError(
-      178,
-      'RangeOverlapConflict',
-      `Zone range: [${shown}) is overlapping with existing: [${existing}) on ${range.zone}`,
-    );
+/** The zone ranges of all collections, each collection's in the order of their keys: there may be tens of thousands. */
+export class ZoneRanges {
+  readonly #ofNamespace = new Map<string, ZoneRange[]>();
+
+  /** Those of a collection in the order of their keys. */
+  of(namespace: string): readonly ZoneRange[] {
+    return this.#ofNamespace.get(namespace) ?? [];
   }
-  return [...others, added];
+
+  /**
+   * Adds a range; one with the same bounds is bound to another zone and keeps its id.
+   * @returns the range as it is now
+   * @throws CommandError 178 when it overlaps another one
+   */
+  add(added: ZoneRange): ZoneRange {
+    const ranges = this.#ofNamespace.get(added.namespace) ?? [];
+    const position = positionOf(ranges, zoneMin(added));
+    const at = ranges[position];
+    if (at !== undefined && isSame(at, zoneMin(added), zoneMax(added))) {
+      const rebound = { ...added, id: at.id };
+      ranges[position] = rebound;
+      return rebound;
+    }
+    for (const beside of [ranges[position - 1], at]) if (beside !== undefined) refuseOverlap(added, beside);
+    ranges.splice(position, 0, added);
+    this.#ofNamespace.set(added.namespace, ranges);
+    return added;
+  }
+
+  /** Takes the range with these bounds out; undefined when there is none. */
+  remove(namespace: string, min: KeyValues, max: KeyValues): ZoneRange | undefined {
+    const ranges = this.#ofNamespace.get(namespace) ?? [];
+    const position = positionOf(ranges, min);
+    const found = ranges[position];
+    if (found === undefined || !isSame(found, min, max)) return undefined;
+    ranges.splice(position, 1);
+    return found;
+  }
+
+  /** Forgets those of a collection. */
+  drop(namespace: string): void {
+    this.#ofNamespace.delete(namespace);
+  }
+
+  /** True while a range of any collection is bound to the zone. */
+  uses(zone: string): boolean {
+    return [...this.#ofNamespace.values()].some((ranges) => ranges.some((range) => range.zone === zone));
+  }
+}
+
+/** Of the first range that begins at the key or above it. */
+function positionOf(ranges: readonly ZoneRange[], min: KeyValues): number {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const range = ranges[middle];
+    if (range !== undefined && compareKeys(zoneMin(range), min) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function isSame(range: ZoneRange, min: KeyValues, max: KeyValues): boolean {
+  return compareKeys(zoneMin(range), min) === 0 && compareKeys(zoneMax(range), max) === 0;
+}
+
+function refuseOverlap(added: ZoneRange, range: ZoneRange): void {
+  if (compareKeys(zoneMin(range), zoneMax(added)) >= 0 || compareKeys(zoneMax(range), zoneMin(added)) <= 0) return;
+  const shown = `${documentText(added.minDocument)} -->> ${documentText(added.maxDocument)}`;
+  const existing = `${documentText(range.minDocument)} -->> ${documentText(range.maxDocument)}`;
+  throw new CommandError(
+    178,
+    'RangeOverlapConflict',
+    `Zone range: [${shown}) is overlapping with existing: [${existing}) on ${range.zone}`,
+  );
 }

@@ -11,6 +11,7 @@ import { compileGroup, compileSortByCount } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
 import { compileRedact } from './redact.js';
 import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
+import { drawn, sampleSize } from './sample.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
 import { compileUnpackBucket } from './unpack-bucket.js';
 import { compileUnwind } from './unwind.js';
@@ -119,21 +120,7 @@ function compileCount(operand: Value): RunStage {
   };
 }
 
-/** Draws by keeping a random reservoir of the wanted size. */
 function compileSample(operand: Value): RunStage {
-  const size = operand instanceof Map ? operand.get('size') : undefined;
-  if (!isNumber(size)) throw located(28749, '$sample stage must specify a size');
-  const wanted = toNumber(size);
-  if (wanted <= 0) throw located(28747, 'size argument to $sample must be a positive integer');
-  return (docs) => {
-    const kept: Doc[] = [];
-    let seen = 0;
-    for (const doc of docs) {
-      seen += 1;
-      const place = Math.floor(Math.random() * seen);
-      if (kept.length < wanted) kept.push(doc);
-      else if (place < wanted) kept[place] = doc;
-    }
-    return kept;
-  };
+  const size = sampleSize(operand);
+  return (docs) => drawn(docs, size);
 }

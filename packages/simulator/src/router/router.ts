@@ -20,7 +20,7 @@ import { countCommand as countDocuments, distinctCommand } from './read/count-di
 import { getMoreCommand, killCursorsCommand } from './read/cursor-commands.js';
 import { findCommand } from './read/find-command.js';
 import type { RouterContext } from './router-context.js';
-import { sessionCommand, startSession } from './session-commands.js';
+import { currentOperations, sessionCommand, startSession } from './session-commands.js';
 import { abortTransaction, commitTransaction, runStatement } from './transaction-commands.js';
 import type { Balancer } from './sharding/balancer.js';
 import { balancerCollectionStatus } from './sharding/balancer-commands.js';
@@ -83,6 +83,7 @@ const definitionCommands: readonly (readonly [string, Command])[] = [
 
 const sessionCommands: readonly (readonly [string, Command])[] = [
   ['startSession', startSession],
+  ['currentOp', currentOperations],
   ['endSessions', sessionCommand],
   ['refreshSessions', sessionCommand],
   ['killSessions', sessionCommand],

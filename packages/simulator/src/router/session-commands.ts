@@ -1,5 +1,5 @@
 import { Binary, Int32, UUID } from 'bson';
-import type { Doc } from '../bson/value.js';
+import type { Doc, Value } from '../bson/value.js';
 import type { CommandRequest } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
 import { SessionIdentity } from '../shard/session/session-identity.js';
@@ -10,6 +10,12 @@ const timeoutMinutes = new Int32(30);
 /** `startSession`. */
 export function startSession(): Doc {
   return doc(['id', doc(['id', new Binary(new UUID().buffer, Binary.SUBTYPE_UUID)])], ['timeoutMinutes', timeoutMinutes]);
+}
+
+/** `currentOp`: what the shards show of theirs. */
+export async function currentOperations(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  const replies = await context.sender.runOnAll(context.catalog.shards.filter((shard) => shard.node.up), request, request.body);
+  return doc(['inprog', [...replies.values()].flatMap((reply) => reply.get('inprog') as Value[])]);
 }
 
 /** `endSessions`, `refreshSessions` and `killSessions` go to every shard that is up, each of which keeps its own sessions; cursors of ended ones are closed. */

@@ -40,6 +40,11 @@ export class WireServer {
     await open(this.server, this.host, this.port);
   }
 
+  /** The node behind the port, for clients in the same process. */
+  get served(): ServedNode {
+    return this.node();
+  }
+
   get connectionCount(): number {
     return this.#connections.size;
   }

@@ -123,6 +123,19 @@ describe('migrations of chunks', () => {
     expect(await plain(client).findOne()).toEqual({ _id: 3, k: 3 });
   });
 
+  it('looks again before it refuses a write that it cannot target, when its collection has been replaced', async () => {
+    await filled('replaced');
+    expect(await items('replaced', other).countDocuments()).toBe(10);
+    await items('replaced').drop();
+    await items('replaced').insertMany([{ _id: 1, k: 1 }, { _id: 2, k: 2 }]);
+    const update = { update: 'replaced', updates: [{ q: { _id: 3 }, u: { $set: { v: 1 } }, upsert: true }] };
+    expect(await other.db('moves').command(update)).toMatchObject({ ok: 1, n: 1 });
+    expect(await items('replaced').findOne({ _id: 3 })).toEqual({ _id: 3, v: 1 });
+    await client.db('admin').command({ shardCollection: 'moves.replaced', key: { _id: 1 } });
+    const withoutKey = { ...update, updates: [{ q: { v: 7 }, u: { $set: { v: 1 } }, upsert: true }] };
+    expect(await other.db('moves').command(withoutKey)).toMatchObject({ n: 0, writeErrors: [{ code: 61 }] });
+  });
+
   it('executes a retryable write once though its chunk moves before the repetition', async () => {
     await filled('once');
     const lsid = { id: new UUID().toBinary() };

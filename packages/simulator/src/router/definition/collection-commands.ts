@@ -145,5 +145,24 @@ export async function dropIndexesCommand(context: RouterContext, request: Comman
   const namespace = commandNamespace(request);
   const shards = context.holdersOf(namespace);
   if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', `ns not found ${namespace}`);
-  return fanOut(context, request, shards);
+  const key = context.catalog.collection(namespace)?.key;
+  if (key === undefined || request.body.get('index') !== '*' || !keepsKeyIndexes(context, key)) return fanOut(context, request, shards);
+  const [, ...secondary] = shards[0]?.access.collection(namespace)?.indexes ?? [];
+  const others = secondary.filter((index) => !supportsKey(index, key)).map((index) => index.get('name') ?? null);
+  const reply = await fanOut(context, request, shards, new Map([...request.body, ['index', others]]));
+  for (const raw of docOf(reply.get('raw'))?.values() ?? []) {
+    docOf(raw)?.set('msg', 'non-_id indexes and non-shard key indexes dropped for collection');
+  }
+  return reply;
+}
+
+/** Whether `*` spares what the shard key leans on: 5.0.7 does not (recorded), later releases do unless the key is hashed (manual: `dropIndexes`). */
+function keepsKeyIndexes({ version }: RouterContext, key: ShardKeyPattern): boolean {
+  return version.atLeast(6, 0) && key.hashedIndex < 0;
+}
+
+function supportsKey(spec: Doc, key: ShardKeyPattern): boolean {
+  const fields = docOf(spec.get('key'));
+  const isWhole = !isTrue(spec.get('sparse')) && !spec.has('partialFilterExpression') && !spec.has('collation');
+  return fields !== undefined && isWhole && key.isPrefixOf(fields);
 }

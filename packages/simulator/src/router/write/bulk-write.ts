@@ -1,16 +1,22 @@
 import { Long } from 'bson';
 import { typeName } from '../../bson/type-of.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
+import type { RoutingPicture } from '../target/routing-table.js';
 import { staleConfigError, staleRetriesMax } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write-state.js';
 import { runPart } from './run-part.js';
 import { splitByShard } from './split-by-shard.js';
+import { targetStatement } from './target-statement.js';
 import { WriteOutcome } from './write-outcome.js';
 import { type WriteKind, writeStatements } from './write-statements.js';
 
-/** `insert`, `update` or `delete` through a router. Statements that go to shards which know better are sent again. */
+/**
+ * `insert`, `update` or `delete` through a router. Statements that go to shards which know better are sent again. One that
+ * cannot be targeted has the router look again, once for a bulk, before it counts as failed (server: `BatchWriteExec`).
+ */
 export async function bulkWrite(context: RouterContext, request: CommandRequest, kind: WriteKind): Promise<Doc> {
   checkSessionFields(request.body);
   const namespace = commandNamespace(request);
@@ -33,8 +39,8 @@ export async function bulkWrite(context: RouterContext, request: CommandRequest,
  */
 async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<number[]> {
   const { context, namespace, ordered, outcome, statements } = bulk;
-  const picture = context.routing.picture(namespace);
   const asked = [...indexes];
+  const picture = pictureFor(bulk, asked);
   if (picture.collection === undefined) {
     const primary = await context.routedPrimaryForWrite(namespace);
     const part = { shard: primary.id, statements: asked.map((index) => statements[index] as Uint8Array), indexes: asked };
@@ -48,6 +54,26 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
   const [first] = stale;
   if (ordered && first !== undefined) return asked.filter((index) => index >= first);
   return stale.sort((a, b) => a - b);
+}
+
+/** The present picture, or a new one when statements cannot be targeted by a stale one. A transaction keeps to what it has. */
+function pictureFor(bulk: BulkWrite, indexes: readonly number[]): RoutingPicture {
+  const { context, namespace, request } = bulk;
+  const picture = context.routing.picture(namespace);
+  if (picture.collection === undefined || picture.collection === context.catalog.collection(namespace)) return picture;
+  if (request.body.get('autocommit') === false || canTarget(bulk, picture.collection, indexes)) return picture;
+  context.routing.forget(namespace);
+  return context.routing.picture(namespace);
+}
+
+function canTarget({ kind, statements }: BulkWrite, collection: ShardedCollection, indexes: readonly number[]): boolean {
+  try {
+    for (const index of indexes) targetStatement(collection, kind, statements[index] as Uint8Array);
+    return true;
+  } catch (error) {
+    if (error instanceof CommandError) return false;
+    throw error;
+  }
 }
 
 /** @throws CommandError 14 when the number of a retryable write is no long */

@@ -5,6 +5,7 @@ import { documentText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import { drawn, sampleSize } from '../../pipeline/sample.js';
 import { compilePipeline } from '../../pipeline/stages.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { completeCollation } from '../collation-spec.js';
@@ -146,7 +147,10 @@ async function runPipeline(
   });
 }
 
-/** The results of stages as bytes. A leading `$match` chooses the scan; documents that no stage looks at stay bytes. */
+/**
+ * The results of stages as bytes. A leading `$match` chooses the scan, a leading `$sample` draws before anything is decoded;
+ * documents that no stage looks at stay bytes.
+ */
 function pipelineDocuments(
   context: CommandContext,
   collection: Collection | undefined,
@@ -179,7 +183,11 @@ function pipelineDocuments(
     variables,
   };
   const found = queryDocuments(collection, query, point.view, filteredAccess(context.request));
-  return run === undefined ? found : encoded(run(decoded(found)));
+  if (run === undefined) return found;
+  const [first] = rest;
+  if (first?.has('$sample') !== true) return encoded(run(decoded(found)));
+  // Compiled above, it draws all of those that are drawn here.
+  return encoded(run(decoded(drawn(present(found), sampleSize(first.get('$sample') ?? null)))));
 }
 
 function ownCollation(context: CommandContext, collection: Collection | undefined): ReadCollation {
@@ -189,6 +197,10 @@ function ownCollation(context: CommandContext, collection: Collection | undefine
 
 function oplogRead({ state }: CommandContext, namespace: string | undefined): Iterable<Doc> | undefined {
   return namespace !== undefined && isOplogRead(namespace) ? decoded(oplogReadDocuments(state, namespace, 1)) : undefined;
+}
+
+function* present(documents: Iterable<Uint8Array | undefined>): Generator<Uint8Array> {
+  for (const bytes of documents) if (bytes !== undefined) yield bytes;
 }
 
 function* decoded(documents: Iterable<Uint8Array | undefined>): Generator<Doc> {

@@ -8,12 +8,13 @@ import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
 import { changeIndex, refuseUnknownIndexFields } from './coll-mod-index.js';
 import { cappedSizeBytes, refuseCycle, refuseInvalidValidator, viewDefinition, wholeNumber } from './create.js';
+import { requireExpectedCollection } from './expected-collection.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
 const fieldsOf44 = ['index', 'validator', 'validationLevel', 'validationAction', 'viewOn', 'pipeline', 'recordPreImages'];
 const fieldsOf50 = [...fieldsOf44, 'expireAfterSeconds', 'timeseries', 'isTimeseriesNamespace'];
 const fieldsSince60 = [
-  ...fieldsOf50.filter((name) => name !== 'recordPreImages'), 'changeStreamPreAndPostImages', 'cappedSize', 'cappedMax', 'dryRun',
+  ...fieldsOf50.filter((name) => name !== 'recordPreImages'), 'changeStreamPreAndPostImages', 'cappedSize', 'cappedMax', 'dryRun', 'collectionUUID',
 ];
 const validation = ['validator', 'validationLevel', 'validationAction', 'recordPreImages', 'changeStreamPreAndPostImages'];
 
@@ -38,6 +39,7 @@ export function collMod(context: CommandContext): Doc {
     return new Map();
   }
   const collection = state.catalog.collection(namespace);
+  requireExpectedCollection(context, collection);
   if (collection === undefined) throw failure.namespaceNotFound('ns does not exist');
   if (body.has('viewOn')) throw failure.invalidOptions('option only supported on a view: viewOn');
   state.writeBlock.refuse(collection.db, collection.name);

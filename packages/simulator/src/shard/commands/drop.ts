@@ -6,6 +6,7 @@ import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { forgetView } from '../write/view-catalog.js';
+import { requireExpectedCollection } from './expected-collection.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
 
 /** `drop`: a collection or a view. Throws CommandError 26 when there is none. */
@@ -19,6 +20,7 @@ export function drop(context: CommandContext): Doc {
     return new Map<string, Value>([['ns', namespace]]);
   }
   const collection = state.catalog.collection(namespace);
+  requireExpectedCollection(context, collection);
   if (collection === undefined) throw failure.namespaceNotFound('ns not found');
   const reply: Doc = new Map<string, Value>([
     ['nIndexesWas', new Int32(collection.indexes.length)],

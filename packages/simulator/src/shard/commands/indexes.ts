@@ -20,6 +20,7 @@ import { seriesCollection } from '../timeseries/series-collection.js';
 import { bucketIndexSpec, seriesIndexSpec } from '../timeseries/series-indexes.js';
 import { collectionForWrite } from '../write/collection-access.js';
 import { readTarget, sessionText, targetNamespace, type CommandContext } from './command-context.js';
+import { requireExpectedCollection } from './expected-collection.js';
 
 /** `createIndexes`: builds what is not there yet, making the collection if it is missing. */
 export function createIndexes(context: CommandContext): Doc {
@@ -30,9 +31,11 @@ export function createIndexes(context: CommandContext): Doc {
   const given = request.body.get('indexes');
   if (!Array.isArray(given) || given.length === 0) throw failure.badValue('Must specify at least one index to create');
   const requested = series === undefined ? given : given.map((spec) => (spec instanceof Map ? bucketIndexSpec(spec, series.options) : spec));
-  const existed = state.catalog.collection(namespace) !== undefined;
+  const present = state.catalog.collection(namespace);
+  requireExpectedCollection(context, present, false);
+  const existed = present !== undefined;
   const limit = expiryMax(state);
-  const known = state.catalog.collection(namespace)?.options.get('collation');
+  const known = present?.options.get('collation');
   const inherited = known instanceof Map ? known : undefined;
   const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map<string, Value>(), inherited, limit));
   for (const spec of specs) {
@@ -77,6 +80,7 @@ export function dropIndexes(context: CommandContext): Doc {
   const series = seriesCollection(state, namespace);
   if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const collection = series?.buckets ?? state.catalog.collection(namespace);
+  requireExpectedCollection(context, collection);
   if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
   const was = collection.indexes.length;
   const given = request.body.get('index');

@@ -1,5 +1,6 @@
 import { Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
+import { compileMatcher } from '../../query/matcher.js';
 import { failure } from '../failure.js';
 import type { CommandContext } from './command-context.js';
 
@@ -10,9 +11,15 @@ export function killOperation({ request }: CommandContext): Doc {
   return new Map([['info', 'attempting to kill op']]);
 }
 
-/** `currentOp`: the operation that asks. */
+/** Fields of `currentOp` that are no conditions on what it shows. */
+const noCondition: ReadonlySet<string> = new Set(['currentOp', 'lsid', 'maxTimeMS', 'comment']);
+
+/** `currentOp`: the operation that asks, and the transactions that are open; of them what meets the conditions. */
 export function currentOperations(context: CommandContext): Doc {
-  return new Map([['inprog', [runningOperation(context)]]]);
+  const { state, request } = context;
+  const matches = compileMatcher(new Map([...request.body].filter(([name]) => !noCondition.has(name) && !name.startsWith('$'))));
+  const idle = state.sessions.running.map((transaction) => new Map<string, Value>([['type', 'idleSession'], ['active', false], ['transaction', transaction.shown(state.now())]]));
+  return new Map([['inprog', [runningOperation(context), ...idle].filter((operation) => matches(operation))]]);
 }
 
 /** The operation that asks, as `$currentOp` shows it. */

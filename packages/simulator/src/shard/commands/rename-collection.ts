@@ -11,16 +11,19 @@ import { LATEST, timeKey } from '../storage/time-key.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
 import { buildIndexes } from '../index-spec/build.js';
 import { collectionOptions } from './create.js';
+import { requireExpectedCollection } from './expected-collection.js';
 import { dropCollection, killCursorsOf, removeCollection } from './drop.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
 
 /** `renameCollection`, also into another database. Throws CommandError 26 or 48. */
-export function renameCollection({ state, request }: CommandContext): Doc {
+export function renameCollection(context: CommandContext): Doc {
+  const { state, request } = context;
   const from = request.body.get(request.name);
   const to = request.body.get('to');
   if (typeof from !== 'string' || typeof to !== 'string') throw failure.typeMismatch("BSON field 'renameCollection.to' is the wrong type, expected type 'string'");
   refuseInvalidName(to);
   const source = state.catalog.collection(from);
+  requireExpectedCollection(context, source);
   if (source === undefined) throw failure.namespaceNotFound(`Source collection ${from} does not exist`);
   if (from === to) throw failure.invalidOptions("Can't rename a collection to itself");
   const target = state.catalog.collection(to);

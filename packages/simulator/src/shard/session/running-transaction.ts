@@ -1,4 +1,5 @@
-import type { Long, Timestamp } from 'bson';
+import { Long, type Timestamp } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
 import type { DocumentOperation, EntryTransaction } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 import { writePrepared, writePreparedAbort, writePreparedCommit, writeTransaction, type PreparedEntries } from '../oplog/transaction-entries.js';
@@ -32,6 +33,12 @@ export class RunningTransaction {
   /** When it was prepared; undefined while it still runs. Its fate is then no longer this shard's alone. */
   get prepareTime(): Timestamp | undefined {
     return this.#prepared?.prepareTime;
+  }
+
+  /** As `currentOp` shows it, between its statements too. */
+  shown(now_ms: number): Doc {
+    const parameters = new Map<string, Value>([['txnNumber', this.txnNumber], ['autocommit', false]]);
+    return new Map<string, Value>([['parameters', parameters], ['timeOpenMicros', Long.fromNumber((now_ms - this.startedMs) * 1000)]]);
   }
 
   /** Writes everything down without making it visible. @returns the time from which on it may become visible */

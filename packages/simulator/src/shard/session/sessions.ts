@@ -128,6 +128,11 @@ export class Sessions {
     return [...this.#sessions.values()].flatMap(({ running }) => (running !== null && wrote(running) ? [running] : []));
   }
 
+  /** Every running transaction, prepared ones too. */
+  get running(): RunningTransaction[] {
+    return [...this.#sessions.values()].flatMap(({ running }) => running ?? []);
+  }
+
   /** Loses what is in memory only: running transactions that are not prepared, and numbers under which nothing was written. */
   forgetVolatile(): void {
     for (const session of this.#sessions.values()) {

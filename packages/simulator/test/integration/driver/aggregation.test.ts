@@ -1,12 +1,7 @@
 import type { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DrivenCluster } from './driven-cluster.js';
-
-interface Item {
-  _id: number;
-  k: number;
-  v?: number | string | undefined;
-}
+import { filled } from './items.js';
 
 describe('cursors and pipelines of the official driver', () => {
   let driven: DrivenCluster;
@@ -17,13 +12,6 @@ describe('cursors and pipelines of the official driver', () => {
     client = await driven.connect();
   });
   afterAll(() => driven[Symbol.asyncDispose]());
-
-  async function filled(name: string, count = 10) {
-    await driven.shard(client, name, 'c');
-    const collection = client.db(name).collection<Item>('c');
-    await collection.insertMany(Array.from({ length: count }, (_, index) => ({ _id: index, k: index - count / 2 })));
-    return collection;
-  }
 
   it('follows a capped collection with a tailable cursor that waits', async () => {
     const db = client.db('crud_tail');
@@ -38,7 +26,7 @@ describe('cursors and pipelines of the official driver', () => {
   });
 
   it('writes the results of a pipeline with $out and $merge', async () => {
-    const collection = await filled('crud_out');
+    const collection = await filled(driven, client, 'crud_out');
     const db = client.db('crud_out');
     await collection.aggregate([{ $match: { k: { $gte: 0 } } }, { $out: 'high' }]).toArray();
     expect(await db.collection('high').countDocuments()).toBe(5);

@@ -1,12 +1,7 @@
 import { MongoBulkWriteError, type MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DrivenCluster } from './driven-cluster.js';
-
-interface Item {
-  _id: number;
-  k: number;
-  v?: number | string | undefined;
-}
+import { filled, type Item } from './items.js';
 
 describe('reading and writing with the official driver', () => {
   let driven: DrivenCluster;
@@ -18,15 +13,8 @@ describe('reading and writing with the official driver', () => {
   });
   afterAll(() => driven[Symbol.asyncDispose]());
 
-  async function filled(name: string, count = 10) {
-    await driven.shard(client, name, 'c');
-    const collection = client.db(name).collection<Item>('c');
-    await collection.insertMany(Array.from({ length: count }, (_, index) => ({ _id: index, k: index - count / 2 })));
-    return collection;
-  }
-
   it('finds one and many, with projection, sort, skip and limit over shards', async () => {
-    const collection = await filled('crud_find');
+    const collection = await filled(driven, client, 'crud_find');
     expect(await collection.findOne({ _id: 3 })).toEqual({ _id: 3, k: -2 });
     const page = await collection.find({}, { projection: { k: 1, _id: 0 } }).sort({ k: -1 }).skip(2).limit(3).toArray();
     expect(page).toEqual([{ k: 2 }, { k: 1 }, { k: 0 }]);
@@ -36,7 +24,7 @@ describe('reading and writing with the official driver', () => {
   });
 
   it('updates, replaces, upserts, deletes', async () => {
-    const collection = await filled('crud_write');
+    const collection = await filled(driven, client, 'crud_write');
     expect(await collection.updateMany({}, { $set: { v: 1 } })).toMatchObject({ matchedCount: 10, modifiedCount: 10 });
     expect(await collection.replaceOne({ k: 1 }, { k: 1, v: 'new' })).toMatchObject({ modifiedCount: 1 });
     expect(await collection.updateOne({ _id: 100, k: 100 }, { $setOnInsert: { v: 7 } }, { upsert: true })).toMatchObject({ upsertedCount: 1, upsertedId: 100 });
@@ -47,7 +35,7 @@ describe('reading and writing with the official driver', () => {
   });
 
   it('stops an ordered bulk at its first error and goes through an unordered one', async () => {
-    const collection = await filled('crud_bulk');
+    const collection = await filled(driven, client, 'crud_bulk');
     const operations = [
       { insertOne: { document: { _id: 50, k: -50 } } },
       { insertOne: { document: { _id: 0, k: -5 } } },
@@ -64,7 +52,7 @@ describe('reading and writing with the official driver', () => {
   });
 
   it('reads a cursor batch by batch, rewinds it and kills it', async () => {
-    const collection = await filled('crud_cursor', 100);
+    const collection = await filled(driven, client, 'crud_cursor', 100);
     const cursor = collection.find({}, { batchSize: 9 }).sort({ k: 1 });
     expect((await cursor.next())?.k).toBe(-50);
     expect(cursor.bufferedCount()).toBe(8);

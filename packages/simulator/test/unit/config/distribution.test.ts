@@ -4,7 +4,7 @@ import type { Doc, Value } from '../../../src/bson/value.js';
 import { type Chunk, ChunkMap } from '../../../src/config/chunk-map.js';
 import { initialChunks, type InitialDistribution } from '../../../src/config/initial-chunks.js';
 import { ShardKeyPattern } from '../../../src/config/shard-key.js';
-import { withZoneRange, type ZoneRange } from '../../../src/config/zone.js';
+import { type ZoneRange, ZoneRanges } from '../../../src/config/zone.js';
 import { CommandError } from '../../../src/node/command.js';
 import { doc } from '../../../src/node/doc-fields.js';
 
@@ -55,11 +55,28 @@ describe('the first chunks of a collection', () => {
 });
 
 describe('zone ranges', () => {
-  it('replace the same range and refuse overlaps', () => {
-    const first = zone(new Int32(0), new Int32(10), 'a');
-    expect(withZoneRange([first], zone(new Int32(0), new Int32(10), 'b')).map((range) => range.zone)).toEqual(['b']);
-    expect(withZoneRange([first], zone(new Int32(10), new Int32(20), 'b'))).toHaveLength(2);
-    expect(() => withZoneRange([first], zone(new Int32(5), new Int32(20), 'b'))).toThrow(CommandError);
+  const range = (min: number, max: number, name: string) => zone(new Int32(min), new Int32(max), name);
+  const shown = (ranges: ZoneRanges) => ranges.of('d.c').map(({ minDocument, zone: name }) => [Number(minDocument.get('k')), name]);
+
+  it('replace the same range, which keeps its id, and refuse overlaps', () => {
+    const ranges = new ZoneRanges();
+    const { id } = ranges.add(range(10, 20, 'a'));
+    expect(ranges.add(range(10, 20, 'b')).id).toBe(id);
+    ranges.add(range(20, 30, 'c'));
+    ranges.add(range(0, 10, 'd'));
+    expect(shown(ranges)).toEqual([[0, 'd'], [10, 'b'], [20, 'c']]);
+    for (const [min, max] of [[15, 18], [5, 11], [0, 9], [25, 40], [-5, 50]] as const) expect(() => ranges.add(range(min, max, 'e'))).toThrow(CommandError);
+  });
+
+  it('are removed by both their bounds, and with their collection', () => {
+    const ranges = new ZoneRanges();
+    for (const min of [40, 0, 20, 10, 30]) ranges.add(range(min, min + 10, 'a'));
+    expect(ranges.remove('d.c', [new Int32(20)], [new Int32(40)])).toBeUndefined();
+    expect(ranges.remove('d.c', [new Int32(20)], [new Int32(30)])?.zone).toBe('a');
+    expect(shown(ranges).map(([min]) => min)).toEqual([0, 10, 30, 40]);
+    expect(ranges.uses('a')).toBe(true);
+    ranges.drop('d.c');
+    expect(ranges.uses('a')).toBe(false);
   });
 });
 

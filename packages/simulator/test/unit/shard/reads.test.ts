@@ -26,6 +26,18 @@ describe('reads at a time', () => {
     expect(await fixture.found('db', { find: 'c', sort: { _id: 1 } })).toEqual([{ _id: 1, a: 9 }, { _id: 2, a: 'again' }, { _id: 3, a: 3 }, { _id: 4, a: 4 }]);
   });
 
+  it('draw a sample from what the filter leaves, and never the same document twice', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: Array.from({ length: 20 }, (_, _id) => ({ _id, even: _id % 2 === 0 })) });
+    const sampled = (stages: object[]) => fixture.found('db', { aggregate: 'c', pipeline: stages, cursor: {} });
+    const drawn = (await sampled([{ $sample: { size: 5 } }, { $project: { _id: 1 } }])) as { _id: number }[];
+    expect(new Set(drawn.map(({ _id }) => _id)).size).toBe(5);
+    expect(drawn.map((document) => Object.keys(document))).toEqual(Array(5).fill(['_id']));
+    const even = (await sampled([{ $match: { even: true } }, { $sample: { size: 50 } }])) as { even: boolean }[];
+    expect(even.map((document) => document.even)).toEqual(Array(10).fill(true));
+    await expect(sampled([{ $sample: { size: 0 } }])).rejects.toMatchObject({ code: 28747 });
+  });
+
   it('keep their time over getMores, by name and by UUID', async () => {
     using fixture = new ShardFixture();
     await fixture.run('db', { insert: 'c', documents: [1, 2, 3, 4].map((_id) => ({ _id })) });

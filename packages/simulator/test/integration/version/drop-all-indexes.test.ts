@@ -1,0 +1,21 @@
+import { MongoClient } from 'mongodb';
+import { expect, it } from 'vitest';
+import { startCluster } from '../../../src/cluster/cluster.js';
+
+it.each([
+  ['5.0', { k: 1 }, ['_id_']],
+  ['5.0', { k: 'hashed' }, ['_id_']],
+  ['8.0', { k: 1 }, ['_id_', 'k_1', 'k_1_v_1']],
+  ['8.0', { k: 'hashed' }, ['_id_']],
+] as const)('on %s, dropping all indexes of a collection sharded by %j leaves %j', async (version, key, names) => {
+  const cluster = await startCluster({ shards: 2, version });
+  const client = await MongoClient.connect(cluster.connectionString);
+  await client.db('admin').command({ enableSharding: 'app' });
+  await client.db('admin').command({ shardCollection: 'app.c', key });
+  const collection = client.db('app').collection('c');
+  await collection.createIndexes([{ key: { k: 1, v: 1 } }, { key: { v: 1 } }]);
+  await client.db('app').command({ dropIndexes: 'c', index: '*' });
+  expect((await collection.indexes()).map(({ name }) => name)).toEqual(names);
+  await client.close();
+  await cluster.close();
+});
