@@ -15,9 +15,9 @@ export function progressReplySchema<Report>(report: z.ZodType<Report>): z.ZodTyp
 export function failureOf(body: unknown): ConvoyError | undefined {
   const result = failureReplySchema.safeParse(body);
   if (!result.success) return undefined;
-  const { error, errorDescription } = result.data;
-  if (isErrorName(error)) return new ConvoyError(error, errorDescription);
-  return new ConvoyError('unexpectedReply', `${error}: ${errorDescription}`);
+  const { error, errorDescription, instances } = result.data;
+  if (isErrorName(error)) return new ConvoyError(error, errorDescription, { instances });
+  return new ConvoyError('unexpectedReply', `${error}: ${errorDescription}`, { instances });
 }
 
 /** The body read with a schema, fields of later releases left out; undefined when it does not fit. */

@@ -4,11 +4,19 @@ import { idleProgress, migrationStates, progressSchema } from './progress.js';
 const rate = z.number().nonnegative().nullable();
 const count = z.int().nonnegative().nullable();
 
+/**
+ * What is wrong with an instance as a part of its fleet: the source asks for it and it was never seen; it has no
+ * heartbeat; the source does not ask for it; it runs another release than the others; it is configured with other clusters.
+ */
+export const instanceProblems = ['missing', 'silent', 'unexpected', 'otherRelease', 'otherClusters'] as const;
+
 /** One instance as a row of the fleet's progress. What an instance has not told is null. */
 export const fleetInstanceSchema = z
   .object({
     id: z.string().meta({ description: 'Name of its source shard, or single for an instance that works alone.' }),
-    syncID: z.string(),
+    syncID: z.string().nullable(),
+    release: z.string().nullable(),
+    problems: z.array(z.enum(instanceProblems)).meta({ description: 'What sets it apart from the rest of its fleet.' }),
     reachable: z.boolean().meta({ description: 'Whether its heartbeat is in time.' }),
     secondsSinceHeartbeat: count,
     state: z.enum(migrationStates).nullable(),
@@ -24,6 +32,9 @@ export const fleetInstanceSchema = z
   })
   ;
 
+/** The reply of `GET /api/v1/instances`. */
+export const instancesReplySchema = z.object({ success: z.literal(true), instances: z.array(fleetInstanceSchema) });
+
 /** The `progress` document of the fleet API: the contract's fields for the whole, and what makes it up. */
 export const fleetProgressSchema = progressSchema
   .extend({
@@ -35,8 +46,12 @@ export const fleetProgressSchema = progressSchema
   })
   ;
 
+/** One of `instanceProblems`. */
+export type InstanceProblem = (typeof instanceProblems)[number];
 /** One row of `FleetProgress.instances`. */
 export type FleetInstance = z.output<typeof fleetInstanceSchema>;
+/** The reply of `GET /api/v1/instances`. */
+export type InstancesReply = z.output<typeof instancesReplySchema>;
 /** What the fleet API's `GET /api/v1/progress` reports. */
 export type FleetProgress = z.output<typeof fleetProgressSchema>;
 

@@ -72,6 +72,7 @@ export type Warning = z.output<typeof warningSchema>;
 /** The words of `info`, as the contract has them; the first two and `paused` are Convoy's additions. */
 export const progressInfo = {
   initializing: 'initializing',
+  reversing: 'reversing',
   paused: 'paused',
   collectionCopy: 'collection copy',
   changeEventApplication: 'change event application',

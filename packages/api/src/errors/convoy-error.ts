@@ -1,7 +1,14 @@
+import type { InstanceResult } from '../contract/instance-result.js';
 import { errorTable } from './table.js';
 import type { ErrorName, FailureStatus, RetryClass } from './table.js';
 
 export type { ErrorName, FailureStatus, RetryClass } from './table.js';
+
+/** What comes with a failure besides its name and description. */
+export interface ConvoyErrorOptions extends ErrorOptions {
+  /** What each instance has answered to a command that was sent to a fleet. */
+  readonly instances?: readonly InstanceResult[] | undefined;
+}
 
 /**
  * A failure with a stable name, as it is thrown inside Convoy and answered over HTTP.
@@ -13,13 +20,15 @@ export class ConvoyError extends Error {
   readonly errorDescription: string;
   readonly httpStatus: FailureStatus;
   readonly retry: RetryClass;
+  /** What each instance of a fleet has answered; undefined for what was not sent to one. */
+  readonly instances: readonly InstanceResult[] | undefined;
 
   /**
    * @param error name in the error table
    * @param errorDescription what was found and what to do; the table's sentence when left out
-   * @param options `cause`: the failure behind this one, for the log alone
+   * @param options `cause`: the failure behind this one, for the log alone; `instances`: the answers of a fleet's instances
    */
-  constructor(error: ErrorName, errorDescription?: string, options?: ErrorOptions) {
+  constructor(error: ErrorName, errorDescription?: string, options?: ConvoyErrorOptions) {
     const entry = errorTable[error];
     const description = errorDescription ?? entry.sentence;
     super(`${error}: ${description}`, options);
@@ -27,6 +36,7 @@ export class ConvoyError extends Error {
     this.errorDescription = description;
     this.httpStatus = entry.httpStatus;
     this.retry = entry.retry;
+    this.instances = options?.instances;
   }
 }
 

@@ -29,6 +29,7 @@ const requestErrors = {
 const accessErrors = {
   unauthorized: { httpStatus: 401, retry: 'afterChange', sentence: 'The request has no valid bearer token; send the configured one in the Authorization header.' },
   hostNotAllowed: { httpStatus: 403, retry: 'afterChange', sentence: 'The Host header names a host that is not allowed; add it to allowedHosts if it is this service.' },
+  readOnlyToken: { httpStatus: 403, retry: 'afterChange', sentence: 'The token may read and not command; send the one that is configured as token.' },
   originNotAllowed: { httpStatus: 403, retry: 'afterChange', sentence: 'The request comes from a web page of another origin; add its host to allowedHosts if it may call this service.' },
 } as const satisfies Record<string, ErrorEntry>;
 
@@ -40,8 +41,9 @@ const stateErrors = {
   commandFailedOnInstances: { httpStatus: 409, retry: 'afterChange', sentence: 'At least one instance refused the command; the description names each with its reason.' },
   identityTaken: { httpStatus: 409, retry: 'afterChange', sentence: 'A live process already has this instance identifier; stop it or configure another id.' },
   staleEpoch: { httpStatus: 409, retry: 'never', sentence: 'Another process has taken over this identity, so this one has stopped writing; end it.' },
-  migrationExists: { httpStatus: 409, retry: 'afterChange', sentence: 'The destination holds the state of another migration; drop the database convoy_metadata there once it is no longer needed.' },
-  migrationFailed: { httpStatus: 409, retry: 'never', sentence: 'The migration has failed; its data and state are kept for inspection, and a new one needs an empty destination.' },
+  migrationExists: { httpStatus: 409, retry: 'afterChange', sentence: 'The destination holds the state of another migration; remove it there with convoy cleanup once it is no longer needed.' },
+  migrationLives: { httpStatus: 409, retry: 'afterChange', sentence: 'A migration is at work on these clusters; let it end, or stop its instances first.' },
+  migrationFailed: { httpStatus: 409, retry: 'never', sentence: 'The migration has failed; its data and state are kept for inspection. Before a new one, stop all instances, run convoy cleanup and empty the destination.' },
 } as const satisfies Record<string, ErrorEntry>;
 
 const optionErrors = {
@@ -64,11 +66,12 @@ const optionErrors = {
   shardingKeyUniqueness: { httpStatus: 422, retry: 'afterChange', sentence: 'An index of the requested shard key has to be unique on the source already; declare it there.' },
   shardingIndexIncompatible: { httpStatus: 422, retry: 'afterChange', sentence: 'A unique index of the source does not begin with the requested shard key; choose another key or drop the index.' },
   featureNotAvailable: { httpStatus: 422, retry: 'afterChange', sentence: 'The description names an option that is not part of this version; leave it out.' },
-  verificationNotAvailable: { httpStatus: 422, retry: 'afterChange', sentence: 'The embedded verifier is not part of this version; start with verification.enabled false.' },
   verificationNotSupported: { httpStatus: 422, retry: 'afterChange', sentence: 'Source or destination does not support the checks of the verifier; start with verification.enabled false.' },
   verificationMemoryInsufficient: { httpStatus: 422, retry: 'afterChange', sentence: 'The memory bound is too small for the verifier; raise it or start with verification.enabled false.' },
   ttlCollectionWithVerification: { httpStatus: 422, retry: 'afterChange', sentence: 'With buildIndexes "never" the verifier cannot follow a TTL collection; start with verification.enabled false.' },
   notReversible: { httpStatus: 422, retry: 'never', sentence: 'The migration was not started with reversible, so it cannot be reversed.' },
+  reverseHistoryLost: { httpStatus: 422, retry: 'never', sentence: 'An oplog no longer reaches back to the commit, so what was written since cannot be replayed on the former source.' },
+  sourceChangedSinceCommit: { httpStatus: 422, retry: 'never', sentence: 'The former source was written to since the commit, so a reverse would not make the clusters equal.' },
 } as const satisfies Record<string, ErrorEntry>;
 
 const clusterErrors = {

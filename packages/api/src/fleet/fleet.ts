@@ -1,6 +1,9 @@
 import type { CommandName } from '../contract/commands.js';
+import type { Mismatch } from '../contract/mismatch.js';
 import type { MigrationState, Progress } from '../contract/progress.js';
 import type { ErrorName } from '../errors/table.js';
+import type { InstanceFigures } from './instance-figures.js';
+import type { PostTopic, Posts } from './posts.js';
 
 /** Who an instance is. `id` comes from its configuration (a source shard's name), or is `single` for a lone instance. */
 export interface InstanceIdentity {
@@ -11,8 +14,6 @@ export interface InstanceIdentity {
   incarnation: string;
   /** Release of the software, for example `1.9.0`. */
   release: string;
-  /** Digest of the configured clusters' seed lists: instances of one fleet must agree. */
-  clustersDigest: string;
 }
 
 /** A failed command or migration, in the contract's words. */
@@ -28,14 +29,22 @@ export interface InstanceReport {
   failure: Failure | null;
   /** Its own part of the fleet-wide `canCommit` and `canWrite`. */
   ready: { canCommit: boolean; canWrite: boolean };
-  /** Ids that the source's shards ask for; empty until a migration was started. */
+  /** Ids of the instances that the migration asks for, one for each shard of the source; empty until it was started. */
   expectedIds: string[];
+  /** The configured clusters by their own ids: instances of one fleet must agree. Null until both were reached. */
+  clusterIds: { cluster0: string; cluster1: string } | null;
+  /** Digest of the options that this instance was started with; null before the start. */
+  optionsDigest: string | null;
   /** Name of the last durable step this instance has reached, or null before the start. */
   step: string | null;
   /** Events per second applied and bytes per second copied over the last seconds. */
   rates: { copyBytesPerSecond: number; eventsPerSecond: number };
   /** What this instance answers to `GET /api/v1/progress`. */
   progress: Progress;
+  /** The first differences that the embedded verifier has found anywhere in the fleet; absent for none. */
+  mismatches?: Mismatch[];
+  /** Left out until its part of a migration runs. */
+  figures?: InstanceFigures | undefined;
 }
 
 /** A report as another process sees it. */
@@ -52,6 +61,21 @@ export interface Leader {
   id: string;
   syncID: string;
 }
+
+/**
+ * How far the source's definition changes are known: all below `time` are in the durable journal, the last of them at
+ * `ordinal`. It counts only for those who have read the journal up to there.
+ */
+export interface Horizon {
+  /** The migration it is about; another one's says nothing. */
+  migration: string;
+  /** Cluster time of the source, seconds × 2^32 + increment. */
+  time: bigint;
+  ordinal: number;
+}
+
+/** What can be new in a fleet. Reports come several times a second from every instance, the others only when there is a reason. */
+export type FleetNews = 'report' | 'leader' | 'horizon' | 'nudge';
 
 /** A command on its way to an instance. Repeating one with the same `commandId` has no further effect. */
 export interface FleetCommand {
@@ -76,18 +100,27 @@ export interface Fleet {
   join(identity: InstanceIdentity): Promise<void>;
   /** Publishes a report when it has changed, at most a few dozen times a second; the last one wins. */
   report(report: InstanceReport): void;
-  /** The last known report of every instance of the fleet, by id, the own one included. */
+  /**
+   * Leaves something for those who ask for it; what was left before under the same topic is replaced. Best effort: post
+   * again at intervals, since it may be lost.
+   */
+  post<Topic extends PostTopic>(topic: Topic, content: Posts[Topic]): void;
+  /** The last known report of every instance of the fleet, by id, the own one included; those of the others are about a second late. */
   reports(): ReadonlyMap<string, SeenReport>;
   /** The elected coordinator instance as far as this process knows, or null. */
   leader(): Leader | null;
   /** True while this process holds the leader's lease. Never decides about data: epochs in the metadata database do. */
   isLeader(): boolean;
-  /** Calls the listener after every change of reports or leader. Returns the function that ends it. */
-  watch(listener: () => void): () => void;
+  /** Calls the listener after every change of reports, leader or horizon and after every nudge, with what it was. Returns the function that ends it. */
+  watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void;
   /** Handles the commands that are sent to this instance through the fleet. Called once, after join. */
   serve(handler: (command: FleetCommand) => Promise<CommandResult>): void;
-  /** Tells peers to look at the metadata database anew; best effort. */
+  /** Tells all instances, this one included, to look at the metadata database anew; best effort for the others. */
   nudge(): void;
+  /** Tells all instances, this one included, of a new horizon; a few dozen a second reach the others, the last one always. */
+  publishHorizon(horizon: Horizon): void;
+  /** The latest horizon that was heard, or null. It may be another migration's. */
+  horizon(): Horizon | null;
   /** Gives back identity and leadership and closes connections. */
   leave(): Promise<void>;
 }

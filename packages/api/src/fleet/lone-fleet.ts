@@ -1,4 +1,5 @@
-import type { CommandResult, Fleet, FleetCommand, InstanceIdentity, InstanceReport, Leader, SeenReport } from './fleet.js';
+import type { CommandResult, Fleet, FleetCommand, FleetNews, Horizon, InstanceIdentity, InstanceReport, Leader, SeenReport } from './fleet.js';
+import { latestHorizon } from './latest-horizon.js';
 import { Watchers } from './watchers.js';
 
 /** The fleet of an instance that runs alone: it leads itself, hears nobody else and needs no Redis. */
@@ -7,6 +8,7 @@ export class LoneFleet implements Fleet {
   readonly #watchers = new Watchers();
   readonly #reports = new Map<string, SeenReport>();
   #identity: InstanceIdentity | null = null;
+  #horizon: Horizon | null = null;
 
   /** @param now_ms milliseconds since 1970 */
   constructor(now_ms: () => number = Date.now) {
@@ -15,13 +17,18 @@ export class LoneFleet implements Fleet {
 
   join(identity: InstanceIdentity): Promise<void> {
     this.#identity = identity;
-    this.#watchers.notify();
+    this.#watchers.notify('leader');
     return Promise.resolve();
   }
 
   report(report: InstanceReport): void {
     this.#reports.set(report.identity.id, { report, reportedAt_ms: this.#now_ms(), fresh: true });
-    this.#watchers.notify();
+    this.#watchers.notify('report');
+  }
+
+  /** Nobody asks a lone instance's fleet. */
+  post(): void {
+    return;
   }
 
   reports(): ReadonlyMap<string, SeenReport> {
@@ -36,7 +43,7 @@ export class LoneFleet implements Fleet {
     return this.#identity !== null;
   }
 
-  watch(listener: () => void): () => void {
+  watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void {
     return this.#watchers.add(listener);
   }
 
@@ -45,14 +52,22 @@ export class LoneFleet implements Fleet {
     return;
   }
 
-  /** There are no peers to tell. */
   nudge(): void {
-    return;
+    this.#watchers.notify('nudge');
+  }
+
+  publishHorizon(horizon: Horizon): void {
+    this.#horizon = latestHorizon(this.#horizon, horizon);
+    this.#watchers.notify('horizon');
+  }
+
+  horizon(): Horizon | null {
+    return this.#horizon;
   }
 
   leave(): Promise<void> {
     this.#identity = null;
-    this.#watchers.notify();
+    this.#watchers.notify('leader');
     return Promise.resolve();
   }
 }

@@ -1,23 +1,29 @@
+import type { FleetNews } from './fleet.js';
+
 /** Those who want to know of changes. Changes that come together are told together, after the present work is done. */
 export class Watchers {
-  readonly #listeners = new Set<() => void>();
-  #scheduled = false;
+  readonly #listeners = new Set<(news: ReadonlySet<FleetNews>) => void>();
+  #news: Set<FleetNews> | null = null;
 
   /** Calls the listener after every change from now on. Returns the function that ends it. */
-  add(listener: () => void): () => void {
+  add(listener: (news: ReadonlySet<FleetNews>) => void): () => void {
     // Wrapped, so that the same function may watch twice and each end is its own.
-    const entry = (): void => listener();
+    const entry = (news: ReadonlySet<FleetNews>): void => listener(news);
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
   }
 
   /** Tells everybody soon, and once however often this is called before. */
-  notify(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+  notify(news: FleetNews): void {
+    if (this.#news !== null) {
+      this.#news.add(news);
+      return;
+    }
+    const together = new Set([news]);
+    this.#news = together;
     setImmediate(() => {
-      this.#scheduled = false;
-      for (const listener of this.#listeners) listener();
+      this.#news = null;
+      for (const listener of this.#listeners) listener(together);
     });
   }
 }

@@ -12,6 +12,10 @@ export interface AccessSettings {
   readonly allowedHosts: readonly string[];
   /** Bearer token that every call has to send; none is asked for when left out. */
   readonly token?: string | undefined;
+  /** Bearer token of those who may only look: every method but GET and HEAD is refused. */
+  readonly viewToken?: string | undefined;
+  /** Paths below these show nothing of the service, like the files of a page, and need no token. */
+  readonly openPrefixes?: readonly string[];
   /** Explicit consent to listen elsewhere than on the local host without a token. */
   readonly allowUnauthenticated: boolean;
 }
@@ -48,15 +52,52 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
+/** Whether the request only looks. */
+function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** Digests are compared, so that neither the content nor the length of the token shows in the time taken. */
+function isToken(sent: string, token: string | undefined): boolean {
+  return token !== undefined && timingSafeEqual(digest(sent), digest(token));
+}
+
+/** A browser says where a request was made; one that another site has made it make is refused whatever else it carries. */
+function checkSite(request: FastifyRequest, settings: AccessSettings): void {
+  const site = request.headers['sec-fetch-site'];
+  if (isReading(request) || site === undefined || site === 'same-origin' || site === 'none') return;
+  if (request.headers.origin !== undefined && settings.allowedHosts.length > 0) return;
+  throw new ConvoyError('originNotAllowed');
+}
+
+/**
+ * Whether a request that has passed the guard may command.
+ * @returns false for one that carries the token of those who may only look
+ */
+export function mayCommand(request: FastifyRequest, settings: AccessSettings): boolean {
+  return settings.token === undefined || isToken(sentToken(request), settings.token);
+}
+
+function sentToken(request: FastifyRequest): string {
+  return /^bearer +(?<token>\S+) *$/i.exec(request.headers.authorization ?? '')?.groups?.['token'] ?? '';
+}
+
 function checkToken(request: FastifyRequest, settings: AccessSettings): void {
-  const { token } = settings;
+  const { token, viewToken } = settings;
   if (token === undefined) {
     if (settings.allowUnauthenticated || isLoopbackAddress(request.ip)) return;
     throw new ConvoyError('unauthorized');
   }
-  const sent = /^bearer +(?<token>\S+) *$/i.exec(request.headers.authorization ?? '')?.groups?.['token'] ?? '';
-  // Digests are compared, so that neither the content nor the length of the token shows in the time taken.
-  if (!timingSafeEqual(digest(sent), digest(token))) throw new ConvoyError('unauthorized');
+  const sent = sentToken(request);
+  if (isToken(sent, token)) return;
+  if (!isToken(sent, viewToken)) throw new ConvoyError('unauthorized');
+  if (!isReading(request)) throw new ConvoyError('readOnlyToken');
+}
+
+/** The route's own path is looked at, not what was asked for: an encoded one must not pass for another. */
+function isOpen({ routeOptions }: FastifyRequest, { openPrefixes = [] }: AccessSettings): boolean {
+  const path = routeOptions.url ?? '';
+  return openPrefixes.some((prefix) => path === prefix || (prefix !== '/' && path.startsWith(prefix)));
 }
 
 /**
@@ -64,6 +105,9 @@ function checkToken(request: FastifyRequest, settings: AccessSettings): void {
  * @throws ConvoyError `invalidConfiguration` for an address beyond the local host that anybody could call
  */
 export function checkAccessSettings(settings: AccessSettings): void {
+  if (settings.viewToken !== undefined && (settings.token === undefined || settings.token === settings.viewToken)) {
+    throw new ConvoyError('invalidConfiguration', 'viewToken: needs a token that may command, and another one than that');
+  }
   if (settings.token === '') throw new ConvoyError('invalidConfiguration', 'token: must not be empty');
   if (isLoopbackHost(settings.listen) || settings.token !== undefined || settings.allowUnauthenticated) return;
   throw new ConvoyError(
@@ -84,7 +128,8 @@ export function useAccessGuard(app: FastifyInstance, settings: AccessSettings): 
       if (!openPaths.includes(request.routeOptions.url ?? '')) {
         checkHost(request, settings);
         checkOrigin(request, settings);
-        checkToken(request, settings);
+        checkSite(request, settings);
+        if (!isOpen(request, settings)) checkToken(request, settings);
       }
       done();
     } catch (error) {

@@ -1,14 +1,16 @@
+import { Readable } from 'node:stream';
 import fp from 'fastify-plugin';
 import type { FastifyInstance } from 'fastify';
 import { commandNames, parseCommandBody } from '../contract/commands.js';
 import type { CommandName } from '../contract/commands.js';
+import { type Mismatch, parseMismatchQuery } from '../contract/mismatch.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
 import { parseStartRequest } from '../contract/parse-start-request.js';
 import { BODY_BYTES_MAX_DEFAULT, useJsonBodies } from './body-parser.js';
 import type { ContractService } from './contract-service.js';
 import { useFailureReplies } from './failure-replies.js';
 import type { ProgressScope } from './json-schema.js';
-import { OPENAPI_PATH, PROGRESS_PATH, commandPath } from './operations.js';
+import { LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH, commandPath } from './operations.js';
 import { openApiDocument } from './openapi.js';
 
 /** Settings of `contractRoutes`. */
@@ -42,8 +44,26 @@ function serveContract(app: FastifyInstance, options: ContractRoutesOptions): vo
     void reply.header('cache-control', 'no-store');
     return { success: true, progress: await service.progress() };
   });
+  app.get(MISMATCHES_PATH, async (request, reply) => {
+    const lines = await begun(linesOf(service.mismatches(parseMismatchQuery(request.query))));
+    void reply.header('cache-control', 'no-store').type(LINES_TYPE);
+    return reply.send(Readable.from(lines));
+  });
   const document = openApiDocument(options.scope ?? 'instance');
   app.get(OPENAPI_PATH, () => document);
+}
+
+async function* linesOf(mismatches: AsyncIterable<Mismatch>): AsyncGenerator<string> {
+  for await (const mismatch of mismatches) yield `${JSON.stringify(mismatch)}\n`;
+}
+
+/** Waits for the first line, so that a failure before it is answered as one. */
+async function begun(lines: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
+  const first = await lines.next();
+  return (async function* () {
+    if (first.done !== true) yield first.value;
+    yield* lines;
+  })();
 }
 
 /**

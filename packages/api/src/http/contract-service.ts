@@ -1,3 +1,4 @@
+import type { Mismatch, MismatchQuery } from '../contract/mismatch.js';
 import type { Progress } from '../contract/progress.js';
 import type { StartRequest } from '../contract/start-request.js';
 
@@ -19,4 +20,6 @@ export interface ContractService<Report extends Progress = Progress> {
   reverse(): Promise<void>;
   /** The last known values, without waiting for a cluster; rejects with the cause once the migration has failed. */
   progress(): Promise<Report>;
+  /** Differences that the embedded verifier has found, also once the migration has failed. */
+  mismatches(query: MismatchQuery): AsyncIterable<Mismatch>;
 }

@@ -6,11 +6,12 @@ import { HEALTH_PATH, READY_PATH } from './operations.js';
 /**
  * Serves the health paths: `/healthz` answers while the process does, `/readyz` is 503 `notReady` until
  * `isReady` says that commands can be taken.
+ * @param whyNotReady a sentence for that reply, which anybody may read; the error table's when left out
  */
-export function useHealthRoutes(app: FastifyInstance, isReady: () => boolean): void {
+export function useHealthRoutes(app: FastifyInstance, isReady: () => boolean, whyNotReady?: () => string): void {
   app.get(HEALTH_PATH, (): SuccessReply => ({ success: true }));
   app.get(READY_PATH, (): SuccessReply => {
-    if (!isReady()) throw new ConvoyError('notReady');
+    if (!isReady()) throw new ConvoyError('notReady', whyNotReady?.());
     return { success: true };
   });
 }

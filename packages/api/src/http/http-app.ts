@@ -21,6 +21,8 @@ export interface HttpAppOptions extends ContractRoutesOptions {
   readonly access: AccessSettings;
   /** Whether commands can be taken. */
   readonly isReady: () => boolean;
+  /** Why they cannot, in a sentence that anybody may read. */
+  readonly whyNotReady?: () => string;
   /** Receives requests' failures; nothing is logged when left out. */
   readonly logger?: FastifyBaseLogger;
 }
@@ -68,6 +70,6 @@ export async function createHttpApp(options: HttpAppOptions): Promise<FastifyIns
   useAccessGuard(app, options.access);
   refuseWhileClosing(app);
   await app.register(contractRoutes, options);
-  useHealthRoutes(app, options.isReady);
+  useHealthRoutes(app, options.isReady, options.whyNotReady);
   return app;
 }

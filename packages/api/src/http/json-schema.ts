@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { commandBodySchema } from '../contract/commands.js';
 import { namespaceSelectorSchema, patternSchema } from '../contract/filter.js';
-import { fleetInstanceSchema, fleetProgressSchema } from '../contract/fleet-progress.js';
+import { fleetInstanceSchema, fleetProgressSchema, instancesReplySchema } from '../contract/fleet-progress.js';
+import { mismatchSchema } from '../contract/mismatch.js';
 import { progressSchema, verificationSideSchema, warningSchema } from '../contract/progress.js';
 import { failureReplySchema, successReplySchema } from '../contract/reply.js';
 import { shardingSchema } from '../contract/sharding.js';
 import { startRequestSchema } from '../contract/start-request.js';
+import { accessReplySchema, commandsReplySchema, historyReplySchema, namespacesReplySchema, preflightReplySchema } from '../contract/watching.js';
 import { verificationSchema } from '../contract/verification.js';
 
 /** A JSON Schema (draft 2020-12) as plain data. */
@@ -24,6 +26,15 @@ const requestSchemas = {
   CommandBody: commandBodySchema,
 };
 
+/** What coordinators show beside the contract. */
+const watchingSchemas = {
+  HistoryReply: historyReplySchema,
+  NamespacesReply: namespacesReplySchema,
+  PreflightReply: preflightReplySchema,
+  CommandsReply: commandsReplySchema,
+  AccessReply: accessReplySchema,
+};
+
 function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {
   const progress = scope === 'fleet' ? fleetProgressSchema : progressSchema;
   return {
@@ -33,7 +44,9 @@ function replySchemas(scope: ProgressScope): Record<string, z.ZodType> {
     Progress: progress,
     VerificationSide: verificationSideSchema,
     Warning: warningSchema,
-    ...(scope === 'fleet' ? { FleetInstance: fleetInstanceSchema } : {}),
+    Mismatch: mismatchSchema,
+    ...(scope === 'fleet' ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema } : {}),
+    ...(scope === 'fleet' ? { FleetInstance: fleetInstanceSchema, InstancesReply: instancesReplySchema, ...watchingSchemas } : {}),
   };
 }
 
@@ -56,5 +69,6 @@ export function contractJsonSchemas(scope: ProgressScope): Record<string, JsonSc
     ...generate(requestSchemas, 'input'),
     ...generate(replySchemas(scope), 'output'),
     OpenApiDocument: { type: 'object', description: 'An OpenAPI 3.1 document.' },
+    Text: { type: 'string' },
   };
 }

@@ -1,7 +1,7 @@
 import { errorTable } from '../errors/table.js';
 import { contractJsonSchemas } from './json-schema.js';
 import type { JsonSchema, ProgressScope } from './json-schema.js';
-import { operations } from './operations.js';
+import { operationsOf } from './operations.js';
 import type { Operation } from './operations.js';
 
 /** The release of the contract that is implemented. */
@@ -10,7 +10,7 @@ const CONTRACT_VERSION = '1.9.0';
 /** The part of an OpenAPI 3.1 document that Convoy fills in. */
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly info: { readonly title: string; readonly version: string; readonly description: string; readonly license: { readonly name: string; readonly identifier: string } };
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, JsonSchema>>;
@@ -19,8 +19,8 @@ export interface OpenApiDocument {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
-function jsonContent(schemaName: string): { content: unknown } {
-  return { content: { 'application/json': { schema: { $ref: `#/components/schemas/${schemaName}` } } } };
+function contentOf(schemaName: string, mediaType = 'application/json'): { content: unknown } {
+  return { content: { [mediaType]: { schema: { $ref: `#/components/schemas/${schemaName}` } } } };
 }
 
 /** Names of the failures with one status, for its description. */
@@ -34,23 +34,24 @@ function errorNamesOf(status: number): string {
 function describeOperation(operation: Operation): Record<string, unknown> {
   const failures = operation.failures.map((status) => [
     String(status),
-    { description: `One of: ${errorNamesOf(status)}.`, ...jsonContent('FailureReply') },
+    { description: `One of: ${errorNamesOf(status)}.`, ...contentOf('FailureReply') },
   ]);
   return {
     operationId: operation.operationId,
     summary: operation.summary,
-    ...(operation.body === undefined ? {} : { requestBody: { required: false, ...jsonContent(operation.body) } }),
+    ...(operation.body === undefined ? {} : { requestBody: { required: false, ...contentOf(operation.body) } }),
+    ...(operation.parameters === undefined ? {} : { parameters: operation.parameters.map(({ name, type, description }) => ({ name, in: 'query', required: false, description, schema: { type } })) }),
     responses: {
-      200: { description: 'Success.', ...jsonContent(operation.reply) },
+      200: { description: 'Success.', ...contentOf(operation.reply, operation.mediaType) },
       ...(Object.fromEntries(failures) as Record<string, unknown>),
     },
   };
 }
 
-/** The OpenAPI document of the contract, made from the schemas that read the bodies. */
+/** The OpenAPI document of an instance or of the fleet, made from the schemas that read the bodies. */
 export function openApiDocument(scope: ProgressScope): OpenApiDocument {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const operation of operations) {
+  for (const operation of operationsOf(scope)) {
     paths[operation.path] = { ...paths[operation.path], [operation.method]: describeOperation(operation) };
   }
   return {
@@ -59,6 +60,7 @@ export function openApiDocument(scope: ProgressScope): OpenApiDocument {
       title: 'Convoy',
       version: CONTRACT_VERSION,
       description: 'Start, steer and watch the migration of a MongoDB cluster.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths,
     components: {

@@ -12,8 +12,8 @@ interface Row {
 /** The rows of docs/contract.md; a row that is not written as the others has empty parts. */
 function documentRows(): Row[] {
   const lines = readFileSync(new URL('docs/contract.md', repository), 'utf8').split('\n');
-  return lines.filter((line) => /^\| \d/.test(line)).map((line) => {
-    const [, id = '', sentence = '', shownBy = ''] = /^\| (\d[\d.]*-\d+) \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
+  return lines.filter((line) => /^\| (?:\d|preflight-|kinds-)/.test(line)).map((line) => {
+    const [, id = '', sentence = '', shownBy = ''] = /^\| ((?:\d[\d.]*|preflight|kinds)-\d+) \| ([^|]+) \| ([^|]+) \|$/.exec(line) ?? [];
     return { id, sentence, shownBy };
   });
 }
@@ -21,7 +21,7 @@ function documentRows(): Row[] {
 /** The titles in a test file: of the calls of `it`, `test` and their tables. */
 function titlesIn(source: string): string[] {
   const call = /\b(?:it|test)(?:\.\w+)*\(\s*(?<quote>['"`])(?<title>(?:\\.|(?!\k<quote>)[^\\])*)\k<quote>/g;
-  const tableCall = /\)\(\s*(?<quote>['"`])(?<title>(?:\\.|(?!\k<quote>)[^\\])*)\k<quote>,\s*(?:async\s*)?\(/g;
+  const tableCall = /\)\(\s*(?<quote>['"`])(?<title>(?:\\.|(?!\k<quote>)[^\\])*)\k<quote>,/g;
   return [call, tableCall].flatMap((pattern) => {
     return [...source.matchAll(pattern)].map((match) => (match.groups?.['title'] ?? '').replace(/\\(['"`])/g, '$1'));
   });
@@ -30,18 +30,21 @@ function titlesIn(source: string): string[] {
 const rows = documentRows();
 
 describe('docs/contract.md', () => {
-  it('has rows for every chapter from 2 to 8, each with an id of its own', () => {
+  it('has rows for every chapter from 2 to 8, for preflight and for kinds of collections, each with an id of its own', () => {
     const chapters = new Set(rows.map((row) => row.id.charAt(0)));
-    expect([...chapters].sort()).toEqual(['2', '3', '4', '5', '6', '7', '8']);
+    expect([...chapters].sort()).toEqual(['2', '3', '4', '5', '6', '7', '8', 'k', 'p']);
     expect(new Set(rows.map((row) => row.id)).size).toBe(rows.length);
   });
 
-  it.each(rows.filter((row) => row.shownBy !== 'open'))('row $id names tests that exist', ({ shownBy }) => {
+  it.each(rows.filter((row) => row.shownBy !== 'open'))('row $id names tests that exist', ({ id, sentence, shownBy }) => {
     for (const reference of shownBy.split('<br>')) {
       const { file = '', title = '' } = /^`(?<file>[^`]+\.test\.ts)` > (?<title>.+)$/.exec(reference)?.groups ?? {};
       const url = new URL(file, repository);
       expect({ reference, exists: file !== '' && existsSync(url) }).toEqual({ reference, exists: true });
-      expect(titlesIn(readFileSync(url, 'utf8'))).toContain(title);
+      const source = readFileSync(url, 'utf8');
+      expect(titlesIn(source)).toContain(title);
+      // A table of findings has its titles in the rows.
+      if (id.startsWith('preflight') && title === '$what') expect(source).toContain(`what: '${sentence}'`);
     }
   });
 });

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { idleProgress } from '../../../src/contract/progress.js';
-import type { Fleet, InstanceIdentity, InstanceReport } from '../../../src/fleet/fleet.js';
+import type { Fleet, FleetNews, InstanceIdentity } from '../../../src/fleet/fleet.js';
+import { idleReport } from '../../../src/fleet/idle-report.js';
 
 /** Any wait of a test ends here, so that a defect shows as a failure with a name. */
-const WAIT_MS_MAX = 15_000;
+const WAIT_MS_MAX = 60_000;
 
 let identitiesMade = 0;
 
@@ -11,26 +11,11 @@ let identitiesMade = 0;
 export function makeIdentity(id: string): InstanceIdentity {
   identitiesMade += 1;
   const incarnation = `${process.pid}-${identitiesMade}`;
-  return { id, syncID: `sync-${id}`, incarnation, release: '1.9.0', clustersDigest: 'digest' };
-}
-
-/** A report of an idle instance with the given changes. */
-export function makeReport(identity: InstanceIdentity, changes: Partial<InstanceReport> = {}): InstanceReport {
-  return {
-    identity,
-    state: 'IDLE',
-    failure: null,
-    ready: { canCommit: false, canWrite: false },
-    expectedIds: [],
-    step: null,
-    rates: { copyBytesPerSecond: 0, eventsPerSecond: 0 },
-    progress: idleProgress(),
-    ...changes,
-  };
+  return { id, syncID: `sync-${id}`, incarnation, release: '1.9.0' };
 }
 
 /** Waits until something seen through a fleet is true, looking anew after each of its changes. */
-export async function until(fleet: Pick<Fleet, 'watch'>, what: string, condition: () => boolean): Promise<void> {
+export async function until(fleet: { watch(listener: () => void): () => void }, what: string, condition: () => boolean): Promise<void> {
   if (condition()) return;
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => finish(() => reject(new Error(`waited in vain: ${what}`))), WAIT_MS_MAX);
@@ -79,10 +64,10 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
 
     it('shows the own report at once, and the last one of several', async () => {
       const { fleet, identity } = await joined();
-      fleet.report(makeReport(identity));
-      fleet.report(makeReport(identity, { state: 'RUNNING', step: 'copying' }));
+      fleet.report(idleReport(identity));
+      fleet.report(idleReport(identity, { state: 'RUNNING', step: 'copying' }));
       const seen = fleet.reports().get('shard0');
-      expect(seen?.report).toEqual(makeReport(identity, { state: 'RUNNING', step: 'copying' }));
+      expect(seen?.report).toEqual(idleReport(identity, { state: 'RUNNING', step: 'copying' }));
       expect(seen?.fresh).toBe(true);
       expect(Math.abs(Date.now() - (seen?.reportedAt_ms ?? 0))).toBeLessThan(10_000);
     });
@@ -93,7 +78,7 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       let ended = 0;
       fleet.watch(() => (ended += 1))();
       const seen = until(fleet, 'report', () => fleet.reports().size === 1);
-      fleet.report(makeReport(identity));
+      fleet.report(idleReport(identity));
       await seen;
       expect(ended).toBe(0);
     });
@@ -103,9 +88,28 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       await until(fleet, 'leader', () => fleet.isLeader());
       let told = 0;
       fleet.watch(() => (told += 1));
-      for (let at = 0; at < 100; at += 1) fleet.report(makeReport(identity, { step: `step ${at}` }));
+      for (let at = 0; at < 100; at += 1) fleet.report(idleReport(identity, { step: `step ${at}` }));
       await until(fleet, 'last step', () => fleet.reports().get('shard0')?.report.step === 'step 99' && told > 0);
       expect(told).toBe(1);
+    });
+
+    it('tells what is new: a nudge is none of the reports, and comes back to its sender', async () => {
+      const { fleet, identity } = await joined();
+      await until(fleet, 'leader', () => fleet.isLeader());
+      const told: FleetNews[][] = [];
+      fleet.watch((news) => {
+        // The election may still be told of.
+        const others = [...news].filter((each) => each !== 'leader').sort();
+        if (others.length > 0) told.push(others);
+      });
+      fleet.report(idleReport(identity));
+      await until(fleet, 'report', () => told.length === 1);
+      fleet.nudge();
+      await until(fleet, 'nudge', () => told.length === 2);
+      fleet.report(idleReport(identity, { step: 'copying' }));
+      fleet.publishHorizon({ migration: 'm', time: 7n, ordinal: 3 });
+      await until(fleet, 'both', () => told.length === 3);
+      expect(told).toEqual([['report'], ['nudge'], ['horizon', 'report']]);
     });
 
     it('takes nudges and a handler of commands without peers', async () => {
@@ -113,6 +117,26 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       fleet.serve(() => Promise.resolve({ success: true }));
       fleet.nudge();
       expect(fleet.reports().size).toBe(0);
+    });
+
+    it('shows the horizon that was published last, and tells watchers of it', async () => {
+      const { fleet } = await joined();
+      await until(fleet, 'leader', () => fleet.isLeader());
+      expect(fleet.horizon()).toBeNull();
+      const seen = until(fleet, 'horizon', () => fleet.horizon()?.ordinal === 4);
+      fleet.publishHorizon({ migration: 'm', time: 7n, ordinal: 3 });
+      fleet.publishHorizon({ migration: 'm', time: 2n ** 62n, ordinal: 4 });
+      await seen;
+      expect(fleet.horizon()).toEqual({ migration: 'm', time: 2n ** 62n, ordinal: 4 });
+    });
+
+    it('keeps the later horizon of one migration, and takes that of another one', async () => {
+      const { fleet } = await joined();
+      fleet.publishHorizon({ migration: 'm', time: 7n, ordinal: 3 });
+      fleet.publishHorizon({ migration: 'm', time: 6n, ordinal: 2 });
+      expect(fleet.horizon()).toEqual({ migration: 'm', time: 7n, ordinal: 3 });
+      fleet.publishHorizon({ migration: 'n', time: 1n, ordinal: 0 });
+      expect(fleet.horizon()).toEqual({ migration: 'n', time: 1n, ordinal: 0 });
     });
 
     it('leads no longer once it was left, and may be left twice', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LoneFleet } from '../../../src/fleet/lone-fleet.js';
-import { describeFleet, makeIdentity, makeReport } from './fleet-behaviour.js';
+import { idleReport } from '../../../src/fleet/idle-report.js';
+import { describeFleet, makeIdentity } from './fleet-behaviour.js';
 
 describeFleet('LoneFleet', () => new LoneFleet());
 
@@ -9,7 +10,7 @@ describe('LoneFleet', () => {
     const fleet = new LoneFleet(() => 1_000);
     const identity = makeIdentity('single');
     await fleet.join(identity);
-    fleet.report(makeReport(identity));
+    fleet.report(idleReport(identity));
     expect(fleet.reports().get('single')?.reportedAt_ms).toBe(1_000);
   });
 });

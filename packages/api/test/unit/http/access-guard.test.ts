@@ -19,12 +19,13 @@ interface Call {
   readonly headers?: Record<string, string>;
   readonly remoteAddress?: string;
   readonly path?: string;
+  readonly method?: 'GET' | 'POST';
 }
 
-async function call(access: AccessSettings, { headers = {}, remoteAddress = '127.0.0.1', path = '/api/v1/progress' }: Call = {}) {
+async function call(access: AccessSettings, { headers = {}, remoteAddress = '127.0.0.1', path = '/api/v1/progress', method = 'GET' }: Call = {}) {
   const app = await createHttpApp({ service: new RecordingService(), access, isReady: () => true });
   apps.push(app);
-  return app.inject({ url: path, remoteAddress, headers: { host: '127.0.0.1:27182', ...headers } });
+  return app.inject({ method, url: path, remoteAddress, headers: { host: '127.0.0.1:27182', ...headers } });
 }
 
 function expectRefused(reply: LightMyRequestResponse, status: number, error: string): void {
@@ -124,5 +125,43 @@ describe('settings', () => {
 
   it('refuses an empty token', () => {
     expect(() => checkAccessSettings({ ...elsewhere, token: '' })).toThrow('invalidConfiguration: token: must not be empty');
+  });
+});
+
+describe('a token of those who may only look', () => {
+  const access = { ...elsewhere, viewToken: 'looking' };
+  const looking = { host: 'sync.example.com', authorization: 'Bearer looking' };
+
+  it('reads, and does not command', async () => {
+    expect((await call(access, { headers: looking })).statusCode).toBe(200);
+    expectRefused(await call(access, { headers: looking, method: 'POST', path: '/api/v1/pause' }), 403, 'readOnlyToken');
+  });
+
+  it('leaves the other one as it was, and lets nobody else in', async () => {
+    expect((await call(access, { headers: { ...looking, authorization: 'Bearer correct' }, method: 'POST', path: '/api/v1/pause' })).statusCode).toBe(200);
+    expectRefused(await call(access, { headers: { ...looking, authorization: 'Bearer guessed' } }), 401, 'unauthorized');
+  });
+
+  it('needs another one beside it that may command', () => {
+    expect(() => checkAccessSettings({ ...local, viewToken: 'looking' })).toThrow(ConvoyError);
+    expect(() => checkAccessSettings({ ...elsewhere, viewToken: 'correct' })).toThrow(ConvoyError);
+  });
+});
+
+describe('a command that a browser was made to send', () => {
+  it.each([['cross-site', 403], ['same-site', 403], ['same-origin', 200], ['none', 200]])('from %s: %d', async (site, status) => {
+    const headers = { 'sec-fetch-site': site };
+    expect((await call(local, { headers, method: 'POST', path: '/api/v1/pause' })).statusCode).toBe(status);
+    expect((await call(local, { headers })).statusCode).toBe(200);
+  });
+});
+
+describe('paths that show nothing', () => {
+  it('need no token, and the Host and Origin of the service all the same', async () => {
+    const access = { ...elsewhere, openPrefixes: ['/api/v1/openapi'] };
+    const path = '/api/v1/openapi.json';
+    expect((await call(access, { headers: { host: 'sync.example.com' }, path })).statusCode).toBe(200);
+    expectRefused(await call(access, { headers: { host: 'evil.example' }, path }), 403, 'hostNotAllowed');
+    expectRefused(await call(access, { headers: { host: 'sync.example.com' } }), 401, 'unauthorized');
   });
 });

@@ -1,4 +1,5 @@
 import { idleProgress } from '@convoy/api/contract/progress';
+import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { ContractService } from '@convoy/api/http/contract-service';
@@ -32,6 +33,16 @@ export class RecordingService implements ContractService {
   async progress(): Promise<Progress> {
     await this.#record({ command: 'progress' });
     return this.report;
+  }
+
+  /** What `mismatches` answers, and what it was asked for. */
+  found: Mismatch[] = [];
+  asked: MismatchQuery[] = [];
+
+  async *mismatches(query: MismatchQuery): AsyncGenerator<Mismatch> {
+    this.asked.push(query);
+    await this.#record({ command: 'mismatches' });
+    yield* this.found;
   }
 
   #record(call: { command: string; request?: StartRequest }): Promise<void> {

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { namespacePartSchema, preflightPostSchema } from '../fleet/posts.js';
+import { commandNames } from './commands.js';
+import { historySchema } from './history.js';
+
+const count = z.number().nonnegative();
+const success = z.literal(true);
+
+/** The reply of `GET /api/v1/history`. */
+export const historyReplySchema = z.object({ success, history: historySchema.nullable() });
+
+/** The reply of `GET /api/v1/namespaces`. */
+export const namespacesReplySchema = z.object({
+  success,
+  total: count,
+  matching: count.meta({ description: 'How many match the search.' }),
+  offset: count.meta({ description: 'Place of the first row among them.' }),
+  rows: z.array(namespacePartSchema.extend({ instances: count.meta({ description: 'Instances that take part in the collection.' }) })),
+  others: z
+    .object({ collections: count, totalBytes: count, copiedBytes: count, copiedDocuments: count })
+    .meta({ description: 'Sums of those that match and are not among the rows.' }),
+});
+
+/** The reply of `GET /api/v1/preflight`: what the last checks before a start have found, by instance. */
+export const preflightReplySchema = z.object({ success, reports: z.record(z.string(), preflightPostSchema) });
+
+/** The reply of `GET /api/v1/commands`: those that were sent through this process, with each instance's answer. */
+export const commandsReplySchema = z.object({
+  success,
+  commands: z.array(
+    z.object({
+      commandId: z.string(),
+      at_ms: z.number(),
+      name: z.enum(commandNames),
+      success: z.boolean(),
+      results: z.record(z.string(), z.object({ success: z.boolean(), error: z.string().optional(), errorDescription: z.string().optional() })),
+    }),
+  ),
+});
+
+/** The reply of `GET /api/v1/access`. */
+export const accessReplySchema = z.object({ success, mayCommand: z.boolean() });

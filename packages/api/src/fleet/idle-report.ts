@@ -1,0 +1,19 @@
+import { idleProgress } from '../contract/progress.js';
+import type { InstanceIdentity, InstanceReport } from './fleet.js';
+
+/** The report of an instance in IDLE that knows nothing yet, with the given changes. */
+export function idleReport(identity: InstanceIdentity, changes: Partial<InstanceReport> = {}): InstanceReport {
+  return {
+    identity,
+    state: 'IDLE',
+    failure: null,
+    ready: { canCommit: false, canWrite: false },
+    expectedIds: [],
+    clusterIds: null,
+    optionsDigest: null,
+    step: null,
+    rates: { copyBytesPerSecond: 0, eventsPerSecond: 0 },
+    progress: idleProgress(),
+    ...changes,
+  };
+}
