@@ -1,14 +1,18 @@
 import { elementType } from './element-type.js';
-import { RawValue } from './scan.js';
+import { bufferOf, type RawElement, RawValue } from './scan.js';
 
 /** Most statements of small documents fit without growing. */
 const initialCapacity_bytes = 512;
+/** Fewer bytes are copied faster one by one than by a native call. */
+const nativeCopyMin_bytes = 32;
 
-/** Builds one BSON document from raw parts in one pass, without decoding them. */
+/** Builds BSON documents from raw parts in one pass, without decoding them; several lie one after the other in one buffer. */
 export class DocumentBuilder {
   private buffer: Buffer;
+  /** Where the present document begins. */
+  private start = 0;
   private length = 4;
-  private readonly openedAt: number[] = [0];
+  private openedAt: number[] = [0];
 
   /** @param capacity_bytes expected size of the document; it grows by itself */
   constructor(capacity_bytes = initialCapacity_bytes) {
@@ -19,8 +23,9 @@ export class DocumentBuilder {
     return this.element(name, value.type, value.bytes);
   }
 
-  document(name: string, bytes: Uint8Array): this {
-    return this.element(name, elementType.document, bytes);
+  /** An embedded document or, said by `type`, array. */
+  document(name: string, bytes: Uint8Array, type: typeof elementType.document | typeof elementType.array = elementType.document): this {
+    return this.element(name, type, bytes);
   }
 
   array(name: string, values: readonly RawValue[]): this {
@@ -63,6 +68,24 @@ export class DocumentBuilder {
     return this;
   }
 
+  /** An element of another document, under its own name. @param nameStart where its name begins */
+  copied(source: Uint8Array, nameStart: number, { type, end }: RawElement): this {
+    this.reserve(1 + end - nameStart);
+    this.buffer[this.length++] = type;
+    return this.bytes(source, nameStart, end);
+  }
+
+  /** `{$literal: value}` for an element of another document, under its own name. @param nameStart where its name begins */
+  copiedAsLiteral(source: Uint8Array, nameStart: number, { type, start, end }: RawElement): this {
+    this.reserve(1 + start - nameStart + 4);
+    this.buffer[this.length++] = elementType.document;
+    this.bytes(source, nameStart, start);
+    this.openedAt.push(this.length);
+    this.length += 4;
+    this.header('$literal', type, end - start);
+    return this.bytes(source, start, end).end();
+  }
+
   /** Opens an embedded document or array; what follows goes into it until `end`. */
   begin(name: string, type: typeof elementType.document | typeof elementType.array = elementType.document): this {
     this.header(name, type, 5);
@@ -73,40 +96,68 @@ export class DocumentBuilder {
 
   /** Closes what `begin` opened. */
   end(): this {
-    const start = this.openedAt.pop();
-    if (start === undefined) throw new Error('DocumentBuilder: end without begin');
+    if (this.openedAt.length === 1) throw new Error('DocumentBuilder: end without begin');
+    return this.close();
+  }
+
+  /** Ends the document and begins the next one behind it. @returns the ended one, a view of the common buffer */
+  finish(): Buffer {
+    if (this.openedAt.length !== 1) throw new Error('DocumentBuilder: begin without end');
+    this.close();
+    const finished = this.buffer.subarray(this.start, this.length);
+    this.start = this.length;
+    this.length += 4;
+    this.openedAt = [this.start];
+    return finished;
+  }
+
+  private element(name: string, type: number, bytes: Uint8Array): this {
+    this.header(name, type, bytes.length);
+    return this.bytes(bytes, 0, bytes.length);
+  }
+
+  private close(): this {
     this.reserve(1);
+    const start = this.openedAt.pop() ?? this.start;
     this.buffer[this.length++] = 0;
     this.buffer.writeInt32LE(this.length - start, start);
     return this;
   }
 
-  /** Ends the document. The builder cannot be used afterwards. */
-  finish(): Buffer {
-    if (this.openedAt.length !== 1) throw new Error('DocumentBuilder: begin without end');
-    this.end();
-    return this.buffer.subarray(0, this.length);
-  }
-
-  private element(name: string, type: number, bytes: Uint8Array): this {
-    this.header(name, type, bytes.length);
-    this.buffer.set(bytes, this.length);
-    this.length += bytes.length;
+  /** Bytes as they are; there is room for them. */
+  private bytes(source: Uint8Array, start: number, end: number): this {
+    if (end - start < nativeCopyMin_bytes) for (let at = start; at < end; at += 1) this.buffer[this.length++] = source[at] ?? 0;
+    else {
+      bufferOf(source).copy(this.buffer, this.length, start, end);
+      this.length += end - start;
+    }
     return this;
   }
 
   private header(name: string, type: number, valueSize: number): void {
     this.reserve(2 + name.length * 3 + valueSize);
     this.buffer[this.length++] = type;
-    this.length += this.buffer.write(name, this.length, 'utf8');
+    const nameStart = this.length;
+    for (let index = 0; index < name.length; index += 1) {
+      const code = name.charCodeAt(index);
+      this.buffer[this.length++] = code;
+      if (code <= 0x7f) continue;
+      this.length = nameStart + this.buffer.write(name, nameStart, 'utf8');
+      break;
+    }
     this.buffer[this.length++] = 0;
   }
 
+  /** Documents that were finished keep the old buffer; only the present one moves to a larger one. */
   private reserve(size: number): void {
     const needed = this.length + size + this.openedAt.length;
     if (needed <= this.buffer.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, this.buffer.length * 2));
-    this.buffer.copy(grown, 0, 0, this.length);
+    const used = this.length - this.start;
+    const grown = Buffer.allocUnsafe(Math.max(needed - this.start, this.start === 0 ? this.buffer.length * 2 : this.buffer.length));
+    this.buffer.copy(grown, 0, this.start, this.length);
+    this.openedAt = this.openedAt.map((at) => at - this.start);
+    this.start = 0;
+    this.length = used;
     this.buffer = grown;
   }
 }
@@ -118,6 +169,12 @@ const statementOverhead_bytes = 128;
 export interface StatementOptions {
   /** True adds `collation: {locale: "simple"}`, so that a collection's own collation cannot widen the filter. */
   simpleCollation?: boolean;
+  /** Writes the statement behind those that it has written before; without it the statement has a buffer of its own. */
+  builder?: DocumentBuilder;
+}
+
+function builderFor(options: StatementOptions, capacity_bytes: number): DocumentBuilder {
+  return options.builder ?? new DocumentBuilder(capacity_bytes + statementOverhead_bytes);
 }
 
 function withCollation(builder: DocumentBuilder, options: StatementOptions): Buffer {
@@ -130,7 +187,7 @@ function withCollation(builder: DocumentBuilder, options: StatementOptions): Buf
  * keeps `Timestamp(0,0)` and field names with dots and dollars, and inserts what is missing.
  */
 export function replaceStatement(filter: Uint8Array, document: Uint8Array, options: StatementOptions = {}): Buffer {
-  const builder = new DocumentBuilder(filter.length + document.length + statementOverhead_bytes)
+  const builder = builderFor(options, filter.length + document.length)
     .document('q', filter)
     .begin('u', elementType.array)
     .begin('0')
@@ -143,21 +200,24 @@ export function replaceStatement(filter: Uint8Array, document: Uint8Array, optio
   return withCollation(builder, options);
 }
 
-/** `{q: filter, u: update}` with a ready-made update document or pipeline; never upserts. */
+/** `{q: filter, u: update}` with a ready-made update document or pipeline, or with a pipeline whose stages are written now; never upserts. */
 export function updateStatement(
   filter: Uint8Array,
-  update: { document: Uint8Array } | { pipeline: Uint8Array },
+  update: { document: Uint8Array } | { pipeline: Uint8Array } | { writeStages: (builder: DocumentBuilder) => void },
   options: StatementOptions = {},
 ): Buffer {
-  const bytes = 'document' in update ? update.document : update.pipeline;
-  const builder = new DocumentBuilder(filter.length + bytes.length + statementOverhead_bytes).document('q', filter);
-  if ('document' in update) builder.document('u', bytes);
-  else builder.raw('u', new RawValue(elementType.array, bytes));
+  const builder = builderFor(options, filter.length).document('q', filter);
+  if ('document' in update) builder.document('u', update.document);
+  else if ('pipeline' in update) builder.raw('u', new RawValue(elementType.array, update.pipeline));
+  else {
+    builder.begin('u', elementType.array);
+    update.writeStages(builder);
+    builder.end();
+  }
   return withCollation(builder, options);
 }
 
 /** `{q: filter, limit: 1}`. */
 export function deleteStatement(filter: Uint8Array, options: StatementOptions = {}): Buffer {
-  const builder = new DocumentBuilder(filter.length + statementOverhead_bytes).document('q', filter).int32('limit', 1);
-  return withCollation(builder, options);
+  return withCollation(builderFor(options, filter.length).document('q', filter).int32('limit', 1), options);
 }

@@ -1,11 +1,8 @@
 import { compareRaw } from './compare.js';
-import { elementType } from './element-type.js';
-import { integerForHash } from './number.js';
+import { HashedRanges } from './hashed-ranges.js';
+import type { Halves } from './md5-block.js';
 import { encodeValue, type RawValue } from './scan.js';
-import { hashedFieldOf, shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
-
-/** The lowest 64-bit integer. */
-const hashMin = -(2n ** 63n);
+import { hashOfField, shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
 
 /** A chunk as the catalog shows it; bounds hold one value per shard-key field, `max` is exclusive. */
 export interface ChunkBounds {
@@ -22,8 +19,10 @@ interface Range {
 /** Which shard owns which document of one sharded collection. */
 export class ChunkMap {
   private readonly ranges: Range[];
-  /** Of a key that is one hashed field: each range's lowest hash. Comparing them as values would cost every document an object. */
-  private readonly lowestHashes: bigint[] | null;
+  /** Of a key that is one hashed field. */
+  private readonly hashed: { field: ShardKeyField; ranges: HashedRanges } | null;
+  /** The hash of the document that is looked for. */
+  private readonly hash: Halves = { high: 0, low: 0 };
 
   /**
    * @param chunks all chunks of the collection in any order, without gaps
@@ -36,15 +35,16 @@ export class ChunkMap {
     if (chunks.length === 0) throw new RangeError('A sharded collection has at least one chunk');
     const ranges = chunks.map(({ min, shard }) => ({ min: key.map(({ field }) => encodeValue(min[field])), shard }));
     this.ranges = ranges.sort((a, b) => compareKeys(a.min, b.min));
-    this.lowestHashes = key.length === 1 && key[0]?.hashed === true ? this.ranges.map(({ min }) => lowestHash(min[0])) : null;
+    const [field] = key;
+    const isHashed = key.length === 1 && field?.hashed === true;
+    this.hashed = isHashed ? { field, ranges: new HashedRanges(this.ranges.map(({ min }) => min[0])) } : null;
   }
 
   /** The id of the shard that owns a document, or a change event's document key. */
   ownerOf(document: Uint8Array, source: KeySource = 'document'): string {
-    const { lowestHashes } = this;
-    if (lowestHashes !== null) {
-      const hash = hashedFieldOf(document, this.key, source);
-      return this.lastWhere((position) => (lowestHashes[position] ?? 0n) <= hash).shard;
+    if (this.hashed !== null) {
+      hashOfField(document, this.hashed.field, source, this.hash);
+      return this.rangeAt(this.hashed.ranges.positionOf(this.hash)).shard;
     }
     const key = shardKeyOf(document, this.key, source);
     return this.lastWhere((position) => compareKeys(this.rangeAt(position).min, key) <= 0).shard;
@@ -71,11 +71,6 @@ export class ChunkMap {
     if (range === undefined) throw new RangeError(`No chunk at ${position}`);
     return range;
   }
-}
-
-/** Bounds of hashed keys are whole numbers, and MinKey for the lowest. */
-function lowestHash(bound: RawValue | undefined): bigint {
-  return bound === undefined || bound.type === elementType.minKey ? hashMin : integerForHash(bound);
 }
 
 function compareKeys(a: readonly RawValue[], b: readonly RawValue[]): number {

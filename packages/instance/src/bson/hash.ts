@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { canonicalType, elementType } from './element-type.js';
-import { md5BlockBytesMax, md5Start } from './md5-block.js';
+import { type Halves, md5BlockBytesMax, md5Input, md5Start, md5StartHalves } from './md5-block.js';
 import { integerForHash } from './number.js';
-import { elementsOf, int32At, rawValue, type RawValue } from './scan.js';
+import { bufferOf, elementsOf, int32At, type RawElement, rawValue, type RawValue } from './scan.js';
 
 /** The seed of all hashed indexes, and what the server hashes at the end of a document: type 0 with an empty name. */
 const zero = 0;
@@ -18,6 +18,61 @@ export function hashValue(value: RawValue): bigint {
   const { bytes } = input;
   if (bytes.length <= md5BlockBytesMax) return md5Start(bytes);
   return hash('md5', bytes, 'buffer').readBigInt64LE(0);
+}
+
+/** What stands before a plain value in the input: the seed and the type. */
+const head_bytes = 8;
+const twoTo32 = 2 ** 32;
+
+/** `hashValue` of an element, without making objects for plain short values: ownership is asked for every document. */
+export function hashElement(bytes: Uint8Array, element: RawElement, result: Halves): void {
+  const length = inputOfPlain(bytes, element);
+  if (length > 0) {
+    md5StartHalves(length, result);
+    return;
+  }
+  const hash = hashValue(rawValue(bytes, element));
+  result.high = Number(hash >> 32n);
+  result.low = Number(hash & 0xffff_ffffn);
+}
+
+/** Puts what is hashed of a plain short value into `md5Input`; returns its length, 0 for others. */
+function inputOfPlain(bytes: Uint8Array, { type, start, end }: RawElement): number {
+  switch (type) {
+    case elementType.decimal:
+    case elementType.document:
+    case elementType.array:
+    case elementType.codeWithScope: return 0;
+    case elementType.int32: return inputOfInteger(int32At(bytes, start));
+    case elementType.double: {
+      const whole = Math.trunc(bufferOf(bytes).readDoubleLE(start));
+      return Number.isSafeInteger(whole) ? inputOfInteger(whole) : 0;
+    }
+    default:
+      if (head_bytes + end - start > md5BlockBytesMax) return 0;
+      putHead(canonicalType(type));
+      for (let at = start; at < end; at += 1) md5Input[head_bytes + at - start] = bytes[at] ?? 0;
+      return head_bytes + end - start;
+  }
+}
+
+function inputOfInteger(value: number): number {
+  putHead(canonicalType(elementType.long));
+  putInt32(head_bytes, value | 0);
+  putInt32(head_bytes + 4, Math.floor(value / twoTo32));
+  return head_bytes + 8;
+}
+
+function putHead(type: number): void {
+  putInt32(0, zero);
+  putInt32(4, type);
+}
+
+function putInt32(at: number, value: number): void {
+  md5Input[at] = value;
+  md5Input[at + 1] = value >> 8;
+  md5Input[at + 2] = value >> 16;
+  md5Input[at + 3] = value >> 24;
 }
 
 /** What is hashed, put together in a buffer that all values share; the larger ones have their own. */

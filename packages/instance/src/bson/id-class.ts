@@ -16,7 +16,8 @@ export function idClass(value: RawValue, collated: boolean): string {
   return classText(value);
 }
 
-function containsString(value: RawValue): boolean {
+/** Whether there is a string anywhere in a value: of its order to others with one only a collation's server knows, to those without everybody. */
+export function containsString(value: RawValue): boolean {
   const { type } = value;
   if (type === elementType.string || type === elementType.symbol) return true;
   if (type !== elementType.document && type !== elementType.array) return false;

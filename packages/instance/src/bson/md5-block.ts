@@ -10,6 +10,16 @@ const wordOfStep = Uint8Array.from({ length: 64 }, (_, step) => [step, 5 * step 
 const block = new Uint8Array(64);
 const view = new DataView(block.buffer);
 
+/** A 64-bit integer as two halves: JavaScript has no cheap one. */
+export interface Halves {
+  /** Signed. */
+  high: number;
+  /** Unsigned. */
+  low: number;
+}
+
+const words = new Int32Array(16);
+
 /**
  * The first 8 bytes of the MD5 of a short input as one little-endian integer. A hashed shard key is hashed for every
  * document, and for such inputs a call of the runtime's function costs several times the hashing.
@@ -18,33 +28,39 @@ const view = new DataView(block.buffer);
 export function md5Start(input: Uint8Array): bigint {
   block.fill(0);
   block.set(input);
-  block[input.length] = 0x80;
-  view.setUint32(56, input.length * 8, true);
-  const { first, second } = digestBlock();
-  return (BigInt(second) << 32n) | BigInt(first >>> 0);
+  digest(input.length, halves);
+  return (BigInt(halves.high) << 32n) | BigInt(halves.low);
 }
 
-/** The first two words of the digest, as signed integers. */
-function digestBlock(): { first: number; second: number } {
+/** The same for the first bytes of `md5Input`. */
+export function md5StartHalves(bytes: number, result: Halves): void {
+  block.fill(0, bytes);
+  digest(bytes, result);
+}
+
+/** Where `md5StartHalves` expects its input; only the first `md5BlockBytesMax` bytes are for it. */
+export const md5Input: Uint8Array = block;
+
+const halves: Halves = { high: 0, low: 0 };
+
+/** Of the block, which holds so many bytes and zeros after them. */
+function digest(bytes: number, result: Halves): void {
+  block[bytes] = 0x80;
+  view.setUint32(56, bytes * 8, true);
+  for (let index = 0; index < 16; index += 1) words[index] = view.getInt32(index * 4, true);
   let a = 0x67452301;
   let b = 0xefcdab89 | 0;
   let c = 0x98badcfe | 0;
   let d = 0x10325476;
   for (let step = 0; step < 64; step += 1) {
-    const word = view.getInt32((wordOfStep[step] ?? 0) * 4, true);
-    const sum = (a + mixed(step, b, c, d) + (sineOfStep[step] ?? 0) + word) | 0;
+    const mixed = step < 16 ? (b & c) | (~b & d) : step < 32 ? (d & b) | (~d & c) : step < 48 ? b ^ c ^ d : c ^ (b | ~d);
+    const sum = (a + mixed + (sineOfStep[step] ?? 0) + (words[wordOfStep[step] ?? 0] ?? 0)) | 0;
     const bits = rotationOfStep[step] ?? 0;
     a = d;
     d = c;
     c = b;
     b = (b + ((sum << bits) | (sum >>> (32 - bits)))) | 0;
   }
-  return { first: (a + 0x67452301) | 0, second: (b + 0xefcdab89) | 0 };
-}
-
-function mixed(step: number, b: number, c: number, d: number): number {
-  if (step < 16) return (b & c) | (~b & d);
-  if (step < 32) return (d & b) | (~d & c);
-  if (step < 48) return b ^ c ^ d;
-  return c ^ (b | ~d);
+  result.low = (a + 0x67452301) >>> 0;
+  result.high = (b + 0xefcdab89) | 0;
 }

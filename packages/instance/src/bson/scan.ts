@@ -61,13 +61,18 @@ function valueEnd(bytes: Uint8Array, type: number, start: number): number {
   }
 }
 
-function checkedEnd(bytes: Uint8Array, type: number, start: number): number {
+/**
+ * Position after an element's value that begins at `start`.
+ * @throws RangeError when it lies beyond the end of the bytes
+ */
+export function elementEnd(bytes: Uint8Array, type: number, start: number): number {
   const end = valueEnd(bytes, type, start);
   if (end < start || end > bytes.length) throw new RangeError('Malformed BSON: a value reaches beyond its document');
   return end;
 }
 
-function sameName(bytes: Uint8Array, start: number, name: string): boolean {
+/** Whether the zero-ended text at `start` is `name`. */
+export function isNamed(bytes: Uint8Array, start: number, name: string): boolean {
   const length = name.length;
   for (let i = 0; i < length; i += 1) {
     const code = name.charCodeAt(i);
@@ -84,8 +89,8 @@ function findFrom(bytes: Uint8Array, documentStart: number, name: string): RawEl
     if (type === undefined) throw new RangeError('Malformed BSON: a document without end');
     if (type === 0) return null;
     const start = cstringEnd(bytes, at + 1) + 1;
-    const end = checkedEnd(bytes, type, start);
-    if (sameName(bytes, at + 1, name)) return { type, start, end };
+    const end = elementEnd(bytes, type, start);
+    if (isNamed(bytes, at + 1, name)) return { type, start, end };
     at = end;
   }
 }
@@ -122,7 +127,7 @@ export function* elementsOf(bytes: Uint8Array): Generator<NamedElement> {
     if (type === undefined) throw new RangeError('Malformed BSON: a document without end');
     if (type === 0) return;
     const nameEnd = cstringEnd(bytes, at + 1);
-    const end = checkedEnd(bytes, type, nameEnd + 1);
+    const end = elementEnd(bytes, type, nameEnd + 1);
     yield { name: bufferOf(bytes).toString('utf8', at + 1, nameEnd), type, start: nameEnd + 1, end };
     at = end;
   }

@@ -1,7 +1,8 @@
 import { DocumentBuilder } from './build.js';
 import { elementType } from './element-type.js';
-import { hashValue } from './hash.js';
-import { findElement, findPath, nullValue, RawValue, rawValue } from './scan.js';
+import { hashElement, hashValue } from './hash.js';
+import type { Halves } from './md5-block.js';
+import { findElement, findPath, nullValue, type RawElement, RawValue, rawValue } from './scan.js';
 
 /** One field of a shard key; `field` may be a dotted path. */
 export interface ShardKeyField {
@@ -20,10 +21,14 @@ export function shardKeyFields(key: Readonly<Record<string, unknown>>): ShardKey
   return Object.entries(key).map(([field, kind]) => ({ field, hashed: kind === 'hashed' }));
 }
 
-function plainValue(bytes: Uint8Array, field: string, source: KeySource): RawValue {
+function plainElement(bytes: Uint8Array, field: string, source: KeySource): RawElement | null {
   const dotted = field.includes('.');
   const flat = !dotted || source === 'documentKey' ? findElement(bytes, field) : null;
-  const element = flat ?? (dotted ? findPath(bytes, field.split('.')) : null);
+  return flat ?? (dotted ? findPath(bytes, field.split('.')) : null);
+}
+
+function plainValue(bytes: Uint8Array, field: string, source: KeySource): RawValue {
+  const element = plainElement(bytes, field, source);
   return element === null ? nullValue : rawValue(bytes, element);
 }
 
@@ -44,9 +49,12 @@ export function shardKeyOf(document: Uint8Array, key: readonly ShardKeyField[], 
   });
 }
 
+/** Where a missing field's value is taken from. */
+const nullElement: RawElement = { type: elementType.null, start: 0, end: 0 };
+
 /** The hash of a document's one hashed shard-key field. */
-export function hashedFieldOf(document: Uint8Array, [field]: readonly ShardKeyField[], source: KeySource): bigint {
-  return hashValue(plainValue(document, field?.field ?? '', source));
+export function hashOfField(document: Uint8Array, { field }: ShardKeyField, source: KeySource, result: Halves): void {
+  hashElement(document, plainElement(document, field, source) ?? nullElement, result);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Document, Timestamp } from 'mongodb';
+import { bufferOf, isNamed } from '../bson/scan.js';
 import type { Door, RawCursor } from './door.js';
 import { isAtLeast, type Version } from './topology.js';
 
@@ -16,7 +17,7 @@ export interface ChangeStreamOptions {
   collection?: string;
   /** Stages after `$changeStream`, carried out by the server. */
   pipeline?: Document[];
-  /** From 7.0 on: events beyond 16 MB arrive in fragments (`splitEvent`) instead of ending the stream. */
+  /** Where the server knows how: events beyond 16 MB arrive in fragments (`splitEvent`) instead of ending the stream. */
   splitLargeEvents?: boolean;
 }
 
@@ -46,9 +47,14 @@ function changeStreamStage(options: ChangeStreamOptions): Document {
   };
 }
 
-/** Must be the last stage. 6.0 learned it in a patch release (6.0.9), so that only 7.0 surely knows it. */
+/** Must be the last stage. */
 function splitStage({ splitLargeEvents, version }: ChangeStreamOptions): Document[] {
-  return splitLargeEvents === true && isAtLeast(version, 7, 0) ? [{ $changeStreamSplitLargeEvent: {} }] : [];
+  return splitLargeEvents === true && splitsLargeEvents(version) ? [{ $changeStreamSplitLargeEvent: {} }] : [];
+}
+
+/** Servers have known how to split events since 7.0 and 6.0.9 (manual, `$changeStreamSplitLargeEvent`). */
+export function splitsLargeEvents([major, minor, patch]: Version): boolean {
+  return major >= 7 || (major === 6 && minor === 0 && patch >= 9);
 }
 
 /** Seconds and increment of a token are 8 hexadecimal digits each, after the type mark of a timestamp. */
@@ -77,4 +83,19 @@ export function tokenUuid(data: string): string | null {
   if (mark < 0) return null;
   const uuid = data.slice(mark + uuidMark.length, mark + uuidMark.length + uuidDigits);
   return uuid.length === uuidDigits ? uuid.toLowerCase() : null;
+}
+
+/** What stands before the token's text in its document: the length, then type and name of `_data` and the text's length. */
+const dataNameAt = 5;
+const dataTextAt = dataNameAt + '_data'.length + 1 + 4;
+
+/**
+ * Where the same stands in the bytes of a token's document, as 32 hexadecimal digits; null when there is none.
+ * @param start where the document `{_data: …}` begins in `bytes`
+ */
+export function tokenUuidPlace(bytes: Uint8Array, start: number, end: number): { start: number; end: number } | null {
+  if (!isNamed(bytes, start + dataNameAt, '_data')) return null;
+  const mark = bufferOf(bytes).indexOf(uuidMark, start + dataTextAt + uuidSearchFrom, 'latin1');
+  const uuid = { start: mark + uuidMark.length, end: mark + uuidMark.length + uuidDigits };
+  return mark < 0 || uuid.end > end ? null : uuid;
 }

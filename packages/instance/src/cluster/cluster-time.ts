@@ -1,7 +1,7 @@
 import { Timestamp, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, Cluster, Door } from './door.js';
-import { codeOf } from './failure.js';
+import { classify, codeOf } from './failure.js';
 
 /** A cluster time as one number: seconds × 2^32 + increment. */
 export function timeOf(timestamp: Timestamp): bigint {
@@ -48,11 +48,13 @@ export async function currentTime(door: Door, options: CallOptions): Promise<big
 
 /**
  * A time above everything that was written to the cluster before; streams of idle shards move up to it. Where notes
- * cannot be taken (through routers before 6.0) every shard is asked for its databases: its answer brings its time along.
+ * cannot be taken (through routers before 6.0, or without the privilege) every shard is asked for its databases: its
+ * answer brings its time along.
  */
 export async function timeAboveAll(cluster: Cluster, options: CallOptions): Promise<bigint> {
-  if (cluster.access === 'direct') return highestTime(await Promise.all(cluster.shardIds.map((id) => appendNote(cluster.shard(id), options))));
-  if (takesNotes(cluster)) return appendNote(cluster.router, options);
+  const doors = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [cluster.router];
+  const noted = await noteOn(cluster, doors, options);
+  if (noted !== null) return noted;
   const time = clusterTimeOf(await cluster.router.command('admin', { listDatabases: 1, nameOnly: true }, options));
   await advanceShards(cluster.router, time, options);
   return time;
@@ -60,8 +62,33 @@ export async function timeAboveAll(cluster: Cluster, options: CallOptions): Prom
 
 /** Moves the stream of a share on to the present time. */
 export async function wakeStream(cluster: Cluster, shareId: string, options: CallOptions): Promise<void> {
-  if (takesNotes(cluster)) await appendNote(cluster.shareDoor(shareId), options);
-  else await advanceShards(cluster.router, await currentTime(cluster.router, options), options);
+  if ((await noteOn(cluster, [cluster.shareDoor(shareId)], options)) !== null) return;
+  await advanceShards(cluster.router, await currentTime(cluster.router, options), options);
+}
+
+/**
+ * Writes an oplog note on every shard.
+ * @returns the notes' times by shard id; null without direct access, or where the user may not append any
+ */
+export async function noteEachShard(cluster: Cluster, options: CallOptions): Promise<Map<string, bigint> | null> {
+  if (cluster.access !== 'direct') return null;
+  const { shardIds } = cluster;
+  return unlessUnauthorized(async () => new Map(await Promise.all(shardIds.map(async (id) => [id, await appendNote(cluster.shard(id), options)] as const))));
+}
+
+/** @returns the highest time of the notes; null where notes are not known, or the user may not append any */
+async function noteOn(cluster: Cluster, doors: readonly Door[], options: CallOptions): Promise<bigint | null> {
+  if (!takesNotes(cluster)) return null;
+  return unlessUnauthorized(async () => highestTime(await Promise.all(doors.map((door) => appendNote(door, options)))));
+}
+
+async function unlessUnauthorized<Result>(call: () => Promise<Result>): Promise<Result | null> {
+  try {
+    return await call();
+  } catch (error) {
+    if (classify(error) !== 'unauthorized') throw error;
+    return null;
+  }
 }
 
 /**
@@ -80,8 +107,8 @@ async function advanceShards(router: Door, time: bigint, options: CallOptions): 
   }
 }
 
-/** Routers have known notes since 6.0. */
-function takesNotes({ access, version }: Cluster): boolean {
+/** Whether oplog notes can be taken where a cluster's changes are read; routers have known them since 6.0. */
+export function takesNotes({ access, version }: Pick<Cluster, 'access' | 'version'>): boolean {
   return access === 'direct' || version[0] >= 6;
 }
 

@@ -30,6 +30,9 @@ export class CollectionAbsentError extends Error {
 /** What `$sample` answers when its random cursor found no new document in 100 tries. */
 export const sampleFoundDuplicatesCode = 28_799;
 
+/** What a server answers to a write that a unique index refuses, or an upsert whose `_id` is taken. */
+export const duplicateKeyCode = 11_000;
+
 /** Error codes of the server (its `error_codes.yml`) by what they mean here. */
 const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>> = {
   retryable: {
@@ -97,7 +100,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
   catalogChanged: { QueryPlanKilled: 175, CollectionUUIDMismatch: 361 },
   historyLost: { CappedPositionLost: 136, ChangeStreamFatalError: 280, ChangeStreamHistoryLost: 286 },
   staleEpoch: { TransactionTooOld: 225 },
-  duplicateKey: { DuplicateKey: 11000, DuplicateKeyOnUpdate: 11001, DuplicateKeyInCappedCollection: 12582 },
+  duplicateKey: { DuplicateKey: duplicateKeyCode, DuplicateKeyOnUpdate: 11001, DuplicateKeyInCappedCollection: 12582 },
   notFound: { NamespaceNotFound: 26, IndexNotFound: 27 },
   unauthorized: { UserNotFound: 11, Unauthorized: 13, AuthenticationFailed: 18, ReauthenticationRequired: 391, AtlasError: 8000 },
 };

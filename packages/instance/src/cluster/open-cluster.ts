@@ -1,12 +1,12 @@
 import { MongoClient, type ReadPreferenceMode } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { clientOptions, type ConnectionSettings } from './client-options.js';
-import { ClientRing } from './client-ring.js';
-import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts, type Redirection } from './connection-string.js';
+import { clientOptions, type ConnectionSettings } from './driver/client-options.js';
+import { ClientRing } from './driver/client-ring.js';
+import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts, type Redirection } from './driver/connection-string.js';
 import type { Cluster, Door } from './door.js';
-import { DriverDoor } from './driver-door.js';
+import { DriverDoor } from './driver/driver-door.js';
 import { failureName } from './failure.js';
-import { MemberClients } from './member-clients.js';
+import { MemberClients } from './driver/member-clients.js';
 import { probeShard } from './probe-shard.js';
 import { listShards, nodeKind, replicaSetId, serverVersion, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
 

@@ -28,9 +28,14 @@ export interface RetryPolicy {
   onRetry: (notice: RetryNotice) => void;
 }
 
+/** Runs an operation again while its failure is one that may pass, within a policy that its maker has set. */
+export type Retrying = <T>(what: string, operation: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+
 /** Failover takes about 10 s, maintenance of a node minutes: half an hour is the contract's default patience. */
 export const retryLimit_minutes = 30;
 const minute_ms = 60_000;
+/** Dead peers are found within 14 minutes: a try that ran for longer was at work, and its failure begins a new count. */
+const atWork_ms = 15 * minute_ms;
 
 /** The one policy of an instance; parts of it are replaced by tests and by the configuration. */
 export function retryPolicy(changes: Partial<RetryPolicy> = {}): RetryPolicy {
@@ -53,7 +58,8 @@ function backoff_ms(policy: RetryPolicy, attempt: number): number {
 }
 
 /**
- * Runs an operation until it succeeds, tries it again after retryable failures, and passes all others on.
+ * Runs an operation until it succeeds, tries it again after retryable failures, and passes all others on. What it has
+ * worked before it began to fail takes nothing of the policy's patience.
  * @param run gets the number of the try, from 1; it must be safe to repeat
  * @param isRetryable by default what `classify` calls retryable
  * @throws ConvoyError `retriesExhausted` after the policy's limit; the signal's reason when aborted
@@ -65,23 +71,34 @@ export async function retrying<T>(
   run: (attempt: number) => Promise<T>,
   isRetryable: (error: unknown) => boolean = (error) => classify(error) === 'retryable',
 ): Promise<T> {
-  const begun_ms = policy.now();
+  let failures = 0;
+  let failingSince_ms = 0;
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
+    const begun_ms = policy.now();
     try {
       return await run(attempt);
     } catch (error) {
       signal.throwIfAborted();
       if (!isRetryable(error)) throw error;
-      const elapsed_ms = policy.now() - begun_ms;
-      if (elapsed_ms >= policy.limit_ms) throw exhausted(what, attempt, elapsed_ms, error);
+      const now_ms = policy.now();
+      if (failures === 0 || now_ms - begun_ms >= atWork_ms) [failures, failingSince_ms] = [0, now_ms];
+      failures += 1;
+      const elapsed_ms = now_ms - failingSince_ms;
+      if (elapsed_ms >= policy.limit_ms) throw exhausted(what, failures, elapsed_ms, error);
       policy.onRetry({ what, attempt, elapsed_ms, failure: failureName(error) });
-      await policy.sleep(Math.min(backoff_ms(policy, attempt), policy.limit_ms - elapsed_ms), signal).catch((reason: unknown) => {
+      await policy.sleep(Math.min(backoff_ms(policy, failures), policy.limit_ms - elapsed_ms), signal).catch((reason: unknown) => {
         signal.throwIfAborted();
         throw reason;
       });
     }
   }
+}
+
+/** Repeats retryable failures for so long: for commands whose user waits for the answer. */
+export function retryingFor(limit_ms: number): Retrying {
+  const policy = retryPolicy({ limit_ms });
+  return (what, operation, signal) => retrying(what, policy, signal, () => operation());
 }
 
 function exhausted(what: string, attempts: number, elapsed_ms: number, cause: unknown): ConvoyError {

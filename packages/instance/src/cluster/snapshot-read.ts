@@ -1,8 +1,8 @@
 import { Binary, type Document, type Timestamp } from 'mongodb';
 import { losslessValue } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
-import type { Door, RawCursor } from './door.js';
-import { CollectionAbsentError } from './failure.js';
+import type { CallOptions, Door, RawCursor } from './door.js';
+import { classify, CollectionAbsentError } from './failure.js';
 
 export interface SnapshotReadOptions {
   database: string;
@@ -22,15 +22,38 @@ export interface SnapshotReadOptions {
 /**
  * Reads a range of a collection in `_id` order exactly as it was at a time; the cursor keeps that time. Bounds are
  * those of the index, so that no type is left out as comparisons in a filter would.
- * @throws CollectionAbsentError when the collection did not exist under that name at that time (the server then
- * answers an empty batch without `atClusterTime`); the server's error for times that are not readable (see `classify`)
+ * @throws as `openAtTime`
  */
-export async function openSnapshotCursor(door: Door, options: SnapshotReadOptions): Promise<RawCursor> {
-  const limit = options.maxTime_ms === undefined ? {} : { maxTime_ms: options.maxTime_ms };
-  const cursor = await door.openCursor(options.database, findCommand(options), { signal: options.signal, ...limit });
+export function openSnapshotCursor(door: Door, options: SnapshotReadOptions): Promise<RawCursor> {
+  const { database, signal, maxTime_ms } = options;
+  return openAtTime(door, database, findCommand(options), { signal, ...(maxTime_ms === undefined ? {} : { maxTime_ms }) });
+}
+
+/**
+ * Opens a cursor at the one time that its read concern names.
+ * @throws CollectionAbsentError when the collection did not exist at that time (the server then answers an empty batch
+ * without `atClusterTime`), or is not there any more: servers look a UUID up among the collections of today; the server's
+ * error for times that are not readable (see `classify`)
+ */
+export async function openAtTime(door: Door, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+  const cursor = await openPresent(door, database, command, options);
   if (cursor.first.atClusterTime !== undefined) return cursor;
   await cursor.close();
-  throw new CollectionAbsentError(`The collection did not exist in database ${options.database} at the time of the read`);
+  throw absent(database);
+}
+
+/**
+ * Opens a cursor on a collection of today.
+ * @throws CollectionAbsentError when a UUID names none any more
+ */
+export function openPresent(door: Door, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+  return door.openCursor(database, command, options).catch((error: unknown) => {
+    throw classify(error) === 'notFound' ? absent(database, error) : error;
+  });
+}
+
+function absent(database: string, cause?: unknown): CollectionAbsentError {
+  return new CollectionAbsentError(`The collection did not exist in database ${database} at the time of the read`, { cause });
 }
 
 function findCommand(options: SnapshotReadOptions): Document {

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { checkAccessSettings } from '@convoy/api/http/access-guard';
-import { userOf } from '../cluster/connection-string.js';
+import { userOf } from '../cluster/driver/connection-string.js';
 import { instanceSchema, type InstanceConfig } from './instance-schema.js';
 
 /** Wrong values named in one description. */
@@ -24,6 +24,7 @@ const textKinds: Partial<Record<keyof InstanceConfig, 'number' | 'boolean' | 'li
   lanes: 'number',
   partition_seconds: 'number',
   checkpoint_ms: 'number',
+  catalogInterval_seconds: 'number',
   retry_minutes: 'number',
   allowUnauthenticated: 'boolean',
   allowedHosts: 'list',

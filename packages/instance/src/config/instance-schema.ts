@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb';
 import { z } from 'zod';
-import { parseConnectionString } from '../cluster/connection-string.js';
+import { parseConnectionString } from '../cluster/driver/connection-string.js';
 import { byteSizeSchema } from './byte-size.js';
 import { Secret } from '@convoy/api/configuration/secret';
 
@@ -64,12 +64,15 @@ export const instanceSchema = z.strictObject({
   sourceAccess: z.enum(['auto', 'direct', 'router']).default('auto'),
   readPreference: z.enum(readPreferences).default('primary'),
   memoryBytesMax: byteSizeSchema(memoryBytesMin, memoryBytesLimit).default(memoryBytesDefault),
+  /** Limits: within them the copy finds by measuring how many reads and writes are in flight. */
   readers: parallel.default(4),
   writers: parallel.default(4),
   lanes: parallel.default(4),
   /** After this long a reader closes its partition and goes on with the rest as a new one. */
   partition_seconds: z.number().min(1).max(600).default(20),
   checkpoint_ms: z.int().min(100).max(60_000).default(1_000),
+  /** Indexes, options and views of both clusters are compared this often; from 6.0 on also when the source tells of a change. */
+  catalogInterval_seconds: z.number().min(1).max(3_600).default(30),
   retry_minutes: z.number().min(0).max(24 * 60).default(30),
   /** Upper bound of what is read from the source per second; none when left out. */
   loadRateBytesPerSecond: byteSizeSchema(64 * 1024, 2 ** 40).optional(),

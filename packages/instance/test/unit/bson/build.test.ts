@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { BSON, Int32, Long, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { deleteStatement, DocumentBuilder, replaceStatement, updateStatement } from '../../../src/bson/build.js';
-import { encodeValue } from '../../../src/bson/scan.js';
+import { encodeValue, findElement } from '../../../src/bson/scan.js';
 import { bsonValues } from './values.js';
 
 const bytesEqual = (a: Uint8Array, b: Uint8Array) => {
@@ -40,6 +40,28 @@ describe('DocumentBuilder', () => {
         const builder = new DocumentBuilder(16);
         values.forEach((value, index) => builder.raw(`f${index}`, encodeValue(value)));
         bytesEqual(builder.finish(), BSON.serialize(new Map(values.map((value, index) => [`f${index}`, value])), { ignoreUndefined: false }));
+      }),
+    );
+  });
+
+  test('builds one document behind the other, the finished ones staying as they are', () => {
+    const builder = new DocumentBuilder(16);
+    const texts = Array.from({ length: 50 }, (_, index) => 'ä'.repeat(index % 13));
+    const built = texts.map((text, index) => builder.begin('n').string('text', text).int32('index', index).end().finish());
+    built.forEach((bytes, index) => bytesEqual(bytes, BSON.serialize({ n: { text: texts[index], index } })));
+  });
+
+  test('copies elements of other documents, plain and as literals', () => {
+    fc.assert(
+      fc.property(bsonValues, fc.boolean(), (value, isLiteral) => {
+        const source = BSON.serialize(new Map([['first', 1], ['ä.$', value]]), { ignoreUndefined: false });
+        const builder = new DocumentBuilder(16);
+        const nameStart = BSON.serialize({ first: 1 }).length;
+        const element = findElement(source, 'ä.$');
+        if (element === null) throw new Error('not found');
+        if (isLiteral) builder.copiedAsLiteral(source, nameStart, element);
+        else builder.copied(source, nameStart, element);
+        bytesEqual(builder.finish(), BSON.serialize(new Map([['ä.$', isLiteral ? new Map([['$literal', value]]) : value]]), { ignoreUndefined: false }));
       }),
     );
   });

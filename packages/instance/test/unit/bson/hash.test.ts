@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { BSON, Code, Double, Long } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { hashValue } from '../../../src/bson/hash.js';
-import { encodeValue } from '../../../src/bson/scan.js';
+import { hashElement, hashValue } from '../../../src/bson/hash.js';
+import { encodeValue, findElement, findValue } from '../../../src/bson/scan.js';
 
 interface Step {
   command?: { _hashBSONElement?: unknown };
@@ -42,5 +42,18 @@ describe('the hash of a hashed shard key', () => {
 
   test('the scope of code counts', () => {
     expect(hashValue(encodeValue(new Code('x', { a: 1 })))).not.toBe(hashValue(encodeValue(new Code('x', { a: 2 }))));
+  });
+
+  test.each([
+    ...steps.map(valueOf),
+    ...[0, -0, 0.5, -0.5, -1, 2 ** 31, -(2 ** 31) - 1, 2 ** 32, -(2 ** 32), 2 ** 53 - 1, -(2 ** 53), 2 ** 53, 2 ** 63, 1e300, Number.NaN, -Infinity].map((number) => new Double(number)),
+    ...[0, 1, 46, 47, 48, 100].map((length) => 'x'.repeat(length)),
+  ].map((value) => [value]))('found in a document without making objects is the same, of %j', (value) => {
+    const document = Buffer.from(BSON.serialize({ before: 'text', v: value, after: 1 }));
+    const [element, found] = [findElement(document, 'v'), findValue(document, 'v')];
+    if (element === null || found === null) throw new Error('the document has the field');
+    const halves = { high: 0, low: 0 };
+    hashElement(document, element, halves);
+    expect((BigInt(halves.high) << 32n) + BigInt(halves.low)).toBe(hashValue(found));
   });
 });

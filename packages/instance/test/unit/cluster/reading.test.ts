@@ -1,4 +1,4 @@
-import { Binary, Int32, Long, MongoServerError, Timestamp } from 'mongodb';
+import { Binary, type Document, Int32, Long, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid, type ChangeStreamOptions } from '../../../src/cluster/change-stream.js';
@@ -65,6 +65,19 @@ describe('a time above everything that was written', () => {
       expect(command).toMatchObject({ aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }], readConcern: { level: 'majority', afterClusterTime: timestampOf(8n) } });
     }
     expect(router.closedCursors).toBe(2);
+  });
+
+  test.each(['direct', 'router'] as const)('of a user who may not append notes is the cluster time after all shards were asked (%s)', async (access) => {
+    const refused = new MongoServerError({ ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' });
+    const answer = (command: Document): Document => {
+      if ('appendOplogNote' in command) throw refused;
+      return reply(5n, 8n);
+    };
+    const [router, s0] = [new FakeDoor(answer), new FakeDoor(answer)];
+    const cluster = { ...fakeCluster(router, { s0 }), access, version: [6, 0, 1] as const };
+    expect(await timeAboveAll(cluster, { signal })).toBe(8n);
+    await wakeStream(cluster, 's0', { signal });
+    expect(sent(router).filter((name) => name !== 'appendOplogNote')).toEqual(['listDatabases', 'aggregate', 'ping', 'aggregate']);
   });
 
   test('is there as well where idle shards cannot be moved on; a lost connection is the caller\'s', async () => {
@@ -146,5 +159,11 @@ describe('a snapshot read', () => {
     const door = new FakeDoor(() => ({}));
     await expect(openSnapshotCursor(door, { database: 'db', collection: 'c', at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
     expect(door.closedCursors).toBe(1);
+  });
+
+  test('nor of one that has gone since', async () => {
+    const door = new FakeDoor(() => ({}));
+    door.openCursor = () => Promise.reject(new MongoServerError({ ok: 0, code: 26, codeName: 'NamespaceNotFound', errmsg: 'gone' }));
+    await expect(openSnapshotCursor(door, { database: 'db', collection: Buffer.alloc(16, 1), at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
   });
 });

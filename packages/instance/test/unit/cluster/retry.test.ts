@@ -4,6 +4,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { retryPolicy, retrying, type RetryNotice } from '../../../src/cluster/retry.js';
 
 const signal = new AbortController().signal;
+const minute_ms = 60_000;
 
 /** A policy on a clock that only sleeping moves. */
 function testPolicy(limit_ms: number, random = 0.5) {
@@ -23,7 +24,11 @@ function testPolicy(limit_ms: number, random = 0.5) {
     },
     onRetry: (notice) => notices.push(notice),
   });
-  return { policy, sleeps, notices };
+  const work = (duration_ms: number): Promise<never> => {
+    time_ms += duration_ms;
+    return Promise.reject(new MongoNetworkError('gone'));
+  };
+  return { policy, sleeps, notices, work };
 }
 
 describe('retrying', () => {
@@ -43,6 +48,20 @@ describe('retrying', () => {
     expect(error).toBeInstanceOf(ConvoyError);
     expect((error as ConvoyError).error).toBe('retriesExhausted');
     expect(sleeps.reduce((sum, delay) => sum + delay, 0)).toBe(500);
+  });
+
+  test('counts from the first failure: work that went well before takes nothing of the patience', async () => {
+    const { policy, notices, work } = testPolicy(60_000);
+    expect(await retrying('a build', policy, signal, (attempt) => (attempt === 1 ? work(61_000) : Promise.resolve(attempt)))).toBe(2);
+    expect(notices.map(({ elapsed_ms }) => elapsed_ms)).toEqual([0]);
+  });
+
+  test('counts anew after a try that was at work for longer than a dead peer stays unnoticed', async () => {
+    const { policy, sleeps, notices, work } = testPolicy(60_000);
+    const tries = [0, 0, 40 * minute_ms, 0];
+    expect(await retrying('a copy', policy, signal, (attempt) => (attempt <= tries.length ? work(tries[attempt - 1] ?? 0) : Promise.resolve(attempt)))).toBe(5);
+    expect(notices.map(({ elapsed_ms }) => elapsed_ms)).toEqual([0, 75, 0, 75]);
+    expect(sleeps).toEqual([75, 150, 75, 150]);
   });
 
   test('passes other failures on at once', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { displayHost, parseConnectionString, redirected, userOf } from '../../../src/cluster/connection-string.js';
+import { displayHost, parseConnectionString, redirected, userOf } from '../../../../src/cluster/driver/connection-string.js';
 
 describe('a connection string', () => {
   const text = 'mongodb://us%40er:p%3Aw@a.example:27017,b.example/admin?tls=true&replicaSet=rs0&tlsCAFile=%2Fetc%2Fca%20file.pem';

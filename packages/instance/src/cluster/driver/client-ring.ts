@@ -1,5 +1,5 @@
 import type { MongoClient } from 'mongodb';
-import { losesConnection } from './failure.js';
+import { losesConnection } from '../failure.js';
 
 /**
  * The clients of a node with several addresses (routers of one cluster), one of which is used at a time, because

@@ -1,28 +1,25 @@
-import { Long, type ClientSession, type Document, type MongoClient, type ReadPreferenceMode, type Timestamp } from 'mongodb';
-import type { CallsInFlight } from './call-scope.js';
-import type { CallOptions, RawBatch, RawCursor } from './door.js';
+import { Long, Timestamp, type ClientSession, type Document, type MongoClient, type ReadPreferenceMode } from 'mongodb';
+import { findElement, readTimestamp } from '../../bson/scan.js';
+import type { CallsInFlight } from '../call-scope.js';
+import { type CursorReply, readCursorReply } from './cursor-reply.js';
+import type { CallOptions, RawBatch, RawCursor } from '../door.js';
 
 /** Time for killCursors when a cursor is closed early; the server forgets it by itself if this fails. */
 const killLimit_ms = 5_000;
 
-/** Keeps documents as views of the reply's bytes, and 64-bit cursor ids exact. */
-const rawReply = {
-  fieldsAsRaw: { firstBatch: true, nextBatch: true },
-  promoteLongs: false,
-  enableUtf8Validation: false,
-} as const;
+/** Leaves every embedded document as bytes: a view of the reply. */
+const rawReply = { raw: true, enableUtf8Validation: false } as const;
 
-interface CursorReply {
-  cursor: {
-    id: Long;
-    ns: string;
-    firstBatch?: Uint8Array[];
-    nextBatch?: Uint8Array[];
-    postBatchResumeToken?: { _data?: unknown };
-    atClusterTime?: Timestamp;
-  };
+/** A reply to a cursor command as the driver hands it out. */
+interface RawReply {
+  cursor: Uint8Array;
   operationTime?: Timestamp;
-  $clusterTime?: { clusterTime?: Timestamp };
+  $clusterTime?: Uint8Array;
+}
+
+/** A reply with its cursor read. */
+interface Reply extends CursorReply {
+  operationTime: Timestamp | undefined;
 }
 
 /** What a cursor needs from its door. */
@@ -39,20 +36,17 @@ export interface CursorHome {
  * A router's own operation time leaves out what shards have answered ahead of the client's asking; the highest time that
  * it knows of does not.
  */
-function timeOfReply({ operationTime, $clusterTime }: CursorReply, isRouter: boolean): Timestamp | undefined {
-  const known = isRouter ? $clusterTime?.clusterTime : undefined;
-  return operationTime === undefined || known?.greaterThan(operationTime) === true ? known : operationTime;
+function timeOfReply({ operationTime, $clusterTime }: RawReply, isRouter: boolean): Timestamp | undefined {
+  const element = isRouter && $clusterTime !== undefined ? findElement($clusterTime, 'clusterTime') : null;
+  if ($clusterTime === undefined || element === null) return operationTime;
+  const known = new Timestamp(readTimestamp($clusterTime, element));
+  return operationTime === undefined || known.greaterThan(operationTime) ? known : operationTime;
 }
 
-function batchOf(reply: CursorReply, isRouter: boolean): RawBatch {
-  const { cursor } = reply;
-  const operationTime = timeOfReply(reply, isRouter);
-  const documents = cursor.firstBatch ?? cursor.nextBatch ?? [];
-  let bytes = 0;
-  for (const document of documents) bytes += document.length;
+function batchOf({ documents, bytes, resumeToken, atClusterTime, operationTime }: Reply): RawBatch {
   const batch: RawBatch = { documents, bytes };
-  if (typeof cursor.postBatchResumeToken?._data === 'string') batch.resumeToken = cursor.postBatchResumeToken._data;
-  if (cursor.atClusterTime !== undefined) batch.atClusterTime = cursor.atClusterTime;
+  if (resumeToken !== undefined) batch.resumeToken = resumeToken;
+  if (atClusterTime !== undefined) batch.atClusterTime = atClusterTime;
   if (operationTime !== undefined) batch.operationTime = operationTime;
   return batch;
 }
@@ -79,8 +73,8 @@ export class DriverCursor implements RawCursor {
     const session = home.client.startSession({ causalConsistency: false });
     try {
       const reply = await send(home, session, database, withLimit(command, options), options);
-      const collection = reply.cursor.ns.slice(reply.cursor.ns.indexOf('.') + 1);
-      const cursor = new DriverCursor(home, session, { database, collection }, batchLimit(command, options), reply.cursor.id, batchOf(reply, home.isRouter));
+      const collection = reply.namespace.slice(reply.namespace.indexOf('.') + 1);
+      const cursor = new DriverCursor(home, session, { database, collection }, batchLimit(command, options), reply.id, batchOf(reply));
       if (!cursor.open) await cursor.close();
       return cursor;
     } catch (error) {
@@ -99,8 +93,8 @@ export class DriverCursor implements RawCursor {
     const limit = options.batchDocumentsMax ?? this.batchDocumentsMax;
     if (limit !== null) command['batchSize'] = limit;
     const reply = await send(this.home, this.session, this.namespace.database, withLimit(command, options), options);
-    await this.moveTo(reply.cursor.id);
-    return batchOf(reply, this.home.isRouter);
+    await this.moveTo(reply.id);
+    return batchOf(reply);
   }
 
   /** A cursor that was closed while its batch was on the way stays closed. */
@@ -142,12 +136,13 @@ function withLimit(command: Document, options: CallOptions): Document {
   return options.maxTime_ms === undefined ? { ...command } : { ...command, maxTimeMS: options.maxTime_ms };
 }
 
-async function send(home: CursorHome, session: ClientSession, database: string, command: Document, options: CallOptions): Promise<CursorReply> {
+async function send(home: CursorHome, session: ClientSession, database: string, command: Document, options: CallOptions): Promise<Reply> {
   const preference = home.readPreference === null ? {} : { readPreference: home.readPreference };
   try {
-    return (await home.calls.run(options, (signal) =>
+    const reply = (await home.calls.run(options, (signal) =>
       home.client.db(database).command(command, { ...rawReply, ...preference, session, signal }),
-    )) as CursorReply;
+    )) as RawReply;
+    return { ...readCursorReply(reply.cursor), operationTime: timeOfReply(reply, home.isRouter) };
   } catch (error) {
     home.failed(home.client, error);
     throw error;

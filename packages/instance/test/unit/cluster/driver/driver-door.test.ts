@@ -1,11 +1,11 @@
 import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
 import { describe, expect, test } from 'vitest';
-import { DoorClosedError, NoAnswerError } from '../../../src/cluster/call-scope.js';
-import { ClientRing } from '../../../src/cluster/client-ring.js';
-import { clientOptions } from '../../../src/cluster/client-options.js';
-import { DriverDoor } from '../../../src/cluster/driver-door.js';
-import { classify } from '../../../src/cluster/failure.js';
-import { batch, failure, ScriptedNode, success, type Script } from './scripted-node.js';
+import { DoorClosedError, NoAnswerError } from '../../../../src/cluster/call-scope.js';
+import { ClientRing } from '../../../../src/cluster/driver/client-ring.js';
+import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
+import { DriverDoor } from '../../../../src/cluster/driver/driver-door.js';
+import { classify } from '../../../../src/cluster/failure.js';
+import { batch, failure, ScriptedNode, success, type Script } from '../scripted-node.js';
 
 const signal = new AbortController().signal;
 const lsid = Buffer.alloc(16, 7);

@@ -1,7 +1,7 @@
 import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
-import { CallsInFlight } from './call-scope.js';
+import { CallsInFlight } from '../call-scope.js';
 import type { ClientRing } from './client-ring.js';
-import type { CallOptions, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './door.js';
+import type { CallOptions, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../door.js';
 import { DriverCursor } from './driver-cursor.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';

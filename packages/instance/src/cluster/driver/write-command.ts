@@ -1,11 +1,13 @@
 import { Binary, Long, type Document, type Timestamp } from 'mongodb';
-import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from './door.js';
+import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../door.js';
 import { statementField } from './driver-sequence.js';
+import { assertWithinLimits } from './write-limits.js';
 
 const fieldOfKind = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
 
 /** The command that carries a bulk write; the session's id is added by the driver. */
 export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Document {
+  assertWithinLimits(write.statements);
   const field = fieldOfKind[write.kind];
   const command: Document = {
     [write.kind]: write.collection,

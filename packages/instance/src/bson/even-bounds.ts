@@ -1,0 +1,19 @@
+import { compareRaw } from './compare.js';
+import { minKey, type RawValue } from './scan.js';
+
+/**
+ * Values at which ranges of about the same size meet, ascending, from a random sample.
+ * @param sample in any order
+ * @param parts how many ranges there are to be; a small sample, or one of equal values, gives fewer
+ */
+export function evenBounds(sample: readonly RawValue[], parts: number): RawValue[] {
+  const ordered = [...sample].sort(compareRaw);
+  const bounds: RawValue[] = [];
+  for (let part = 1; part < parts; part += 1) {
+    const value = ordered[Math.floor((ordered.length * part) / parts)];
+    // No range is empty: servers refuse bounds that do not ascend.
+    const before = bounds.at(-1) ?? minKey;
+    if (value !== undefined && compareRaw(before, value) < 0) bounds.push(value);
+  }
+  return bounds;
+}

@@ -1,0 +1,160 @@
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import { BSON } from 'mongodb';
+import { losslessDocument } from '../../bson/lossless.js';
+import { SectionBuffers } from './section-buffers.js';
+
+/** What Convoy uses of the driver's internals. */
+interface DriverInternals {
+  /** A command field that is sent as a section of its own. */
+  DocumentSequence: new (field: string) => { toBin(): Uint8Array };
+  /** A message; its first part is the header and the flags. */
+  OpMsgRequest: new (database: string, command: object, options: object) => Message;
+  Connection: { prototype: { writeCommand: WriteCommand } };
+}
+
+interface Message {
+  command?: object;
+  toBin(): Uint8Array[];
+}
+
+/** Sends a message and waits until the socket has taken it. */
+type WriteCommand = (this: { socket: Socket }, message: Message, options: { agreedCompressor?: string }) => Promise<void>;
+
+/** A section begins with its kind and its size, before the field's name. */
+const sectionHead_bytes = 5;
+/** The zero byte that ends the field's name. */
+const nameEnd_bytes = 1;
+
+const buffers = new SectionBuffers();
+
+/** Statements as a document sequence of OP_MSG: kind 1, size, field name, documents. */
+class Section {
+  readonly #headBytes: number;
+  readonly bytes: number;
+
+  constructor(
+    private readonly field: string,
+    private readonly statements: readonly Uint8Array[],
+  ) {
+    this.#headBytes = sectionHead_bytes + field.length + nameEnd_bytes;
+    this.bytes = statements.reduce((bytes, statement) => bytes + statement.length, this.#headBytes);
+  }
+
+  /** @param buffer at least as long as the section */
+  writeTo(buffer: Buffer): void {
+    buffer[0] = 1;
+    // The size counts itself, but not the kind.
+    buffer.writeInt32LE(this.bytes - 1, 1);
+    buffer.write(`${this.field}\0`, sectionHead_bytes, 'latin1');
+    let at = this.#headBytes;
+    for (const statement of this.statements) {
+      buffer.set(statement, at);
+      at += statement.length;
+    }
+  }
+}
+
+/** The value of a command's field, and the section that it is sent as. */
+interface Sequence {
+  readonly section: Section;
+  /** The section is sent by `sendApart`, not as a part of the message. */
+  apart: boolean;
+}
+
+interface Sender {
+  make(field: string, statements: readonly Uint8Array[]): object;
+  writeCommand: WriteCommand;
+}
+
+/**
+ * Makes the driver send sections of statements as they are. Of itself it copies each statement three times into new buffers.
+ * That is not public API: this file is the only one that knows it.
+ */
+function senderOf({ DocumentSequence, Connection }: DriverInternals): Sender {
+  class ReadyMadeSequence extends DocumentSequence implements Sequence {
+    readonly section: Section;
+    apart = false;
+
+    constructor(field: string, statements: readonly Uint8Array[]) {
+      super(field);
+      this.section = new Section(field, statements);
+    }
+
+    override toBin(): Uint8Array {
+      const bytes = Buffer.allocUnsafe(this.apart ? 0 : this.section.bytes);
+      if (!this.apart) this.section.writeTo(bytes);
+      return bytes;
+    }
+  }
+  const { writeCommand } = Connection.prototype;
+  return {
+    make: (field, statements) => new ReadyMadeSequence(field, statements),
+    writeCommand(message, options) {
+      const sequence = Object.values(message.command ?? {}).find((value) => value instanceof ReadyMadeSequence) as Sequence | undefined;
+      if (sequence === undefined || options.agreedCompressor !== 'none') return writeCommand.call(this, message, options);
+      sendApart(this.socket, message, sequence);
+      if (!this.socket.writableNeedDrain) return Promise.resolve();
+      // A message of no bytes: the driver waits, as it does after every message, until the socket has taken those before.
+      return writeCommand.call(this, { toBin: () => [] }, options);
+    },
+  };
+}
+
+/** Sends a message whose statements go out of a buffer that is used again. */
+function sendApart(socket: Socket, message: Message, sequence: Sequence): void {
+  const { section } = sequence;
+  sequence.apart = true;
+  const head = Buffer.concat(message.toBin());
+  head.writeInt32LE(head.length + section.bytes, 0);
+  const buffer = buffers.take(section.bytes);
+  section.writeTo(buffer);
+  socket.cork();
+  socket.write(head);
+  socket.write(buffer.subarray(0, section.bytes), () => buffers.give(buffer));
+  socket.uncork();
+}
+
+/** Whether a message that is sent apart has the same bytes as the one that the driver puts together, and that one those of the format. */
+function sendsAsExpected({ OpMsgRequest }: DriverInternals, sender: Sender): boolean {
+  const statement = BSON.serialize({ a: 1 });
+  const message = (): Message => new OpMsgRequest('d', { insert: 'c', f: sender.make('f', [statement]) }, { requestId: 1 });
+  const sent: Uint8Array[] = [];
+  const socket = { writableNeedDrain: false, cork: () => undefined, uncork: () => undefined, write: (bytes: Uint8Array) => sent.push(bytes) };
+  void sender.writeCommand.call({ socket: socket as unknown as Socket }, message(), { agreedCompressor: 'none' });
+  const whole = Buffer.concat(message().toBin());
+  const expected = Buffer.concat([Buffer.from([1, 6 + statement.length, 0, 0, 0, 0x66, 0]), statement]);
+  return whole.equals(Buffer.concat(sent)) && whole.readInt32LE(0) === whole.length && whole.subarray(-expected.length).equals(expected);
+}
+
+/** @returns null when a driver upgrade has moved or changed what is needed */
+function installSender(): Sender | null {
+  try {
+    const require = createRequire(import.meta.url);
+    const internals = { ...require('mongodb/lib/cmap/commands'), ...require('mongodb/lib/cmap/connection') } as DriverInternals;
+    const sender = senderOf(internals);
+    if (!sendsAsExpected(internals, sender)) return null;
+    internals.Connection.prototype.writeCommand = sender.writeCommand;
+    return sender;
+  } catch {
+    return null;
+  }
+}
+
+const sender = installSender();
+
+/** True when statements go out as ready-made buffers; false when they take the slow public way. */
+export const sendsReadyMadeBuffers = sender !== null;
+
+/**
+ * The value for a command's field that carries statements (`documents`, `updates`, `deletes`).
+ * @param statements serialised documents, passed on without being decoded where the driver allows it
+ */
+export function statementField(field: string, statements: readonly Uint8Array[]): unknown {
+  return sender === null ? decodedStatements(statements) : sender.make(field, statements);
+}
+
+/** The public way: decoded into Maps, which keep every field's order and every value's type. */
+export function decodedStatements(statements: readonly Uint8Array[]): Map<string, unknown>[] {
+  return statements.map(losslessDocument);
+}

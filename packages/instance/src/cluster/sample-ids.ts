@@ -1,0 +1,27 @@
+import { findValue, ownedValue, type RawValue } from '../bson/scan.js';
+import type { Door } from './door.js';
+import { codeOf } from './failure.js';
+
+/**
+ * `_id`s of documents that the server draws at random, in no order.
+ * @throws the server's error, for example 28799 when its random cursor finds the same documents again and again
+ */
+export async function sampleIds(door: Door, database: string, collection: string, size: number, signal: AbortSignal): Promise<RawValue[]> {
+  const command = { aggregate: collection, pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }], cursor: { batchSize: size } };
+  const cursor = await door.openCursor(database, command, { signal });
+  await cursor.close();
+  return cursor.first.documents.flatMap((document) => {
+    const id = findValue(document, '_id');
+    return id === null ? [] : [ownedValue(id)];
+  });
+}
+
+/** As `sampleIds`, where sampling is for speed alone: none when the server refuses. */
+export async function sampleIdsIfGiven(door: Door, { database, name }: { database: string; name: string }, size: number, signal: AbortSignal): Promise<RawValue[]> {
+  try {
+    return await sampleIds(door, database, name, size, signal);
+  } catch (error) {
+    if (codeOf(error) === null) throw error;
+    return [];
+  }
+}

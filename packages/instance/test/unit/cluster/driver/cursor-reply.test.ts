@@ -1,0 +1,36 @@
+import { BSON, Long, Timestamp } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { readCursorReply } from '../../../../src/cluster/driver/cursor-reply.js';
+
+const documents = Array.from({ length: 1_200 }, (_, index) => ({ _id: index, text: 'x'.repeat(index % 7) }));
+const replyOf = (cursor: object): Buffer => Buffer.from(BSON.serialize(cursor));
+
+describe('the cursor of a reply', () => {
+  test('its documents are views of the reply, in order', () => {
+    const bytes = replyOf({ firstBatch: documents, id: Long.fromString('9007199254740993'), ns: 'db.a.b' });
+    const reply = readCursorReply(bytes);
+    expect(reply.documents.map((document) => BSON.deserialize(document))).toEqual(documents);
+    expect(reply.documents.every(({ buffer }) => buffer === bytes.buffer)).toBe(true);
+    expect(reply.bytes).toBe(documents.reduce((sum, document) => sum + BSON.calculateObjectSize(document), 0));
+    expect([reply.id.toString(), reply.namespace]).toEqual(['9007199254740993', 'db.a.b']);
+  });
+
+  test('its times and tokens', () => {
+    const time = new Timestamp({ t: 4_000_000_000, i: 7 });
+    const reply = readCursorReply(replyOf({ nextBatch: [], postBatchResumeToken: { _data: '82AB' }, atClusterTime: time, id: Long.ZERO, ns: 'db.c' }));
+    expect(reply).toMatchObject({ documents: [], bytes: 0, resumeToken: '82AB', atClusterTime: time });
+    expect(reply.id.isZero()).toBe(true);
+  });
+
+  test('tokens of another form are passed over', () => {
+    const { resumeToken } = readCursorReply(replyOf({ nextBatch: [], postBatchResumeToken: { _data: BSON.Binary.createFromBase64('AAEC') }, id: Long.ZERO, ns: 'db.c' }));
+    expect(resumeToken).toBeUndefined();
+  });
+
+  test('what is no batch of documents is refused', () => {
+    expect(() => readCursorReply(replyOf({ firstBatch: [1], id: Long.ZERO, ns: 'db.c' }))).toThrow(TypeError);
+    const broken = replyOf({ firstBatch: [{ a: 1 }], id: Long.ZERO, ns: 'db.c' });
+    broken.writeInt32LE(10_000, broken.indexOf('a\0') - 5);
+    expect(() => readCursorReply(broken)).toThrow(RangeError);
+  });
+});
