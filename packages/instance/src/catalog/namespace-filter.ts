@@ -34,9 +34,15 @@ export function isReservedDatabase(database: string): boolean {
   return RESERVED_DATABASES.has(database);
 }
 
-/** Whether a collection is the server's own (`system.views`, buckets of time series, …); `system.js` holds users' data. */
+/** Collections under which the server builds the result of `$out`, `convertToCapped` or a rename across databases. */
+const TEMPORARY_COLLECTION = /^tmp(?:\.agg_out\.|[A-Za-z0-9]{5}\.(?:convertToCapped|renameCollection)\.?)/;
+
+/**
+ * Whether a collection is the server's own (`system.views`, buckets of time series, what it builds under a temporary
+ * name, …); `system.js` holds users' data.
+ */
 export function isReservedCollection(collection: string): boolean {
-  return collection.startsWith('system.') && collection !== 'system.js';
+  return (collection.startsWith('system.') && collection !== 'system.js') || TEMPORARY_COLLECTION.test(collection);
 }
 
 /**

@@ -1,3 +1,5 @@
+import { duplicateKeyCode } from '../cluster/failure.js';
+
 /** Server error codes that the catalog's steps expect: all but 359 were seen on 5.0, that one is from the 6.0 error list. */
 export const serverCode = {
   badValue: 2,
@@ -13,7 +15,7 @@ export const serverCode = {
   indexKeySpecsConflict: 86,
   invalidIndexSpecificationOption: 197,
   cannotConvertIndexToUnique: 359,
-  duplicateKey: 11000,
+  duplicateKey: duplicateKeyCode,
   twoHashedFields: 31303,
   unknownField: 40415,
 } as const;

@@ -4,7 +4,7 @@ import type { RawBatch } from '../cluster/door.js';
  * Bytes of one batch. Larger ones copy no faster, and a batch exists several times while it passes through: as it was
  * received, as it is written, and waiting for its turn.
  */
-const batchBytes = 2 * 2 ** 20;
+const batchBytes = 2 ** 20;
 /** Documents of one batch: a bulk write's reply stays small and a repeated batch is cheap. */
 export const batchDocumentsMax = 2000;
 /** As long as nothing is known of the documents: small collections need no second batch, and large documents fill a reply of 16 MB at most. */

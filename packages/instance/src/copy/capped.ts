@@ -1,24 +1,25 @@
-import { Buffer } from 'node:buffer';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ownedValue, type RawValue } from '../bson/scan.js';
+import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawCursor } from '../cluster/door.js';
-import { classify } from '../cluster/failure.js';
-import type { ChangeEvent } from '../store/change-event.js';
+import { classify, duplicateKeyCode } from '../cluster/failure.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
 import { writeRefused } from '../store/write-refused.js';
+import { untilCopied } from './attempts.js';
 import { BatchSize } from './batch-size.js';
+import { type CappedReading, UncertainEnd } from './capped-end.js';
 import type { CopyContext } from './copy-context.js';
 import { abandon, beginReading, closePartition } from './copy-partition.js';
-import { idOf } from './partition-writer.js';
-
-/** A collection that overtakes its reader so often is written faster than it can be copied. */
-const attemptsMax = 10;
+import { idOf, putStatement } from './partition-writer.js';
 
 /**
  * Copies a capped collection, which servers before 8.0 cannot read at one time: in natural order, one insert in flight.
  * What is copied is a prefix of the insertion order, so that the held inserts up to the last copied document are in it
  * already and those after it go on in order. An attempt that was broken off starts with an empty collection.
- * @throws ConvoyError `cappedCollectionBusy` when its writers overwrite what is being read again and again
+ * @throws ConvoyError `cappedCollectionBusy` when its writers overwrite what is being read again and again, or change more of it than
+ * can be held
  */
 export async function copyCapped(
   table: PartitionTable,
@@ -27,17 +28,12 @@ export async function copyCapped(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    await context.untilReady(stop);
-    try {
-      await context.retrying('copy a capped collection', () => attemptCapped(table, partition, context, stop, hard), stop);
-      return;
-    } catch (error) {
-      const kind = classify(error);
-      if (kind !== 'historyLost' && kind !== 'catalogChanged') throw error;
-      if (attempt >= attemptsMax) throw new ConvoyError('cappedCollectionBusy');
-    }
-  }
+  const copying = {
+    attempt: () => context.retrying('copy a capped collection', () => attemptCapped(table, partition, context, stop, hard), stop),
+    passes: (error: unknown) => error instanceof UncertainEnd || ['historyLost', 'catalogChanged'].includes(classify(error)),
+    tooMany: () => tooBusy(table.collection),
+  };
+  await untilCopied(copying, context, stop);
 }
 
 async function attemptCapped(
@@ -48,14 +44,13 @@ async function attemptCapped(
   hard: AbortSignal,
 ): Promise<void> {
   try {
-    const begin = await beginReading(partition, context, stop);
+    const begin = await beginReading(table, partition, context, stop);
     if (partition.dirty) await context.recreate(table.collection.uuid, stop);
     partition.dirty = true;
     await table.persist();
-    const { last, end } = await copyInOrder(table, partition, context, begin, stop, hard);
-    partition.readEnd = end;
-    await context.untilRouted(end, stop);
-    dropCopied(partition, last, context);
+    const reading = await copyInOrder(table, partition, context, begin, stop, hard);
+    partition.readEnd = reading.end;
+    await context.cappedEnds.settle(partition, reading, stop);
     await closePartition(table, partition, context);
   } catch (error) {
     if (!partition.closing) abandon(table, partition, context);
@@ -63,7 +58,6 @@ async function attemptCapped(
   }
 }
 
-/** Returns the last copied document's `_id` bytes and the shard's operation time at the end. */
 async function copyInOrder(
   table: PartitionTable,
   partition: Partition,
@@ -71,10 +65,10 @@ async function copyInOrder(
   begin: bigint,
   stop: AbortSignal,
   hard: AbortSignal,
-): Promise<{ last: Buffer | null; end: bigint }> {
+): Promise<CappedReading> {
   const size = new BatchSize(table.collection.documentBytes ?? 0);
   const cursor = await context.retrying('read a capped collection', () => open(table, context, begin, size.documents, stop), stop);
-  let last: Buffer | null = null;
+  let last: RawValue | null = null;
   let end = begin;
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal: stop, batchDocumentsMax: size.documents })) {
@@ -84,7 +78,7 @@ async function copyInOrder(
       partition.bytes += batch.bytes;
       partition.documents += batch.documents.length;
       const final = batch.documents.at(-1);
-      if (final !== undefined) last = Buffer.from(idOf(final).bytes);
+      if (final !== undefined) last = ownedValue(idOf(final));
       if (!cursor.open) return { last, end };
     }
   } finally {
@@ -103,25 +97,38 @@ function open(table: PartitionTable, context: CopyContext, begin: bigint, batchS
   return context.shard.openCursor(database, command, { signal });
 }
 
+/** One write after the other; what an insert would not write as it is goes as an upsert. */
 async function insertInOrder(
   table: PartitionTable,
   documents: readonly Uint8Array[],
   context: CopyContext,
   hard: AbortSignal,
 ): Promise<void> {
-  if (documents.length === 0) return;
-  const { database, name } = table.collection;
-  const write = { database, collection: name, kind: 'insert' as const, statements: documents, ordered: true };
-  const outcome = await context.writer.write(write, hard);
-  const failure = outcome.failures[0];
-  if (failure !== undefined) throw writeRefused(table.collection, failure.code);
+  const { database, name: collection } = table.collection;
+  for (const { kind, statements } of runsOf(documents, table.collection)) {
+    const outcome = await context.writer.write({ database, collection, kind, statements, ordered: true }, hard);
+    const failure = outcome.failures[0];
+    if (failure?.code === duplicateKeyCode) throw new UncertainEnd();
+    if (failure !== undefined) throw writeRefused(table.collection, failure.code);
+  }
 }
 
-/** Takes the inserts that the copy includes out of the held events; all of them have been routed by now. */
-function dropCopied(partition: Partition, last: Buffer | null, context: CopyContext): void {
-  if (last === null) return;
-  const included = partition.held.findLastIndex((event) => event.operation === 'insert' && last.equals(event.id.bytes));
-  const isCopied = (event: ChangeEvent, index: number): boolean => index <= included && event.operation === 'insert';
-  context.discard(partition.held.filter(isCopied));
-  partition.held = partition.held.filter((event, index) => !isCopied(event, index));
+/** Statements in the documents' order, neighbours of one kind together. */
+function runsOf(documents: readonly Uint8Array[], collection: SyncedCollection): { kind: 'insert' | 'update'; statements: Uint8Array[] }[] {
+  const runs: { kind: 'insert' | 'update'; statements: Uint8Array[] }[] = [];
+  for (const document of documents) {
+    const kind = hasZeroTimestamp(document) ? 'update' : 'insert';
+    const statement = kind === 'update' ? putStatement(document, collection) : document;
+    const last = runs.at(-1);
+    if (last?.kind === kind) last.statements.push(statement);
+    else runs.push({ kind, statements: [statement] });
+  }
+  return runs;
+}
+
+function tooBusy({ database, name }: SyncedCollection): ConvoyError {
+  return new ConvoyError(
+    'cappedCollectionBusy',
+    `The capped collection ${database}.${name} is changed faster than it can be copied; exclude it, slow down its writers or raise memoryBytesMax.`,
+  );
 }

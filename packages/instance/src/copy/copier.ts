@@ -1,3 +1,4 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { runTogether } from '../store/run-together.js';
 import { Signalled } from '../store/signalled.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
@@ -5,55 +6,114 @@ import { copyCapped } from './capped.js';
 import type { CopyContext } from './copy-context.js';
 import { copyPartition } from './copy-partition.js';
 
-/** Copies all partitions of a share, several at once, those of the largest collections first. */
+/** A partition that is being copied, and what ends it alone. */
+interface Attempt {
+  table: PartitionTable;
+  partition: Partition;
+  letGo: AbortController;
+}
+
+/** Copies all partitions of a share, several at once, those of the largest collections first. Collections may come and go. */
 export class Copier {
   readonly #changed = new Signalled();
-  readonly #claimed = new Set<Partition>();
+  readonly #attempts = new Map<Partition, Attempt>();
+  readonly #tables: PartitionTable[];
+  /** UUIDs of collections that are not to be copied for now. */
+  readonly #letGo = new Set<string>();
+  /** The commit time: what can only be read later waits without a reader. */
+  #latest: bigint | null = null;
   /** All tables before this one were done when it was looked for a waiting partition last. */
   #firstOpen = 0;
 
   /** @param tables in the order in which they are to be copied */
   constructor(
-    private readonly tables: readonly PartitionTable[],
+    tables: readonly PartitionTable[],
     private readonly context: CopyContext,
-  ) {}
-
-  get done(): boolean {
-    return this.tables.every((table) => table.done);
+  ) {
+    this.#tables = [...tables];
   }
 
-  /** Resolves once every partition is done; rejects with the first failure. */
+  /** Copies what waits until the stop signal; rejects with the first failure. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     const readers = Array.from({ length: this.context.readers }, () => (signal: AbortSignal) => this.#read(signal, hard));
     await runTogether(stop, readers);
   }
 
+  /** Copies a collection after all others. */
+  add(table: PartitionTable): void {
+    this.#tables.push(table);
+    this.#changed.changed();
+  }
+
+  /** A partition that was done waits again. */
+  reopened(): void {
+    this.#changed.changed();
+  }
+
+  /** Begins nothing that can only be read after a time: it would keep a reader waiting until a later one is set. */
+  limitTo(time: bigint): void {
+    this.#latest = time;
+    this.#changed.changed();
+  }
+
+  /** Forgets a collection that was let go of and is copied no longer. */
+  remove(table: PartitionTable): void {
+    const index = this.#tables.indexOf(table);
+    if (index < 0) return;
+    this.#tables.splice(index, 1);
+    this.#firstOpen = 0;
+    this.#changed.changed();
+  }
+
+  /** Breaks the copying of a collection off: its partitions wait, dirty, until it is taken up again. */
+  letGo(uuid: string): void {
+    this.#letGo.add(uuid);
+    for (const { table, letGo } of this.#attempts.values()) if (table.collection.uuid === uuid) letGo.abort(new ConvoyError('notReady', 'let go'));
+  }
+
+  takeUp(uuid: string): void {
+    this.#letGo.delete(uuid);
+    this.#changed.changed();
+  }
+
+  /** Whether a reader has taken the partition up, even while its attempt waits to begin. */
+  isTaken(partition: Partition): boolean {
+    return this.#attempts.has(partition);
+  }
+
+  /** Resolves once nothing of the collection is being copied and every write of it was answered. */
+  async quiet(uuid: string, signal: AbortSignal): Promise<void> {
+    await this.#changed.until(() => ![...this.#attempts.values()].some(({ table }) => table.collection.uuid === uuid), signal);
+  }
+
   async #read(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     for (;;) {
-      const next = this.#claim();
-      if (next === null) {
-        if (this.done) return;
-        await this.#changed.until(() => this.done || this.#waiting() !== null, stop);
-        continue;
-      }
+      await this.#changed.until(() => this.#waiting() !== null, stop);
+      const next = this.#waiting();
+      if (next === null) continue;
+      const attempt = { ...next, letGo: new AbortController() };
+      this.#attempts.set(next.partition, attempt);
       try {
-        const copy = next.table.collection.capped ? copyCapped : copyPartition;
-        await copy(next.table, next.partition, this.context, stop, hard);
+        await this.#copy(attempt, stop, hard);
       } finally {
-        this.#claimed.delete(next.partition);
+        this.#attempts.delete(next.partition);
         this.#changed.changed();
       }
     }
   }
 
-  #claim(): { table: PartitionTable; partition: Partition } | null {
-    const next = this.#waiting();
-    if (next !== null) this.#claimed.add(next.partition);
-    return next;
+  async #copy({ table, partition, letGo }: Attempt, stop: AbortSignal, hard: AbortSignal): Promise<void> {
+    const copy = table.collection.capped ? copyCapped : copyPartition;
+    try {
+      await copy(table, partition, this.context, AbortSignal.any([stop, letGo.signal]), hard);
+    } catch (error) {
+      const isFailure = stop.aborted || partition.closing || (error instanceof ConvoyError && error !== letGo.signal.reason);
+      if (!letGo.signal.aborted || isFailure) throw error;
+    }
   }
 
   #waiting(): { table: PartitionTable; partition: Partition } | null {
-    while (this.tables[this.#firstOpen]?.done === true) this.#firstOpen += 1;
+    while (this.#tables[this.#firstOpen]?.done === true) this.#firstOpen += 1;
     const found = this.#waitingFrom(this.#firstOpen);
     if (found !== null || this.#firstOpen === 0) return found;
     // A partition of a table that was done may wait again.
@@ -61,11 +121,16 @@ export class Copier {
     return this.#waitingFrom(0);
   }
 
+  #isTooLate({ collection }: PartitionTable): boolean {
+    return this.#latest !== null && collection.notBefore > this.#latest;
+  }
+
   #waitingFrom(first: number): { table: PartitionTable; partition: Partition } | null {
-    for (let index = first; index < this.tables.length; index += 1) {
-      const table = this.tables[index];
-      const partition = table?.partitions.find((each) => each.state === 'waiting' && !this.#claimed.has(each));
-      if (table !== undefined && partition !== undefined) return { table, partition };
+    for (let index = first; index < this.#tables.length; index += 1) {
+      const table = this.#tables[index];
+      if (table === undefined || this.#letGo.has(table.collection.uuid) || this.#isTooLate(table)) continue;
+      const partition = table.partitions.find((each) => each.state === 'waiting' && !each.reopening && !this.#attempts.has(each));
+      if (partition !== undefined) return { table, partition };
     }
     return null;
   }

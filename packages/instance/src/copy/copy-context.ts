@@ -3,9 +3,11 @@ import type { Door } from '../cluster/door.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { FencedWriter } from '../store/fenced-writer.js';
-import type { Retrying } from '../store/metadata.js';
+import type { Retrying } from '../cluster/retry.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RepairSet } from '../store/repair-set.js';
+import type { CappedEnds } from './capped-end.js';
+import type { CopyWidth } from './copy-width.js';
 import type { ReadRate } from './read-rate.js';
 
 /** What the copy station asks of those around it. */
@@ -19,6 +21,8 @@ export interface CopyContext {
   /** Documents that were read and are not yet acknowledged. */
   budget: ByteBudget;
   rate: ReadRate;
+  /** How many reads and writes are in flight at once. */
+  width: CopyWidth;
   /** The largest time up to which every event of the shard's stream has been routed. */
   position(): bigint;
   /** Resolves once a new partition may start: the stream is not far behind. */
@@ -29,13 +33,13 @@ export interface CopyContext {
   untilFlushed(time: bigint, signal: AbortSignal): Promise<void>;
   /** Lets the events go on that a partition has held. */
   release(table: PartitionTable, events: readonly ChangeEvent[]): void;
-  /** Forgets held events that the copy includes. */
-  discard(events: readonly ChangeEvent[]): void;
+  /** What capped copies wait for when they have read everything. */
+  cappedEnds: CappedEnds;
   /** Makes an empty capped collection on the destination in place of one that was partly copied. */
   recreate: (uuid: string, signal: AbortSignal) => Promise<void>;
   /** After this long a partition is closed and its rest becomes a new one. */
   partition_seconds: number;
-  /** How many partitions are read at once. */
+  /** How many partitions are being copied at once. */
   readers: number;
 }
 

@@ -1,19 +1,15 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { idClass } from '../bson/id-class.js';
+import { containsString, idClass } from '../bson/id-class.js';
 import { isLossless } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import { classify } from '../cluster/failure.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { untilCopied } from './attempts.js';
 import type { CopyContext } from './copy-context.js';
 import { PartitionReader } from './partition-reader.js';
 import { idOf, PartitionWriter } from './partition-writer.js';
-
-/** A partition that cannot be read at one time after so many attempts never will be. */
-const attemptsMax = 10;
-/** Pause before the next attempt, doubled each time: an idle shard's readable time moves with its ticks, every 10 s by default. */
-const pauseMin_ms = 250;
-const pauseMax_ms = 10_000;
 
 /**
  * Copies one partition at one source time, closing it early when it takes long: the rest then becomes a waiting
@@ -28,21 +24,32 @@ export async function copyPartition(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    await context.untilReady(stop);
-    try {
-      await attemptCopy(table, partition, context, stop, hard);
-      return;
-    } catch (error) {
-      // Whether the closing write took effect is unknown: what was held must not remove documents of a closed partition.
-      if (partition.closing) throw error;
-      abandon(table, partition, context);
-      const kind = classify(error);
-      if (kind !== 'snapshotTooOld' && kind !== 'catalogChanged') throw error;
-      if (attempt >= attemptsMax) throw tooManyAttempts(table);
-      await context.clock.sleep(Math.min(pauseMax_ms, pauseMin_ms * 2 ** (attempt - 1)), stop);
-    }
-  }
+  const copying = {
+    attempt: () =>
+      attemptCopy(table, partition, context, stop, hard).catch((error: unknown) => {
+        if (!partition.closing) abandon(table, partition, context);
+        throw error;
+      }),
+    // Whether the closing write took effect is unknown: what was held must not remove documents of a closed partition.
+    passes: (error: unknown) => !partition.closing && ['snapshotTooOld', 'catalogChanged'].includes(classify(error)),
+    tooMany: () => tooManyAttempts(table),
+  };
+  await untilCopied(copying, context, stop);
+}
+
+/** One attempt to copy a partition. */
+interface Attempt {
+  table: PartitionTable;
+  partition: Partition;
+  context: CopyContext;
+  /** The partition may hold documents of an earlier attempt. */
+  wasDirty: boolean;
+  reader: PartitionReader;
+  writer: PartitionWriter;
+  /** Resolves once the partition is durably dirty: nothing is written before. */
+  marked: Promise<void>;
+  stop: AbortSignal;
+  hard: AbortSignal;
 }
 
 async function attemptCopy(
@@ -53,7 +60,7 @@ async function attemptCopy(
   hard: AbortSignal,
 ): Promise<void> {
   const wasDirty = partition.dirty;
-  const readTime = await beginReading(partition, context, stop);
+  const readTime = await beginReading(table, partition, context, stop);
   if (wasDirty) await context.untilFlushed(readTime, stop);
   partition.dirty = true;
   const marked = table.persist();
@@ -63,7 +70,7 @@ async function attemptCopy(
   const reader = new PartitionReader(table.collection, partition, context, readTime);
   const writer = new PartitionWriter(table.collection, partition, wasDirty, context);
   try {
-    const rest = await pump(table, partition, reader, writer, marked, wasDirty, context, stop, hard);
+    const rest = await pump({ table, partition, context, wasDirty, reader, writer, marked, stop, hard });
     partition.readEnd = reader.readEnd;
     if (rest !== null) rest.readEnd = reader.readEnd;
   } finally {
@@ -74,11 +81,12 @@ async function attemptCopy(
 }
 
 /**
- * Sets the reading time: at least every event of the range that was dropped, and every earlier reading. Later events are
- * held from now on, and the reading waits until everything up to its time has been routed.
+ * Sets the reading time: at least every event of the range that was dropped, every earlier reading, and the last change of
+ * what the collection is called. Later events are held from now on, and the reading waits until everything up to its time
+ * has been routed.
  */
-export async function beginReading(partition: Partition, context: CopyContext, stop: AbortSignal): Promise<bigint> {
-  const readTime = highestTime([context.position(), partition.dropped, partition.readTime ?? 0n]);
+export async function beginReading(table: PartitionTable, partition: Partition, context: CopyContext, stop: AbortSignal): Promise<bigint> {
+  const readTime = highestTime([context.position(), partition.dropped, partition.readTime ?? 0n, table.collection.notBefore]);
   partition.readTime = readTime;
   partition.bytes = 0;
   partition.documents = 0;
@@ -97,21 +105,9 @@ export function abandon(table: PartitionTable, partition: Partition, context: Co
   context.release(table, held);
 }
 
-/**
- * Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any.
- * @param marked resolves once the partition is durably dirty: nothing is written before
- */
-async function pump(
-  table: PartitionTable,
-  partition: Partition,
-  reader: PartitionReader,
-  writer: PartitionWriter,
-  marked: Promise<void>,
-  wasDirty: boolean,
-  context: CopyContext,
-  stop: AbortSignal,
-  hard: AbortSignal,
-): Promise<Partition | null> {
+/** Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any. */
+async function pump(attempt: Attempt): Promise<Partition | null> {
+  const { table, context, reader, writer, marked, stop, hard } = attempt;
   const closeAt_ms = context.clock.monotonic_ms() + context.partition_seconds * 1000;
   let lastSent: Uint8Array | null = null;
   for (;;) {
@@ -121,10 +117,10 @@ async function pump(
     await marked;
     if (documents === null) break;
     const first = documents[0];
-    const late = context.clock.monotonic_ms() >= closeAt_ms && lastSent !== null && !table.collection.collated;
-    if (late && first !== undefined && lastSent !== null && differ(lastSent, first) && isLossless(idOf(first))) {
+    const late = context.clock.monotonic_ms() >= closeAt_ms;
+    if (late && first !== undefined && lastSent !== null && differ(lastSent, first) && isBoundary(idOf(first), table.collection)) {
       await writer.finish();
-      return splitOff(table, partition, idOf(first), wasDirty, context);
+      return splitOff(attempt, idOf(first));
     }
     await writer.write(documents, hard);
     lastSent = documents.at(-1) ?? lastSent;
@@ -134,12 +130,17 @@ async function pump(
 }
 
 /** Makes the rest a partition of its own; events of its range that were held go to it before anybody can start it. */
-function splitOff(table: PartitionTable, partition: Partition, boundary: RawValue, wasDirty: boolean, context: CopyContext): Partition {
+function splitOff({ table, partition, wasDirty, context }: Attempt, boundary: RawValue): Partition {
   const rest = table.splitAt(partition, boundary, wasDirty);
   const held = partition.held;
   partition.held = [];
   context.release(table, held);
   return rest;
+}
+
+/** A bound is sent to servers, and everybody has to find the same `_id`s below it. */
+function isBoundary(id: RawValue, { collated }: SyncedCollection): boolean {
+  return isLossless(id) && !(collated && containsString(id));
 }
 
 function differ(a: Uint8Array, b: Uint8Array): boolean {
@@ -159,9 +160,10 @@ export async function closePartition(table: PartitionTable, partition: Partition
 }
 
 function tooManyAttempts(table: PartitionTable): ConvoyError {
-  const { database, name } = table.collection;
+  const { database, name, collated } = table.collection;
+  const otherwise = collated ? '; under its collation, _ids with strings are read all at once' : ' or lower partition_seconds';
   return new ConvoyError(
     'retriesExhausted',
-    `A part of ${database}.${name} could not be read at one time in ${attemptsMax} attempts. Enlarge minSnapshotHistoryWindowInSeconds on the source or lower partition_seconds.`,
+    `A part of ${database}.${name} could not be read at one time in many attempts. Enlarge minSnapshotHistoryWindowInSeconds on the source${otherwise}.`,
   );
 }

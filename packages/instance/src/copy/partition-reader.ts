@@ -64,13 +64,17 @@ export class PartitionReader {
 
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
-      if (this.#cursor !== null) return await this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
-      this.#cursor = await this.#open(signal);
-      return this.#cursor.first;
+      return await this.context.width.reads.run(() => this.#fetch(signal), signal);
     } catch (error) {
       await this.close();
       throw error;
     }
+  }
+
+  async #fetch(signal: AbortSignal): Promise<RawBatch> {
+    if (this.#cursor !== null) return this.#cursor.next({ signal, batchDocumentsMax: this.#size.documents });
+    this.#cursor = await this.#open(signal);
+    return this.#cursor.first;
   }
 
   /** A bound that cannot be sent is left out; what then comes too much is not passed on. */

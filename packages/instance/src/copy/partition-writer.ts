@@ -6,10 +6,8 @@ import type { RawWrite, WriteOutcome } from '../cluster/door.js';
 import type { Partition } from '../store/partition-table.js';
 import type { DoubtfulKey } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { writeRefused } from '../store/write-refused.js';
+import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
 import { type CopyContext, writesInFlightMax } from './copy-context.js';
-
-const duplicateKeyCode = 11000;
 
 /** Writes the batches of one partition, several at once, and counts what was acknowledged. */
 export class PartitionWriter {
@@ -21,7 +19,7 @@ export class PartitionWriter {
     private readonly collection: SyncedCollection,
     private readonly partition: Partition,
     private readonly replaces: boolean,
-    private readonly context: Pick<CopyContext, 'writer' | 'repairs' | 'budget'>,
+    private readonly context: Pick<CopyContext, 'writer' | 'repairs' | 'budget' | 'width'>,
   ) {}
 
   /** Hands a batch over; waits while too many are in flight. Rejects when an earlier one failed. */
@@ -53,18 +51,20 @@ export class PartitionWriter {
   }
 
   async #send(documents: readonly Uint8Array[], bytes: number, signal: AbortSignal): Promise<void> {
-    const puts = this.replaces ? documents : documents.filter(hasZeroTimestamp);
-    const inserts = puts.length === 0 ? documents : documents.filter((document) => !puts.includes(document));
+    const { inserts, puts } = this.#sorted(documents);
     if (inserts.length > 0) await this.#bulk('insert', inserts, inserts, signal);
-    if (puts.length > 0) await this.#bulk('update', puts, puts.map((document) => this.#put(document)), signal);
+    if (puts.length > 0) await this.#bulk('update', puts, puts.map((document) => putStatement(document, this.collection)), signal);
     this.partition.documents += documents.length;
     this.partition.bytes += bytes;
+    this.context.width.acknowledged(bytes);
   }
 
-  #put(document: Uint8Array): Uint8Array {
-    const simpleCollation = this.collection.collated && this.collection.destinationKey.length > 0;
-    const filter = fullKeyFilter(document, this.collection.destinationKey, idOf(document));
-    return replaceStatement(filter, document, { simpleCollation });
+  /** What may be there already is replaced; so is what an insert would not write as it is. */
+  #sorted(documents: readonly Uint8Array[]): { inserts: readonly Uint8Array[]; puts: readonly Uint8Array[] } {
+    if (this.replaces) return { inserts: [], puts: documents };
+    const isPut = documents.map(hasZeroTimestamp);
+    if (!isPut.includes(true)) return { inserts: documents, puts: [] };
+    return { inserts: documents.filter((_, index) => !isPut[index]), puts: documents.filter((_, index) => isPut[index]) };
   }
 
   async #bulk(
@@ -74,16 +74,24 @@ export class PartitionWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const { database, name } = this.collection;
-    const outcome = await this.context.writer.write({ database, collection: name, kind, statements, ordered: false }, signal);
+    const { writer, width } = this.context;
+    const outcome = await width.writes.run(() => writer.write({ database, collection: name, kind, statements, ordered: false }, signal), signal);
     await this.context.repairs.add(this.#doubts(outcome, documents));
   }
 
   #doubts(outcome: WriteOutcome, documents: readonly Uint8Array[]): DoubtfulKey[] {
     return outcome.failures.map((failure) => {
-      if (failure.code !== duplicateKeyCode) throw writeRefused(this.collection, failure.code);
-      return { collection: this.collection, id: idOf(documents[failure.index]), reason: 'duplicateKey', time: this.partition.readTime ?? 0n };
+      const reason = doubtOfRefusal(this.collection, failure.code);
+      if (reason === null) throw writeRefused(this.collection, failure.code);
+      return { collection: this.collection, id: idOf(documents[failure.index]), reason, time: this.partition.readTime ?? 0n };
     });
   }
+}
+
+/** The statement that brings a document to exactly its bytes, whether or not it is there. */
+export function putStatement(document: Uint8Array, { collated, destinationKey }: SyncedCollection): Uint8Array {
+  const filter = fullKeyFilter(document, destinationKey, idOf(document));
+  return replaceStatement(filter, document, { simpleCollation: collated && destinationKey.length > 0 });
 }
 
 /** The `_id` of a document as a view of its bytes. */

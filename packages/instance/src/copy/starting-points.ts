@@ -1,11 +1,10 @@
-import type { Document } from 'mongodb';
 import { compareRaw } from '../bson/compare.js';
-import { ownedValue, type RawValue } from '../bson/scan.js';
+import type { RawValue } from '../bson/scan.js';
 import type { Door } from '../cluster/door.js';
 import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';
+import { sampleIds } from '../cluster/sample-ids.js';
 import type { IdRange } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { idOf } from './partition-writer.js';
 
 /** What a share has of a collection. */
 export interface SharePlan {
@@ -36,12 +35,7 @@ export async function startingPoints(
   const starts = Math.min(startsMax, Math.floor(sizeBytes / startBytes));
   if (starts < 2 || collection.capped || collection.collated) return [];
   const size = starts * samplesPerStart * seenPerOwned;
-  const command = {
-    aggregate: collection.name,
-    pipeline: [{ $sample: { size } }, { $project: { _id: 1 } }],
-    cursor: { batchSize: size },
-  };
-  const ids = (await sampled(shard, collection, command, signal)).map((document) => ownedValue(idOf(document))).filter((id) => isInside(id, range)).sort(compareRaw);
+  const ids = (await sampled(shard, collection, size, signal)).filter((id) => isInside(id, range)).sort(compareRaw);
   const chosen: RawValue[] = [];
   for (let index = samplesPerStart; index < ids.length; index += samplesPerStart) {
     const id = ids[index];
@@ -57,11 +51,9 @@ function isInside(id: RawValue, { lower, upper }: IdRange): boolean {
 }
 
 /** None when the server's random cursor finds the same documents again and again: one reader then begins at the start. */
-async function sampled(shard: Door, collection: SyncedCollection, command: Document, signal: AbortSignal): Promise<Uint8Array[]> {
+async function sampled(shard: Door, { database, name }: SyncedCollection, size: number, signal: AbortSignal): Promise<RawValue[]> {
   try {
-    const cursor = await shard.openCursor(collection.database, command, { signal });
-    await cursor.close();
-    return cursor.first.documents;
+    return await sampleIds(shard, database, name, size, signal);
   } catch (error) {
     if (codeOf(error) === sampleFoundDuplicatesCode) return [];
     throw error;

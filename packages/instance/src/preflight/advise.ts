@@ -4,23 +4,31 @@ import { namespaceOf } from '../catalog/namespace.js';
 import { readBalancer } from '../cluster/balancer.js';
 import type { Cluster } from '../cluster/door.js';
 import type { Advice } from './examination.js';
-import { nameSome } from './name-some.js';
+import { unmatchedParts, viewsWithoutSources } from './match-filter.js';
+import { nameSome } from '../catalog/name-some.js';
+
+/** Of what is to be migrated so many are named: enough to compare a filter's result with what was meant. */
+const MATCHED_NAMED_MAX = 100;
 
 /** What the filter has matched: the only way to notice a misspelt name before the data is missing. */
 export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
   const filtered = request.includeNamespaces.length + request.excludeNamespaces.length > 0;
   const names = catalog.map(namespaceOf);
-  const unmatched = request.includeNamespaces.flatMap(({ database }) => (database === undefined || catalog.some((entry) => entry.database === database) ? [] : [database]));
   if (filtered && names.length === 0) {
     return { result: 'warning', name: 'filterMatchesNothing', description: 'The filter matches no collection of the source; correct it, or nothing is migrated.' };
   }
+  const unmatched = unmatchedParts(catalog, request);
   if (unmatched.length > 0) {
-    return { result: 'warning', name: 'filterMatchesNothing', description: `Of these databases the filter matches nothing on the source: ${nameSome([...new Set(unmatched)])}; check their names.` };
+    return { result: 'warning', name: 'filterMatchesNothing', description: `These parts of includeNamespaces match nothing on the source that is not excluded: ${nameSome(unmatched)}; check their names.` };
+  }
+  const blind = filtered ? viewsWithoutSources(catalog) : [];
+  if (blind.length > 0) {
+    return { result: 'warning', name: 'viewSourceLeftOut', description: `The filter leaves out what these views read: ${nameSome(blind)}. They are migrated and show nothing of it; include it too, or exclude the views.` };
   }
   const views = catalog.filter(({ type }) => type === 'view').length;
   const databases = new Set(catalog.map(({ database }) => database)).size;
   const counted = `${names.length - views} collections and ${views} views in ${databases} databases`;
-  return { result: 'passed', description: names.length === 0 ? 'The source is empty.' : `To be migrated: ${counted}: ${nameSome(names)}.` };
+  return { result: 'passed', description: names.length === 0 ? 'The source is empty.' : `To be migrated: ${counted}: ${nameSome(names, MATCHED_NAMED_MAX)}.` };
 }
 
 /** Balancers are stopped by the start itself; that one is on is worth knowing because it takes until its round ends. */

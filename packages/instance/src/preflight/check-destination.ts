@@ -1,14 +1,15 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { listCollections, listDatabaseNames, listNamespaces } from '../catalog/list-namespaces.js';
-import type { ListedNamespace } from '../catalog/list-namespaces.js';
+import { listCollections, listDatabaseNames, listNamespaces } from '../catalog/read/list-namespaces.js';
+import type { ListedNamespace } from '../catalog/read/list-namespaces.js';
+import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
 import { optionDifferences } from '../catalog/collection-options.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
-import { readConfig } from '../catalog/read-sharding.js';
+import { readConfig } from '../catalog/read/read-sharding.js';
 import type { Cluster } from '../cluster/door.js';
-import { nameSome } from './name-some.js';
+import { nameSome } from '../catalog/name-some.js';
 
 /** The reserved database of Convoy's state on the destination. */
 const METADATA_DATABASE = 'convoy_metadata';
@@ -34,7 +35,7 @@ export async function checkDestination(
   const present = await listNamespaces(destination.router, filter, signal);
   checkForms(present, sourceCatalog);
   const collections = present.filter((row) => row.type === 'collection');
-  const full = await mapBounded(collections, COLLECTIONS_PARALLEL, (row) => holdsDocuments(destination, row, signal));
+  const full = await mapBounded(collections, COLLECTIONS_PARALLEL, (row) => holdsDocuments(destination.router, row, signal));
   const names = collections.filter((_, position) => full[position]).map(namespaceOf);
   if (names.length > 0) {
     throw new ConvoyError('destinationNotEmpty', `The destination already has documents in ${nameSome(names)}; drop them or choose an empty cluster.`);
@@ -65,12 +66,6 @@ function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog)
   });
   if (unlike.length === 0) return;
   throw new ConvoyError('destinationNotEmpty', `The destination has collections or views in another form than the source: ${nameSome(unlike.map(namespaceOf))}. Drop them.`);
-}
-
-async function holdsDocuments(destination: Cluster, row: ListedNamespace, signal: AbortSignal): Promise<boolean> {
-  const command = { find: row.name, limit: 1, projection: { _id: 1 } };
-  const reply = await destination.router.command(row.database, command, { signal });
-  return (reply.cursor as { firstBatch: unknown[] }).firstBatch.length > 0;
 }
 
 async function checkZones(destination: Cluster, filter: NamespaceFilter, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
-import { listDatabaseNames } from '../catalog/list-namespaces.js';
+import { listDatabaseNames } from '../catalog/read/list-namespaces.js';
 import type { Catalog } from '../catalog/namespace.js';
+import { isReservedDatabase } from '../catalog/namespace-filter.js';
 import type { Cluster } from '../cluster/door.js';
 import type { Advice } from './examination.js';
 
@@ -22,7 +23,8 @@ export async function checkDiskSpace(destination: Cluster, catalog: Catalog, sig
 
 /** Free bytes of all file systems that the shards report (several on one disk count it several times); null when none does. */
 async function freeBytes(destination: Cluster, signal: AbortSignal): Promise<number | null> {
-  const names = await listDatabaseNames(destination.router, signal);
+  // The server's own databases may lie on the config servers alone.
+  const names = (await listDatabaseNames(destination.router, signal)).filter((name) => !isReservedDatabase(name));
   for (const name of names.slice(0, DATABASES_ASKED_MAX)) {
     const reply = await destination.router.command(name, { dbStats: 1 }, { signal });
     const shards = reply.raw === undefined ? [reply] : Object.values(reply.raw as Record<string, Document>);

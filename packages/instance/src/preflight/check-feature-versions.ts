@@ -1,7 +1,9 @@
+import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import type { Cluster, Door } from '../cluster/door.js';
 import { codeOf } from '../cluster/failure.js';
+import { writeBlockVersion } from '../cluster/write-block.js';
 import type { Advice } from './examination.js';
 
 /** A featureCompatibilityVersion: release as two numbers. */
@@ -15,19 +17,30 @@ export interface FeatureVersions {
 
 /** First release that reads at one time outside transactions. */
 const READS_AT_A_TIME: Release = [5, 0];
+/** First release with user write blocking. */
+const BLOCKS_WRITES: Release = [writeBlockVersion, 0];
 
 /**
  * Whether the feature compatibility versions allow a migration: the source has what the copy relies on, the destination
- * can hold what the source's release allows, and no upgrade or downgrade is under way.
- * @throws ConvoyError `unsupportedServerVersion`
+ * can hold what the source's release allows, both can block writes where that is asked for, and no upgrade or downgrade
+ * is under way.
+ * @throws ConvoyError `unsupportedServerVersion`, `writeBlockingNeedsSource60`
  */
-export async function checkFeatureVersions(source: Cluster, destination: Cluster, signal: AbortSignal): Promise<FeatureVersions> {
+export async function checkFeatureVersions(
+  source: Cluster,
+  destination: Cluster,
+  { enableUserWriteBlocking }: Pick<StartRequest, 'enableUserWriteBlocking'>,
+  signal: AbortSignal,
+): Promise<FeatureVersions> {
   const versions = { source: await featureVersion(source, signal), destination: await featureVersion(destination, signal) };
   if (versions.source !== null && isOlder(versions.source, READS_AT_A_TIME)) {
     throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the source is ${text(versions.source)}; set it to ${text(READS_AT_A_TIME)} or later.`);
   }
   if (versions.source !== null && versions.destination !== null && isOlder(versions.destination, versions.source)) {
     throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the destination is ${text(versions.destination)}, below the source's ${text(versions.source)}; raise it there.`);
+  }
+  if (enableUserWriteBlocking && versions.source !== null && isOlder(versions.source, BLOCKS_WRITES)) {
+    throw new ConvoyError('writeBlockingNeedsSource60', `The featureCompatibilityVersion of the source is ${text(versions.source)}, which cannot block writes; set it to ${text(BLOCKS_WRITES)} or later, or leave out enableUserWriteBlocking.`);
   }
   return versions;
 }

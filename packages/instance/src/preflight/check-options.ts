@@ -1,9 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Cluster } from '../cluster/door.js';
-
-/** First version with user write blocking and expanded change events. */
-const WRITE_BLOCKING_VERSION = 6;
+import { writeBlockVersion } from '../cluster/write-block.js';
 
 /**
  * The rules between options, versions and topologies that need no look into the catalogs (contract 2.1, 2.3 and 4.1).
@@ -12,8 +10,7 @@ const WRITE_BLOCKING_VERSION = 6;
 export function checkOptions(source: Cluster, destination: Cluster, request: StartRequest): void {
   checkShardingOption(source, destination, request);
   checkReversible(source, destination, request);
-  if (request.enableUserWriteBlocking && source.version[0] < WRITE_BLOCKING_VERSION) throw new ConvoyError('writeBlockingNeedsSource60');
-  checkAvailable(request);
+  if (request.enableUserWriteBlocking && source.version[0] < writeBlockVersion) throw new ConvoyError('writeBlockingNeedsSource60');
 }
 
 function checkShardingOption(source: Cluster, destination: Cluster, request: StartRequest): void {
@@ -25,17 +22,8 @@ function checkShardingOption(source: Cluster, destination: Cluster, request: Sta
 function checkReversible(source: Cluster, destination: Cluster, request: StartRequest): void {
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
-  if (source.version[0] < WRITE_BLOCKING_VERSION) throw new ConvoyError('reversibleNeedsSource60');
+  if (source.version[0] < writeBlockVersion) throw new ConvoyError('reversibleNeedsSource60');
   if (source.kind !== destination.kind) throw new ConvoyError('reversibleUnsupportedTopology');
   if (source.shardIds.length !== destination.shardIds.length) throw new ConvoyError('reversibleNeedsEqualShardCounts');
   if (!request.enableUserWriteBlocking) throw new ConvoyError('reversibleNeedsWriteBlocking');
-}
-
-/** Options of the contract that this release refuses by name instead of ignoring them. */
-function checkAvailable(request: StartRequest): void {
-  if (request.reversible) throw new ConvoyError('featureNotAvailable', 'reversible is not part of this version; leave it out.');
-  if (request.enableUserWriteBlocking) {
-    throw new ConvoyError('featureNotAvailable', 'enableUserWriteBlocking is not part of this version; leave it out and stop the writers before commit.');
-  }
-  if (request.verification.enabled) throw new ConvoyError('verificationNotAvailable');
 }

@@ -1,12 +1,14 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { planDestination } from '../catalog/destination-plan.js';
-import type { DestinationPlan } from '../catalog/destination-plan.js';
+import { nameSome } from '../catalog/name-some.js';
+import { planDestination } from '../catalog/plan/destination-plan.js';
+import type { DestinationPlan } from '../catalog/plan/destination-plan.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { compileNamespaceFilter, type NamespaceFilter } from '../catalog/namespace-filter.js';
-import { type CatalogReport, readCatalogReport } from '../catalog/read-catalog.js';
-import { withSampledRanges } from '../catalog/sample-ranges.js';
-import { applyShardingEntries } from '../catalog/sharding-plan.js';
+import type { CatalogReport } from '../catalog/read/read-catalog.js';
+import { withSampledRanges } from '../catalog/read/sample-ranges.js';
+import { applyShardingEntries } from '../catalog/plan/sharding-plan.js';
+import { type Clock, systemClock } from '../cluster/clock.js';
 import type { Cluster } from '../cluster/door.js';
 import { adviseBalancers, adviseEqualIds, adviseMatched } from './advise.js';
 import { checkClusters } from './check-clusters.js';
@@ -16,15 +18,21 @@ import { checkFeatureVersions, describeFeatureVersions } from './check-feature-v
 import { checkOplogWindow } from './check-oplog-window.js';
 import { checkOptions } from './check-options.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
-import { checkUsers } from './check-user.js';
+import { checkUsers, describeUsers } from './check-user.js';
+import { checkVerification, describeVerification } from './check-verification.js';
 import { Examination } from './examination.js';
 import type { CheckName, PreflightReport } from './report.js';
+import { readSettledCatalog } from './settled-catalog.js';
 
 export interface StartCheck {
   source: Cluster;
   destination: Cluster;
   request: StartRequest;
   signal: AbortSignal;
+  /** The memory bound of the process that is to migrate. */
+  memoryBytesMax?: number;
+  /** The machine's own when left out. */
+  clock?: Clock;
   /** The configured `syncUser`, when there is one: connections as another user are refused. */
   syncUser?: string;
   /**
@@ -32,6 +40,8 @@ export interface StartCheck {
    * then the state and the collections found there are its own and are not refused.
    */
   alreadyRecorded?: boolean;
+  /** Told what was found, up to the first refusal, however it ends. */
+  onReport?: (report: PreflightReport) => void;
 }
 
 export interface StartCheckResult {
@@ -49,7 +59,7 @@ export interface StartCheckResult {
 export async function checkStart(input: StartCheck): Promise<StartCheckResult> {
   const { source, destination, request, signal } = input;
   const examination = new Examination('throw');
-  const sourceCatalog = (await examine(input, examination)) ?? [];
+  const sourceCatalog = (await examine(input, examination).finally(() => input.onReport?.(examination.report))) ?? [];
   const planned = planDestination(sourceCatalog, { source, destination, buildIndexes: request.buildIndexes });
   const plan = request.sharding === undefined ? planned : await withSampledRanges(planned, source, destination, signal);
   return { warnings: [...examination.warnings, ...plan.warnings], sourceCatalog, plan };
@@ -63,7 +73,7 @@ export async function reportStart(input: StartCheck): Promise<PreflightReport> {
 }
 
 /** What needs the source's catalog. */
-const CATALOG_CHECKS: readonly CheckName[] = ['collections', 'sharding', 'destination', 'matched', 'diskSpace', 'equalIds'];
+const CATALOG_CHECKS: readonly CheckName[] = ['collections', 'sharding', 'verification', 'destination', 'matched', 'diskSpace', 'equalIds'];
 
 /** @returns the catalog to migrate; undefined when a refusal stood in the way of reading it */
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
@@ -71,8 +81,9 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
   await examination.require('clusters', () => checkClusters(source, destination), () => describeClusters(source, destination));
   await examination.require('options', () => checkOptions(source, destination, request), () => 'The options fit the versions and topologies.');
   const filter = await examination.require('filter', () => compileNamespaceFilter(request), () => 'The filter is well-formed.');
-  await examination.require('featureCompatibilityVersion', () => checkFeatureVersions(source, destination, signal), describeFeatureVersions);
-  await examination.require('privileges', () => checkUsers(source, destination, input.syncUser, signal), () => 'The users may do everything that a migration does.');
+  await examination.require('featureCompatibilityVersion', () => checkFeatureVersions(source, destination, request, signal), describeFeatureVersions);
+  const users = { syncUser: input.syncUser, blocksWrites: request.enableUserWriteBlocking, reverses: request.reversible, verifies: request.verification.enabled };
+  await examination.require('privileges', () => checkUsers(source, destination, users, signal), describeUsers);
   const catalog = filter === undefined ? undefined : await examineCatalog(input, filter, examination);
   if (filter === undefined) for (const check of CATALOG_CHECKS) examination.skip(check);
   await examination.advise('balancers', () => adviseBalancers(source, destination, signal));
@@ -82,10 +93,11 @@ async function examine(input: StartCheck, examination: Examination): Promise<Cat
 
 async function examineCatalog(input: StartCheck, filter: NamespaceFilter, examination: Examination): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
-  const report = await readCatalogReport(source, filter, signal);
+  const report = await readSettledCatalog(source, filter, input.clock ?? systemClock, signal);
   await examination.require('collections', () => checkSourceCatalog(report), () => 'Every collection, view and index can be migrated.');
   const catalog = await examination.require('sharding', () => shardedAsAsked(report, request, filter), () => describeSharding(request));
   const planned = catalog ?? report.catalog;
+  await examination.require('verification', () => checkVerification(input, planned), () => describeVerification(request));
   if (input.alreadyRecorded !== true) {
     await examination.require('destination', () => checkDestination(destination, planned, filter, signal), () => 'The destination is free for what is to be migrated.');
   }
@@ -108,6 +120,9 @@ function describeClusters(source: Cluster, destination: Cluster): string {
   return `${describeCluster(source)} to ${describeCluster(destination)}.`;
 }
 
+/** Who starts instances needs the names of all shards; longer lists are read elsewhere. */
+const shardsNamedMax = 64;
+
 function describeCluster({ name, kind, version, shardIds }: Cluster): string {
-  return `${name} (${version.join('.')}, ${kind === 'sharded' ? `${shardIds.length} shards` : 'replica set'})`;
+  return `${name} (${version.join('.')}, ${kind === 'sharded' ? `${shardIds.length} shards: ${nameSome(shardIds, shardsNamedMax)}` : 'replica set'})`;
 }

@@ -1,38 +1,115 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import type { Cluster } from '../cluster/door.js';
-import { destinationPrivileges, missingPrivileges, sourcePrivileges } from './required-privileges.js';
+import { takesNotes } from '../cluster/cluster-time.js';
+import type { Cluster, Door } from '../cluster/door.js';
+import type { Advice } from './examination.js';
+import { nameSome } from '../catalog/name-some.js';
+import {
+  destinationBlockPrivileges, destinationPrivileges, missingPrivileges, notePrivileges, type RequiredPrivilege, shardPrivileges, sourceBlockPrivileges, sourcePrivileges, verifiedPrivileges,
+} from './required-privileges.js';
 
 /** Missing privileges named in one description. */
 const PRIVILEGES_NAMED_MAX = 10;
 
-/**
- * Whether the users of both connections are the configured one and may do what a migration does. A cluster without
- * authentication lets everybody do everything.
- * @param syncUser the configured user, when there is one
- * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
- */
-export async function checkUsers(source: Cluster, destination: Cluster, syncUser: string | undefined, signal: AbortSignal): Promise<void> {
-  await checkUser(source, sourcePrivileges[source.kind], syncUser, signal);
-  await checkUser(destination, destinationPrivileges[destination.kind], syncUser, signal);
+/** A user as a node knows the one that is logged in; null where nobody is, and everybody may do everything. */
+interface LoggedIn {
+  names: string[];
+  privileges: Document[];
 }
 
-async function checkUser(
-  cluster: Cluster,
-  required: Parameters<typeof missingPrivileges>[1],
-  syncUser: string | undefined,
-  signal: AbortSignal,
-): Promise<void> {
-  const reply = await cluster.router.command('admin', { connectionStatus: 1, showPrivileges: true }, { signal });
-  const info = reply.authInfo as Document;
-  const users = (info.authenticatedUsers as { user: string }[] | undefined) ?? [];
-  if (syncUser !== undefined && !users.some(({ user }) => user === syncUser)) {
+/** Where the users of the source may not append oplog notes. */
+export interface CheckedUsers {
+  withoutNotes: string[];
+}
+
+/** What the users have to be, and to do. */
+export interface WantedUsers {
+  syncUser: string | undefined;
+  blocksWrites: boolean;
+  /** The clusters may swap their roles: each user needs what both need. */
+  reverses: boolean;
+  /** What is written to the destination is read, too. */
+  verifies: boolean;
+}
+
+/**
+ * Whether the users of both connections are the configured one and may do what a migration does; with direct access to
+ * the source, those of its shards too. A cluster without authentication lets everybody do everything.
+ * @param wanted `syncUser`: the configured user, when there is one; `blocksWrites`: the migration blocks the writes of other users;
+ * `reverses`: it may be reversed; `verifies`: it is verified
+ * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
+ */
+export async function checkUsers(source: Cluster, destination: Cluster, wanted: WantedUsers, signal: AbortSignal): Promise<CheckedUsers> {
+  const { syncUser, blocksWrites, reverses, verifies } = wanted;
+  const user = await checkUser(source, [...asSource(source, blocksWrites), ...(reverses ? asDestination(source, blocksWrites) : [])], syncUser, signal);
+  const shards = await Promise.all(shardsOf(source).map((id) => checkShardUser(source, id, signal)));
+  const asWriter = [...asDestination(destination, blocksWrites), ...(reverses ? asSource(destination, blocksWrites) : verifies ? verifiedPrivileges : [])];
+  const writer = await checkUser(destination, asWriter, syncUser, signal);
+  if (blocksWrites && writer === null) throw nobodyLoggedIn(`the destination ${destination.name}`, 'enableUserWriteBlocking');
+  if (reverses && user === null) throw nobodyLoggedIn(`the source ${source.name}, which a reverse writes to`, 'reversible');
+  if (!takesNotes(source)) return { withoutNotes: [] };
+  const noted = shards.length > 0 ? shards : [{ where: source.name, user }];
+  return { withoutNotes: noted.filter((one) => missingOf(one.user, notePrivileges).length > 0).map(({ where }) => where) };
+}
+
+function asSource({ kind }: Cluster, blocksWrites: boolean): RequiredPrivilege[] {
+  return [...sourcePrivileges[kind], ...(blocksWrites ? sourceBlockPrivileges : [])];
+}
+
+function asDestination({ kind }: Cluster, blocksWrites: boolean): RequiredPrivilege[] {
+  return [...destinationPrivileges[kind], ...(blocksWrites ? destinationBlockPrivileges : [])];
+}
+
+function nobodyLoggedIn(where: string, option: string): ConvoyError {
+  return new ConvoyError('permissionMissing', `Nobody is logged in to ${where}: while it blocks the writes of users it would block Convoy's too. Turn access control on there and give its user bypassWriteBlockingMode, or leave out ${option}.`);
+}
+
+/** What there is to say about users that may do everything that is needed. */
+export function describeUsers({ withoutNotes }: CheckedUsers): Advice | string {
+  if (withoutNotes.length === 0) return 'The users may do everything that a migration does.';
+  return {
+    result: 'warning',
+    name: 'oplogNotesNotAllowed',
+    description: `The users may do what is needed, but not appendOplogNote on ${nameSome(withoutNotes)}: where a shard is idle, copy, commit and lag wait for its own ticks, every 10 s by default. Grant it, for example by the role backup.`,
+  };
+}
+
+/** The shards with users of their own: a replica set is its own shard. */
+function shardsOf(source: Cluster): readonly string[] {
+  return source.access === 'direct' && source.kind === 'sharded' ? source.shardIds : [];
+}
+
+async function checkUser(cluster: Cluster, required: readonly RequiredPrivilege[], syncUser: string | undefined, signal: AbortSignal): Promise<LoggedIn | null> {
+  const user = await loggedIn(cluster.router, signal);
+  if (syncUser !== undefined && user?.names.includes(syncUser) !== true) {
     throw new ConvoyError('syncUserMismatch', `The connection string of ${cluster.name} has another user than the configured syncUser; make them agree.`);
   }
-  if (users.length === 0) return;
-  const missing = missingPrivileges((info.authenticatedUserPrivileges as Document[] | undefined) ?? [], required);
+  refuseMissing(cluster.name, missingOf(user, required));
+  return user;
+}
+
+async function checkShardUser(source: Cluster, id: string, signal: AbortSignal): Promise<{ where: string; user: LoggedIn | null }> {
+  const where = `${id} of ${source.name}`;
+  const user = await loggedIn(source.shard(id), signal);
+  refuseMissing(where, missingOf(user, shardPrivileges));
+  return { where, user };
+}
+
+async function loggedIn(door: Door, signal: AbortSignal): Promise<LoggedIn | null> {
+  const reply = await door.command('admin', { connectionStatus: 1, showPrivileges: true }, { signal });
+  const info = reply.authInfo as Document;
+  const users = (info.authenticatedUsers as { user: string }[] | undefined) ?? [];
+  if (users.length === 0) return null;
+  return { names: users.map(({ user }) => user), privileges: (info.authenticatedUserPrivileges as Document[] | undefined) ?? [] };
+}
+
+function missingOf(user: LoggedIn | null, required: readonly RequiredPrivilege[]): string[] {
+  return user === null ? [] : missingPrivileges(user.privileges, required);
+}
+
+function refuseMissing(where: string, missing: readonly string[]): void {
   if (missing.length === 0) return;
   const named = missing.slice(0, PRIVILEGES_NAMED_MAX).join(', ');
   const more = missing.length > PRIVILEGES_NAMED_MAX ? ` and ${missing.length - PRIVILEGES_NAMED_MAX} more` : '';
-  throw new ConvoyError('permissionMissing', `The user of ${cluster.name} lacks ${named}${more}; grant it.`);
+  throw new ConvoyError('permissionMissing', `The user of ${where} lacks ${named}${more}; grant it.`);
 }

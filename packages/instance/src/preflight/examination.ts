@@ -37,8 +37,8 @@ export class Examination {
       this.#note(check, typeof advice === 'string' ? { result: 'passed', description: advice } : advice);
       return found;
     } catch (error) {
+      if (error instanceof ConvoyError) this.#items.push({ check, result: 'failed', error: error.error, description: error.errorDescription });
       if (this.onRefusal === 'throw' || !(error instanceof ConvoyError)) throw error;
-      this.#items.push({ check, result: 'failed', error: error.error, description: error.errorDescription });
       return undefined;
     }
   }

@@ -2,23 +2,41 @@ import type { Document } from 'mongodb';
 
 /** A privilege that a sync user needs: actions on one resource. */
 export interface RequiredPrivilege {
-  resource: 'cluster' | 'everyDatabase' | 'config';
+  resource: keyof typeof RESOURCE_NAMES;
   actions: readonly string[];
 }
+
+const RESOURCE_NAMES = {
+  cluster: 'the cluster',
+  everyDatabase: 'every database',
+  config: 'the config database',
+  balancerSettings: 'config.settings',
+};
+
+const READ_ACTIONS = ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'];
 
 /** Reading everything, following the stream and stopping the balancer (recorded in 07-auth for `backup`, `clusterMonitor`, `readAnyDatabase`). */
 export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonly RequiredPrivilege[]>> = {
   replicaSet: [
     { resource: 'cluster', actions: ['listDatabases'] },
-    { resource: 'everyDatabase', actions: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'] },
+    { resource: 'everyDatabase', actions: READ_ACTIONS },
   ],
   sharded: [
     { resource: 'cluster', actions: ['listDatabases', 'listShards'] },
-    { resource: 'everyDatabase', actions: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'] },
+    { resource: 'everyDatabase', actions: READ_ACTIONS },
     { resource: 'config', actions: ['find'] },
+    // What `balancerStop` and `balancerStart` ask for.
+    { resource: 'balancerSettings', actions: ['update'] },
   ],
 };
 
+/** What is read of a sharded source straight from its shards, by users that each shard has of its own. */
+export const shardPrivileges: readonly RequiredPrivilege[] = [{ resource: 'everyDatabase', actions: ['find', 'changeStream', 'listIndexes'] }];
+
+/** Moves the streams of idle shards on at once; `backup` and `clusterManager` have it. Without it they wait for the servers' own ticks. */
+export const notePrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['appendOplogNote'] }];
+
+/** Documents, and the definitions that are made and followed: `dropDatabase` is followed as its drops. */
 const WRITE_ACTIONS = [
   'find', 'insert', 'update', 'remove', 'bypassDocumentValidation', 'createCollection', 'dropCollection', 'createIndex',
   'dropIndex', 'collMod', 'renameCollectionSameDB', 'listCollections', 'listIndexes',
@@ -37,6 +55,15 @@ export const destinationPrivileges: Readonly<Record<'sharded' | 'replicaSet', re
   ],
 };
 
+/** What the verifier reads of the destination beside its documents: what is written to it. */
+export const verifiedPrivileges: readonly RequiredPrivilege[] = [{ resource: 'everyDatabase', actions: ['changeStream'] }];
+
+/** Blocking the writes of users, and waiting for their transactions (`backup` or `restore`, and `clusterMonitor`). */
+export const sourceBlockPrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['setUserWriteBlockMode', 'inprog'] }];
+
+/** Blocking the writes of users and going on with one's own (`restore`). */
+export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] }];
+
 /**
  * What of the required privileges a user lacks.
  * @param granted `authenticatedUserPrivileges` of `connectionStatus`
@@ -50,15 +77,11 @@ export function missingPrivileges(granted: readonly Document[], required: readon
   });
 }
 
-const RESOURCE_NAMES: Readonly<Record<RequiredPrivilege['resource'], string>> = {
-  cluster: 'the cluster',
-  everyDatabase: 'every database',
-  config: 'the config database',
-};
-
+/** A grant on a whole database covers its ordinary collections, and one on every database those of each. */
 function covers(granted: Document, needed: RequiredPrivilege['resource']): boolean {
   if (granted.anyResource === true) return true;
   if (needed === 'cluster') return granted.cluster === true;
+  if (needed === 'balancerSettings' && granted.db === 'config' && granted.collection === 'settings') return true;
   if (granted.collection !== '') return false;
-  return needed === 'config' ? granted.db === 'config' : granted.db === '';
+  return needed === 'everyDatabase' ? granted.db === '' : granted.db === 'config';
 }

@@ -49,6 +49,7 @@ export class FakeCatalogServer {
       listIndexes: (database, command) => cursor(this.need(database, command.listIndexes as string).indexes),
       find: (database, command) => cursor(this.find(database, command)),
       aggregate: (database, command) => cursor(this.aggregate(database, command)),
+      drop: (database, command) => this.drop(database, command.drop as string),
       create: (database, command, exact) => this.create(database, command, exact),
       createIndexes: (database, command) => this.createIndexes(database, command),
       dropIndexes: (database, command) => this.dropIndexes(database, command),
@@ -174,6 +175,13 @@ export class FakeCatalogServer {
     return {};
   }
 
+  private drop(database: string, name: string): Document {
+    this.need(database, name);
+    this.databases.get(database)?.collections.delete(name);
+    this.sharded.delete(`${database}.${name}`);
+    return {};
+  }
+
   private createIndexes(database: string, command: Document): Document {
     const name = command.createIndexes as string;
     const { indexes, options } = this.need(database, name);
@@ -218,6 +226,7 @@ export class FakeCatalogServer {
       delete index.prepareUnique;
     }
     Object.assign(index, attributes);
+    for (const attribute of ['hidden', 'prepareUnique']) if (index[attribute] === false) Reflect.deleteProperty(index, attribute);
     return {};
   }
 

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
-import { createCollections } from '../../../src/catalog/create-collections.js';
-import { planDestination } from '../../../src/catalog/destination-plan.js';
+import { compareCatalogs } from '../../../src/catalog/plan/compare-catalogs.js';
+import { createCollections } from '../../../src/catalog/make/create-collections.js';
+import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
-import { readCatalog, readCatalogReport } from '../../../src/catalog/read-catalog.js';
-import { restoreAttributes } from '../../../src/catalog/restore-attributes.js';
+import { readCatalog, readCatalogReport } from '../../../src/catalog/read/read-catalog.js';
+import { restoreAttributes } from '../../../src/catalog/make/restore-attributes.js';
 import type { Cluster } from '../../../src/cluster/door.js';
 import { FakeDoor, fakeCluster, serverError } from '../fake-door.js';
 import type { Handler } from '../fake-door.js';
@@ -35,6 +35,7 @@ function recordedStep(line: string): Step {
 
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
+const confirm = (): Promise<void> => Promise.resolve();
 
 /** Commands whose reply does not depend on more than their first field (and, in the config database, on the filter). */
 function recordedDoor(node: string): FakeDoor {
@@ -90,8 +91,8 @@ describe('a catalog that a real 5.0.7 showed', () => {
     const catalog = await readCatalog(source, everything, signal);
     const plan = planDestination(catalog, { source, destination, buildIndexes: 'beforeDataCopy' });
     expect(plan.warnings.map((warning) => warning.name)).toEqual(['shardKeyIndexAdded', 'shardKeyIndexAdded', 'collectionOptionDropped']);
-    await createCollections({ destination, plan, signal });
-    await restoreAttributes({ destination, plan, signal });
+    await createCollections({ destination, plan, signal, confirm });
+    await restoreAttributes({ destination, plan, signal, confirm });
     const made = await readCatalog(destination, everything, signal);
     const differences = compareCatalogs(catalog, made, { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 7] });
     expect(differences).toEqual([]);

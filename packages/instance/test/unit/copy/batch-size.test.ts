@@ -5,9 +5,9 @@ const batch = (documents: number, documentBytes: number) => ({ documents: Array.
 
 describe('the size of batches', () => {
   it('is bounded in bytes from the first batch on where the size of the documents is known', () => {
-    expect(new BatchSize(1_000_000).documents).toBe(2);
+    expect(new BatchSize(500_000).documents).toBe(2);
     expect(new BatchSize(16_000_000).documents).toBe(1);
-    expect(new BatchSize(10_000).documents).toBe(209);
+    expect(new BatchSize(10_000).documents).toBe(104);
   });
 
   it('is bounded in documents', () => {
@@ -20,8 +20,8 @@ describe('the size of batches', () => {
     size.received(batch(100, 200));
     expect(size.documents).toBe(batchDocumentsMax);
     size.received(batch(2000, 100_000));
-    expect(size.documents).toBe(20);
+    expect(size.documents).toBe(10);
     size.received(batch(0, 0));
-    expect(size.documents).toBe(20);
+    expect(size.documents).toBe(10);
   });
 });

@@ -1,21 +1,17 @@
 import { expect, test } from 'vitest';
-import type { CopyContext } from '../../../src/copy/copy-context.js';
-import { copyPartition } from '../../../src/copy/copy-partition.js';
-import { ReadRate } from '../../../src/copy/read-rate.js';
 import type { Clock } from '../../../src/cluster/clock.js';
-import { ByteBudget } from '../../../src/store/byte-budget.js';
-import { FencedWriter } from '../../../src/store/fenced-writer.js';
-import { PartitionTable } from '../../../src/store/partition-table.js';
-import { RepairSet } from '../../../src/store/repair-set.js';
+import { copyCapped } from '../../../src/copy/capped.js';
+import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { FakeDoor, serverError } from '../fake-door.js';
+import { collectionOf, never } from '../model/parts.js';
+import { NotedWrites } from '../noted-writes.js';
+import { copyContext, wholeTable } from './copy-scene.js';
 
-const { signal } = new AbortController();
-
-/** A clock on which sleeping costs no time and is noted. */
+/** A clock on which nothing but sleeping takes time, and all of it is noted. */
 class NotedClock implements Clock {
   readonly slept: number[] = [];
   now_ms = (): number => 0;
-  monotonic_ms = (): number => 0;
+  monotonic_ms = (): number => this.slept.reduce((sum, pause_ms) => sum + pause_ms, 0);
   random = (): number => 0;
   sleep(duration_ms: number): Promise<void> {
     this.slept.push(duration_ms);
@@ -23,43 +19,24 @@ class NotedClock implements Clock {
   }
 }
 
-function contextOf(shard: FakeDoor, clock: Clock): CopyContext {
-  const budget = new ByteBudget(1024);
-  const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
-  return {
-    shard,
-    clock,
-    budget,
-    repairs,
-    writer: new FencedWriter(shard, (_label, run) => run(), [], 1, () => Promise.resolve()),
-    retrying: (_label, run) => run(),
-    rate: new ReadRate(clock, null),
-    position: () => 5n,
-    untilReady: () => Promise.resolve(),
-    untilRouted: () => Promise.resolve(),
-    untilFlushed: () => Promise.resolve(),
-    release: () => undefined,
-    discard: () => undefined,
-    recreate: () => Promise.resolve(),
-    partition_seconds: 20,
-    readers: 1,
-  };
-}
-
-test('a time that cannot be read is tried again after growing pauses that outlast the tick of an idle shard', async () => {
+test.each([
+  { what: 'a time that cannot be read', capped: false, code: 246, error: 'retriesExhausted' },
+  { what: 'a capped collection that overtakes its reader', capped: true, code: 136, error: 'cappedCollectionBusy' },
+])('$what is tried again after growing pauses that outlast the tick of an idle shard', async ({ capped, code, error }) => {
   const clock = new NotedClock();
   const shard = new FakeDoor('shard', {
     find: () => {
-      throw serverError(246, 'SnapshotUnavailable');
+      throw serverError(code, 'not to be read now');
     },
   });
-  const collection = { uuid: '00'.repeat(16), database: 'db', name: 'c', capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: [], destinationKey: [], owns: () => true };
-  const table = PartitionTable.fresh(collection, [], () => Promise.resolve());
-  const [partition] = table.partitions;
-  if (partition === undefined) throw new Error('a table has a partition');
-  await expect(copyPartition(table, partition, contextOf(shard, clock), signal, signal)).rejects.toMatchObject({ error: 'retriesExhausted' });
-  expect(shard.sent).toHaveLength(10);
-  expect(clock.slept).toHaveLength(9);
+  const { table, partition } = wholeTable(collectionOf({ capped, sourceKey: [], destinationKey: [] }));
+  const copy = capped ? copyCapped : copyPartition;
+  const writes = new NotedWrites();
+  const context = copyContext({ shard, write: (one) => writes.write(one), clock });
+  await expect(copy(table, partition, context, never, never)).rejects.toMatchObject({ error });
+  expect(shard.sent).toHaveLength(clock.slept.length + 1);
+  expect(clock.slept.length).toBeGreaterThan(9);
   expect(clock.slept[0]).toBeLessThan(1000);
-  expect(clock.slept.reduce((sum, pause_ms) => sum + pause_ms, 0)).toBeGreaterThan(20_000);
+  expect(Math.max(...clock.slept)).toBe(10_000);
+  expect(clock.monotonic_ms()).toBeGreaterThanOrEqual(10 * 60_000);
 });

@@ -6,6 +6,7 @@ import { encodeValue, findValue, maxKey, minKey, RawValue } from '../../../src/b
 import type { Door, RawBatch } from '../../../src/cluster/door.js';
 import type { CopyContext } from '../../../src/copy/copy-context.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
+import { Permits } from '../../../src/copy/permits.js';
 import { idOf } from '../../../src/copy/partition-writer.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { batchOf, serverError } from '../model/calls.js';
@@ -62,7 +63,7 @@ async function readAll(lower: RawValue, upper: RawValue): Promise<RawValue[]> {
   const table = PartitionTable.fresh(collection, [], () => Promise.resolve(), { lower, upper });
   const [partition] = table.partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const context = { shard: { openCursor } as unknown as Door, retrying, rate: { spent: () => Promise.resolve() } } as unknown as CopyContext;
+  const context = { shard: { openCursor } as unknown as Door, retrying, rate: { spent: () => Promise.resolve() }, width: { reads: new Permits(1) } } as unknown as CopyContext;
   const reader = new PartitionReader(collection, partition, context, 20n);
   const ids: RawValue[] = [];
   for (let batch = await reader.next(signal); batch !== null; batch = await reader.next(signal)) ids.push(...batch.map(idOf));

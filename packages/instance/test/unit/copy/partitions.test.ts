@@ -4,6 +4,8 @@ import { compareRaw } from '../../../src/bson/compare.js';
 import { encodeValue, findValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { Door, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
+import { CappedEnds } from '../../../src/copy/capped-end.js';
+import { CopyWidth } from '../../../src/copy/copy-width.js';
 import type { CopyContext } from '../../../src/copy/copy-context.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { ReadRate } from '../../../src/copy/read-rate.js';
@@ -112,10 +114,11 @@ beforeEach(() => {
     untilRouted: (time) => Promise.resolve(void log.push(`routed ${time}`)),
     untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
     release: (_table, events) => void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
-    discard: () => undefined,
+    cappedEnds: new CappedEnds({ budget: new ByteBudget(1000), untilRoutedOrFull: () => Promise.resolve(true) }),
     recreate: () => Promise.resolve(),
     partition_seconds: 100,
     readers: 1,
+    width: new CopyWidth(clock, { readers: 1, writers: 2 }),
   };
 });
 
@@ -246,12 +249,5 @@ describe('a partition that takes long', () => {
     };
     await copy();
     expect(released[0]).toEqual({ event: 25n, states: ['copying dirty', 'waiting'] });
-  });
-
-  it('is not closed where the order of _ids is the server\'s alone', async () => {
-    prepare(collectionOf({ collated: true }));
-    await copy();
-    expect(table.partitions).toHaveLength(1);
-    expect(partition().documents).toBe(6);
   });
 });

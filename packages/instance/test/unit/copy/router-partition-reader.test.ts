@@ -7,6 +7,7 @@ import type { Door, RawBatch, RawCursor } from '../../../src/cluster/door.js';
 import type { CopyContext } from '../../../src/copy/copy-context.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
 import { idOf } from '../../../src/copy/partition-writer.js';
+import { Permits } from '../../../src/copy/permits.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, collectionOf, never, times } from '../model/parts.js';
@@ -41,7 +42,7 @@ async function readAll(door: Door): Promise<{ seen: string[]; readEnd: bigint }>
   const collection = collectionOf({ readBy: 'name' });
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const context = { shard: door, retrying: times(2), rate: { spent: () => Promise.resolve() } } as unknown as CopyContext;
+  const context = { shard: door, retrying: times(2), rate: { spent: () => Promise.resolve() }, width: { reads: new Permits(1) } } as unknown as CopyContext;
   const reader = new PartitionReader(collection, partition, context, 20n);
   const seen: string[] = [];
   for (let batch = await reader.next(never); batch !== null; batch = await reader.next(never)) seen.push(...batch.map((document) => Buffer.from(document).toString('hex')));

@@ -14,6 +14,7 @@ const collection: SyncedCollection = {
   capped: false,
   collated: false,
   readBy: 'uuid',
+  notBefore: 0n,
   showsOrphans: false,
   sourceKey: [],
   destinationKey: [],

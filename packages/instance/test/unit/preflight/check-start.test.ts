@@ -2,6 +2,7 @@ import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { Cluster } from '../../../src/cluster/door.js';
+import { destinationPrivileges } from '../../../src/preflight/required-privileges.js';
 import type { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
 import { requestOf, Scene } from './scene.js';
 
@@ -64,9 +65,8 @@ describe('checkStart on options', () => {
     ['write blocking on 5.0', {}, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
     ['reversible into a sharded cluster', { source: { ...replicaSet, ...version60 }, destination: version60 }, { ...reversible, sharding }, 'reversibleUnsupportedTopology'],
     ['reversible with other shard counts', { source: version60, destination: { ...version60, shardIds: ['a'] } }, reversible, 'reversibleNeedsEqualShardCounts'],
-    ['reversible on 6.0', { source: version60, destination: version60 }, reversible, 'featureNotAvailable'],
-    ['write blocking on 6.0', { source: version60, destination: version60 }, { enableUserWriteBlocking: true }, 'featureNotAvailable'],
-    ['the verifier', {}, { verification: { enabled: true } }, 'verificationNotAvailable'],
+    ['reversible on 6.0 with the feature compatibility version of 5.0', { source: version60, destination: version60 }, reversible, 'writeBlockingNeedsSource60'],
+    ['write blocking on 6.0 with the feature compatibility version of 5.0', { source: version60, destination: version60 }, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
     ['buildIndexes never', {}, { buildIndexes: 'never' }, 'accepted'],
     ['a pattern with a back-reference', {}, { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] }, 'filterPatternInvalid'],
   ] as const)('options: %s', async (_, parts, body, expected) => {
@@ -112,13 +112,80 @@ describe('checkStart on users', () => {
     authenticated(scene.sourceServer, 'sync', [
       { resource: { cluster: true }, actions: ['listDatabases', 'listShards'] },
       { resource: { db: '', collection: '' }, actions: ['find', 'listCollections', 'listIndexes', 'collStats'] },
-      { resource: { db: 'config', collection: '' }, actions: ['find'] },
+      { resource: { db: 'config', collection: '' }, actions: ['find', 'update'] },
       { resource: { db: 'app', collection: '' }, actions: ['changeStream'] },
     ]);
     await expect(scene.check()).rejects.toMatchObject({
       error: 'permissionMissing',
       errorDescription: 'The user of cluster0 lacks changeStream on every database; grant it.',
     });
+  });
+
+  it('asks for the change stream of the destination when the migration is verified', async () => {
+    const scene = new Scene();
+    const [ofCluster, ofEach, ofConfig] = destinationPrivileges.sharded.map(({ actions }) => actions);
+    authenticated(scene.destinationServer, 'sync', [
+      { resource: { cluster: true }, actions: ofCluster },
+      { resource: { db: '', collection: '' }, actions: ofEach },
+      { resource: { db: 'config', collection: '' }, actions: ofConfig },
+    ]);
+    expect(await refusal(scene)).toBe('accepted');
+    await expect(scene.check(requestOf({}, { verification: { enabled: true } }))).rejects.toMatchObject({
+      error: 'permissionMissing',
+      errorDescription: 'The user of cluster1 lacks changeStream on every database; grant it.',
+    });
+  });
+});
+
+describe('checkStart on the users of shards', () => {
+  const reading = { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listIndexes'] };
+  const noting = { resource: { cluster: true }, actions: ['appendOplogNote'] };
+
+  function withShardUser(...authenticatedUserPrivileges: object[]): Scene {
+    const scene = new Scene();
+    scene.shardAuthInfo = { authenticatedUsers: [{ user: 'reader', db: 'admin' }], authenticatedUserPrivileges };
+    return scene;
+  }
+
+  it('accepts those who may read and note', async () => {
+    expect((await withShardUser(reading, noting).check()).warnings).toEqual([]);
+  });
+
+  it('names what is missing, and where', async () => {
+    await expect(withShardUser(noting, { ...reading, actions: ['find'] }).check()).rejects.toMatchObject({
+      error: 'permissionMissing',
+      errorDescription: 'The user of shard0 of cluster0 lacks changeStream on every database, listIndexes on every database; grant it.',
+    });
+  });
+
+  it('warns when they may not append oplog notes, and says what to do', async () => {
+    const { warnings } = await withShardUser(reading).check();
+    expect(warnings.map(({ name }) => name)).toEqual(['oplogNotesNotAllowed']);
+    expect(warnings[0]?.description).toMatch(/appendOplogNote on shard0 of cluster0, shard1 of cluster0.*Grant it/);
+  });
+
+  const routerUser = { authenticatedUsers: [{ user: 'sync', db: 'admin' }], authenticatedUserPrivileges: [
+    { resource: { cluster: true }, actions: ['listDatabases', 'listShards'] },
+    { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'] },
+    { resource: { db: 'config', collection: '' }, actions: ['find'] },
+    { resource: { db: 'config', collection: 'settings' }, actions: ['update'] },
+  ] };
+
+  it.each([
+    ['a router from 6.0 on, which knows notes', { version: [6, 0, 0], access: 'router' }, ['oplogNotesNotAllowed']],
+    ['an earlier router, which does not', { version: [5, 0, 0], access: 'router' }, []],
+    ['a replica set, which is its own shard', replicaSet, ['oplogNotesNotAllowed']],
+  ] as const)('asks the one user of %s', async (_what, source, expected) => {
+    const scene = sceneWith({ source, destination: { version: [6, 0, 0] } });
+    scene.sourceServer.authInfo = routerUser;
+    const request = source === replicaSet ? requestOf({ sharding: { shardingEntries: [] } }) : requestOf();
+    expect((await scene.check(request)).warnings.map(({ name }) => name)).toEqual(expected);
+  });
+
+  it('of a source whose balancer the user may not stop', async () => {
+    const scene = new Scene();
+    scene.sourceServer.authInfo = { ...routerUser, authenticatedUserPrivileges: routerUser.authenticatedUserPrivileges.slice(0, 3) };
+    await expect(scene.check()).rejects.toMatchObject({ errorDescription: 'The user of cluster0 lacks update on config.settings; grant it.' });
   });
 });
 

@@ -26,10 +26,10 @@ describe('the preflight report', () => {
     scene.source = { version: [7, 0, 0] };
     scene.sourceServer.add('app.c');
     scene.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
-    const { canStart, items } = await scene.report(requestOf({}, { verification: { enabled: true } }));
+    const { canStart, items } = await scene.report(requestOf({}, { verification: { enabled: true } }), { memoryBytesMax: 2 ** 26 });
     expect(canStart).toBe(false);
     expect(items.flatMap(({ check, error }) => (error === null ? [] : [`${check}: ${error}`]))).toEqual([
-      'clusters: unsupportedServerVersion', 'options: verificationNotAvailable', 'destination: destinationNotEmpty',
+      'clusters: unsupportedServerVersion', 'verification: verificationMemoryInsufficient', 'destination: destinationNotEmpty',
     ]);
   });
 
@@ -47,7 +47,7 @@ describe('the preflight report', () => {
     expect(await item(scene, 'matched')).toMatchObject({ result: 'passed', description: 'To be migrated: 1 collections and 1 views in 1 databases: app.c, app.v.' });
     expect(await item(scene, 'matched', requestOf({ includeNamespaces: [{ database: 'ap' }] }))).toMatchObject({ result: 'warning' });
     const halfRight = requestOf({ includeNamespaces: [{ database: 'app' }, { database: 'ap' }] });
-    expect((await item(scene, 'matched', halfRight)).description).toContain('matches nothing on the source: ap;');
+    expect((await item(scene, 'matched', halfRight)).description).toContain('match nothing on the source that is not excluded: ap;');
   });
 
   it('warns in progress, too, of what a start does not refuse', async () => {
@@ -103,6 +103,13 @@ describe('balancers, disks and equal _ids', () => {
     scene.destinationServer.add('other.c');
     scene.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };
     expect(await item(scene, 'diskSpace')).toMatchObject({ result: 'warning' });
+  });
+
+  it("does not take the config servers' disk for the shards'", async () => {
+    const scene = new Scene();
+    scene.destinationServer.add('admin.system.version');
+    scene.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };
+    expect(await item(scene, 'diskSpace')).toMatchObject({ result: 'unchecked' });
   });
 
   it('cannot know the disks of a destination without databases', async () => {

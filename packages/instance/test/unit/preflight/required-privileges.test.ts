@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { destinationPrivileges, missingPrivileges, sourcePrivileges } from '../../../src/preflight/required-privileges.js';
+import { destinationPrivileges, missingPrivileges, notePrivileges, shardPrivileges, sourcePrivileges } from '../../../src/preflight/required-privileges.js';
 
 /** Shortened from what 5.0.7 answered for backup, clusterMonitor and readAnyDatabase. */
 const recordedSource = [
@@ -8,6 +8,7 @@ const recordedSource = [
   { resource: { db: '', collection: '' }, actions: ['changeStream', 'collStats', 'dbStats', 'find', 'indexStats', 'listCollections', 'listIndexes'] },
   { resource: { db: 'config', collection: '' }, actions: ['changeStream', 'collStats', 'find', 'listCollections', 'listIndexes'] },
   { resource: { db: '', collection: 'system.js' }, actions: ['find'] },
+  { resource: { db: 'config', collection: 'settings' }, actions: ['find', 'insert', 'update'] },
 ];
 
 /** Shortened from what it answered for clusterManager, clusterMonitor, readWriteAnyDatabase and restore. */
@@ -20,6 +21,8 @@ const recordedDestination = [
 describe('missingPrivileges', () => {
   it('finds nothing missing for the users that were recorded', () => {
     expect(missingPrivileges(recordedSource, sourcePrivileges.sharded)).toEqual([]);
+    expect(missingPrivileges(recordedSource, shardPrivileges)).toEqual([]);
+    expect(missingPrivileges(recordedSource, notePrivileges)).toEqual([]);
     expect(missingPrivileges(recordedDestination, destinationPrivileges.sharded)).toEqual([]);
   });
 
@@ -38,6 +41,6 @@ describe('missingPrivileges', () => {
   it('does not ask users of a replica set for a config database', () => {
     const granted = recordedSource.filter(({ resource }) => resource.db !== 'config');
     expect(missingPrivileges(granted, sourcePrivileges.replicaSet)).toEqual([]);
-    expect(missingPrivileges(granted, sourcePrivileges.sharded)).toEqual(['find on the config database']);
+    expect(missingPrivileges(granted, sourcePrivileges.sharded)).toEqual(['find on the config database', 'update on config.settings']);
   });
 });

@@ -2,13 +2,16 @@ import { normaliseStartRequest } from '@convoy/api/contract/normalise-start-requ
 import { startRequestSchema } from '@convoy/api/contract/start-request';
 import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
 import { BSON, type Document } from 'mongodb';
+import { systemClock } from '../../../src/cluster/clock.js';
 import type { Cluster, Door } from '../../../src/cluster/door.js';
 import { checkStart, reportStart } from '../../../src/preflight/check-start.js';
 import type { PreflightReport } from '../../../src/preflight/report.js';
 import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
-import { fakeCluster, FakeDoor } from '../fake-door.js';
+import { fakeCluster, FakeDoor, type Handler } from '../fake-door.js';
 
 const { signal } = new AbortController();
+/** Waits for nothing. */
+const clock = { ...systemClock, sleep: () => Promise.resolve() };
 
 /** A valid request, verification off; options that the API itself would refuse are laid over it afterwards. */
 export function requestOf(body: Partial<StartRequestBody> = {}, raw: Partial<StartRequest> = {}): StartRequest {
@@ -21,6 +24,10 @@ export class Scene {
   readonly destinationServer = new FakeCatalogServer(['a', 'b']);
   /** What each source shard's oplog shows; an error is thrown instead. */
   oplog: { held_seconds: number; size: number; maxSize: number } | Error = { held_seconds: 10 * 3600, size: 100, maxSize: 100 };
+  /** What `connectionStatus` says on each of the source's shards; nobody is logged in at first. */
+  shardAuthInfo: Document = { authenticatedUsers: [] };
+  /** Indexes that single shards of the source show instead of the cluster's. */
+  readonly shardIndexes = new Map<string, Document[]>();
   source: Partial<Cluster> = {};
   destination: Partial<Cluster> = {};
 
@@ -31,17 +38,22 @@ export class Scene {
     };
   }
 
-  check(request: StartRequest = requestOf(), more: { syncUser?: string; alreadyRecorded?: boolean } = {}) {
-    return checkStart({ ...this.clusters(), request, signal, ...more });
+  check(request: StartRequest = requestOf(), more: { syncUser?: string; alreadyRecorded?: boolean; memoryBytesMax?: number } = {}) {
+    return checkStart({ ...this.clusters(), request, signal, clock, ...more });
   }
 
-  report(request: StartRequest = requestOf()): Promise<PreflightReport> {
-    return reportStart({ ...this.clusters(), request, signal });
+  report(request: StartRequest = requestOf(), more: { memoryBytesMax?: number } = {}): Promise<PreflightReport> {
+    return reportStart({ ...this.clusters(), request, signal, clock, ...more });
   }
 
   private shardDoors(): Map<string, Door> {
     const shardIds = this.source.shardIds ?? ['shard0', 'shard1'];
-    return new Map(shardIds.map((id) => [id, new FakeDoor(id, { find: (_, command) => this.oplogEdge(command), aggregate: () => this.oplogSize(), listIndexes: this.sourceServer.door.handlerOf('listIndexes') })]));
+    return new Map(shardIds.map((id) => [id, new FakeDoor(id, { find: (_, command) => this.oplogEdge(command), aggregate: () => this.oplogSize(), connectionStatus: () => ({ authInfo: this.shardAuthInfo }), listIndexes: this.listIndexes(id) })]));
+  }
+
+  private listIndexes(shard: string): Handler {
+    const firstBatch = this.shardIndexes.get(shard);
+    return firstBatch === undefined ? this.sourceServer.door.handlerOf('listIndexes') : () => ({ cursor: { firstBatch } });
   }
 
   private oplogEdge({ sort }: Document): Document {

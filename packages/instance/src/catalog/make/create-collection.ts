@@ -1,0 +1,100 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
+import type { Cluster } from '../../cluster/door.js';
+import { codeOf } from '../../cluster/failure.js';
+import { buildIndexes } from './build-indexes.js';
+import { createOptions, optionDifferences } from '../collection-options.js';
+import type { CollectionPlan } from '../plan/destination-plan.js';
+import { holdsDocuments } from '../read/holds-documents.js';
+import { supportingIndex } from '../plan/index-plan.js';
+import { sameKey } from '../index-spec.js';
+import { listCollections } from '../read/list-namespaces.js';
+import type { ListedNamespace } from '../read/list-namespaces.js';
+import { namespaceOf } from '../namespace.js';
+import { placeChunks } from './place-chunks.js';
+import { readConfig } from '../read/read-sharding.js';
+import { serverCode } from '../server-code.js';
+
+/** A collection on the destination and the source's collection it stands for. */
+export interface CreatedCollection {
+  database: string;
+  name: string;
+  /** 32 hexadecimal digits; both empty for views. */
+  sourceUuid: string;
+  destinationUuid: string;
+}
+
+/** Where collections are made, and for whom. */
+export interface Making {
+  destination: Cluster;
+  signal: AbortSignal;
+  /** Asked before every change, so that a process that was replaced changes nothing more. Throws what ends the work. */
+  confirm: () => Promise<void>;
+}
+
+/**
+ * Makes one collection or view as planned: `create`, the index its shard key needs, chunks on their shards, all other
+ * indexes. Every step looks first at what is there, so repeating after a crash goes on where it ended. Nothing is ever
+ * dropped. The zones must exist (`addZones`) when the collection is sharded.
+ * @throws ConvoyError `destinationNotEmpty` when something else has the name, or documents are in the way of sharding;
+ * `indexNotSupported` and `catalogDiffers` from the indexes; otherwise what the door throws
+ */
+export async function createCollection(making: Making, plan: CollectionPlan): Promise<CreatedCollection> {
+  const { destination, signal, confirm } = making;
+  const { database, name, uuid } = plan.entry;
+  const created = await ensureCreated(making, plan);
+  if (plan.entry.type === 'collection') {
+    const temporary = plan.indexes.flatMap((index) => (index.temporary === null ? [] : [index.temporary]));
+    if (plan.sharding !== null) await ensureSharded(making, plan, temporary);
+    await buildIndexes({ door: destination.router, signal, confirm }, plan, temporary);
+  }
+  return { database, name, sourceUuid: uuid, destinationUuid: created.uuid };
+}
+
+async function ensureCreated({ destination, signal, confirm }: Making, plan: CollectionPlan): Promise<ListedNamespace> {
+  const { database, name } = plan.entry;
+  const present = await findNamespace(destination, plan, signal);
+  if (present !== null) return present;
+  const command: Document = { create: name, ...createOptions(plan.options), writeConcern: { w: 'majority' } };
+  await confirm();
+  try {
+    await destination.router.command(database, command, { signal });
+  } catch (failure) {
+    if (codeOf(failure) !== serverCode.namespaceExists) throw failure;
+  }
+  const created = await findNamespace(destination, plan, signal);
+  if (created === null) throw new ConvoyError('destinationChanged', `${namespaceOf(plan.entry)} was dropped on the destination while it was being made.`);
+  return created;
+}
+
+/** The namespace of a plan on the destination if it is there in the planned form, null if there is none. */
+async function findNamespace(destination: Cluster, plan: CollectionPlan, signal: AbortSignal): Promise<ListedNamespace | null> {
+  const { entry } = plan;
+  const [listed] = await listCollections(destination.router, entry.database, signal, entry.name);
+  if (listed === undefined) return null;
+  const differing = listed.type === entry.type ? optionDifferences(entry, { ...entry, options: listed.options }, 'temporary') : ['type'];
+  if (differing.length === 0) return listed;
+  throw new ConvoyError('destinationNotEmpty', `The destination has ${namespaceOf(entry)} in another form (${differing.join(', ')}); drop it there.`);
+}
+
+async function ensureSharded({ destination, signal, confirm }: Making, plan: CollectionPlan, temporary: readonly Document[]): Promise<void> {
+  const { sharding, entry } = plan;
+  if (sharding === null) return;
+  const namespace = namespaceOf(entry);
+  const [row] = await readConfig(destination.router, { find: 'collections', filter: { _id: namespace } }, signal);
+  if (row !== undefined && row.dropped !== true && row.unsplittable !== true) {
+    if (sameShardKey(row.key as Document, sharding.key)) return;
+    throw new ConvoyError('destinationNotEmpty', `The destination has ${namespace} sharded by another key; drop it there.`);
+  }
+  if (await holdsDocuments(destination.router, entry, signal)) {
+    throw new ConvoyError('destinationNotEmpty', `The destination has documents in ${namespace}, which cannot be placed any more; drop it there.`);
+  }
+  const supporting = supportingIndex(temporary, sharding.key, sharding.unique);
+  if (supporting !== undefined) await buildIndexes({ door: destination.router, signal, confirm }, plan, [supporting]);
+  await confirm();
+  await placeChunks(destination, plan, signal);
+}
+
+function sameShardKey(listed: Document, planned: Document): boolean {
+  return sameKey(Object.fromEntries(Object.entries(listed).map(([field, value]) => [field, value === 'hashed' ? value : Number(value)])), planned);
+}

@@ -1,0 +1,72 @@
+import type { Cluster } from '../../cluster/door.js';
+import { addZones, removeZones } from './place-chunks.js';
+import { createCollection } from './create-collection.js';
+import type { CreatedCollection, Making } from './create-collection.js';
+import type { DestinationPlan } from '../plan/destination-plan.js';
+import { mapBounded } from '../map-bounded.js';
+import { readConfig } from '../read/read-sharding.js';
+
+/** Collections made at the same time: DDL takes locks in the config servers, more brings nothing. */
+const COLLECTIONS_PARALLEL = 4;
+
+/** How far the index builds are; the names are those of `progress.indexBuilding`. */
+export interface IndexBuildProgress {
+  indexesBuilt: number;
+  totalIndexesToBuild: number;
+  collectionsFinished: number;
+  collectionsTotal: number;
+}
+
+export interface CreateCollectionsInput extends Making {
+  plan: DestinationPlan;
+  /** Called after every finished collection. */
+  onProgress?: (progress: IndexBuildProgress) => void;
+}
+
+/**
+ * Makes everything planned on the destination: databases on their primary shards, collections with options, chunks on
+ * their shards, indexes in their temporary form, views. May be repeated at any point: what is there is checked and kept.
+ * Both balancers must be off. Zones used for placing are removed at the end, those of an attempt that was cut off too.
+ * @returns one row for every collection and view, in the plan's order, with both UUIDs for the caller to record
+ * @throws as `createCollection`
+ */
+export async function createCollections(input: CreateCollectionsInput): Promise<CreatedCollection[]> {
+  const { destination, plan, signal } = input;
+  const isSharded = destination.kind === 'sharded';
+  if (isSharded) {
+    await createDatabases(destination, plan, signal);
+    await removeZones(destination, signal);
+    if (plan.collections.some((collection) => collection.sharding !== null)) await addZones(destination, signal);
+  }
+  const progress = startProgress(plan);
+  const created = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection) => {
+    const row = await createCollection(input, collection);
+    progress.indexesBuilt += collection.indexes.filter((index) => index.temporary !== null).length;
+    progress.collectionsFinished += 1;
+    input.onProgress?.({ ...progress });
+    return row;
+  });
+  if (isSharded) {
+    await removeZones(destination, signal);
+    // Routers may still take the new collections for unsharded ones.
+    await destination.router.command('admin', { flushRouterConfig: 1 }, { signal });
+  }
+  return created;
+}
+
+/** A database that exists keeps its primary shard; only databases that sharded collections are in need to be enabled. */
+async function createDatabases(destination: Cluster, plan: DestinationPlan, signal: AbortSignal): Promise<void> {
+  const rows = await readConfig(destination.router, { find: 'databases', filter: {} }, signal);
+  const present = new Map(rows.map((row) => [row._id as string, row]));
+  for (const [database, primaryShard] of plan.databases) {
+    const row = present.get(database);
+    if (row !== undefined && row.partitioned !== false) continue;
+    const primary = row === undefined && primaryShard !== null ? { primaryShard } : {};
+    await destination.router.command('admin', { enableSharding: database, ...primary }, { signal });
+  }
+}
+
+function startProgress(plan: DestinationPlan): IndexBuildProgress {
+  const indexes = plan.collections.flatMap((collection) => collection.indexes).filter((index) => index.temporary !== null);
+  return { indexesBuilt: 0, totalIndexesToBuild: indexes.length, collectionsFinished: 0, collectionsTotal: plan.collections.length };
+}

@@ -1,0 +1,17 @@
+import { codeOf } from '../../cluster/failure.js';
+import { serverCode } from '../server-code.js';
+import type { IndexBuilding } from './build-indexes.js';
+
+/**
+ * Drops an index of the destination; one that is gone already is no error.
+ * @throws what `confirm` or the door throws
+ */
+export async function dropIndex({ door, signal, confirm, meaning }: IndexBuilding, collection: { database: string; name: string }, name: string): Promise<void> {
+  await confirm();
+  try {
+    const command = { dropIndexes: collection.name, index: name, ...meaning, writeConcern: { w: 'majority' } };
+    await door.command(collection.database, command, { signal });
+  } catch (failure) {
+    if (codeOf(failure) !== serverCode.indexNotFound) throw failure;
+  }
+}

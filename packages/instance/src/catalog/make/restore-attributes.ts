@@ -1,0 +1,140 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
+import type { Cluster } from '../../cluster/door.js';
+import { changeIndex, type IndexBuilding, presentIndexes, sendCreateIndexes } from './build-indexes.js';
+import { dropIndex } from './drop-index.js';
+import { sameDocument } from '../canonical-text.js';
+import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
+import { TEMPORARY_INDEX_PREFIX, uniqueConversion } from '../plan/index-plan.js';
+import type { IndexPlan } from '../plan/index-plan.js';
+import { mapBounded } from '../map-bounded.js';
+import { namespaceOf } from '../namespace.js';
+import { UniqueIndexViolated, type UniqueViolation, violationOf } from '../unique-violation.js';
+
+/** Collections worked on at the same time: unique indexes are built anew over all data before 6.0. */
+const COLLECTIONS_PARALLEL = 4;
+
+export interface RestoreAttributesInput {
+  destination: Cluster;
+  /** The plan for the source's catalog as it is at commit time. */
+  plan: DestinationPlan;
+  signal: AbortSignal;
+  /** Asked before every change, so that a leader that was replaced changes nothing more. Throws what ends the restoring. */
+  confirm: () => Promise<void>;
+  /** Called after every collection that is in its final form. */
+  onProgress?: (progress: { collectionsFinished: number; collectionsTotal: number }) => void;
+}
+
+interface Restoring extends IndexBuilding {
+  readonly conversion: ReturnType<typeof uniqueConversion>;
+}
+
+/**
+ * Brings every index of the destination into its final form: unique, then hidden, prepared and TTL as on the source.
+ * First all unique ones of all collections, so that no TTL deletes anything while a violation may still end the commit.
+ * Every step looks at what is there: the whole may be repeated after a crash at any point, and repeated when done does
+ * nothing.
+ * @throws UniqueIndexViolated with all indexes that documents stand against;
+ * `destinationChanged` when an index is neither in its temporary nor in its final form; otherwise what the door throws
+ */
+export async function restoreAttributes(input: RestoreAttributesInput): Promise<void> {
+  const { destination, plan, signal } = input;
+  const collections = plan.collections.filter((collection) => needsRestoring(collection));
+  const conversion = uniqueConversion(destination.version);
+  const restoring = { door: destination.router, conversion, signal, confirm: input.confirm };
+  const refusals = await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) => restoreUnique(restoring, collection));
+  throwViolations(refusals.flat());
+  let collectionsFinished = 0;
+  await mapBounded(collections, COLLECTIONS_PARALLEL, async (collection) => {
+    await restoreInPlace(restoring, collection);
+    collectionsFinished += 1;
+    input.onProgress?.({ collectionsFinished, collectionsTotal: collections.length });
+  });
+}
+
+function needsRestoring(plan: CollectionPlan): boolean {
+  const isDeferred = ({ final, temporary }: IndexPlan): boolean => temporary === null || !sameDocument(final, temporary);
+  return plan.options.expireAfterSeconds !== undefined || plan.indexes.some(isDeferred);
+}
+
+/** An index that could not be made unique, and the server's words. */
+interface Refusal {
+  violation: UniqueViolation;
+  cause: unknown;
+}
+
+function throwViolations(refusals: readonly Refusal[]): void {
+  if (refusals.length > 0) throw new UniqueIndexViolated(refusals.map(({ violation }) => violation), refusals[0]?.cause);
+}
+
+async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promise<Refusal[]> {
+  const { door, conversion, signal } = restoring;
+  const refusals: Refusal[] = [];
+  for (const index of plan.indexes) {
+    if (index.final.unique !== true || index.temporary?.unique === true) continue;
+    const present = await presentIndexes(door, plan.entry.database, plan.entry.name, signal);
+    const isUnique = present.get(index.final.name as string)?.unique === true;
+    const refusal = isUnique ? null : await makeUnique(restoring, plan, index, present);
+    if (refusal !== null) {
+      refusals.push(refusal);
+      continue;
+    }
+    const temporaryName = index.temporary?.name as string | undefined;
+    const standsBeside = temporaryName?.startsWith(TEMPORARY_INDEX_PREFIX) === true;
+    if (standsBeside && present.has(temporaryName) && (isUnique || conversion !== 'instead')) await dropIndex(restoring, plan.entry, temporaryName);
+  }
+  return refusals;
+}
+
+/** @returns why it could not be made so when documents stand against it */
+async function makeUnique(restoring: Restoring, plan: CollectionPlan, index: IndexPlan, present: ReadonlyMap<string, Document>): Promise<Refusal | null> {
+  const { door, conversion, signal, confirm } = restoring;
+  const name = index.final.name as string;
+  const temporaryName = index.temporary?.name as string | undefined;
+  if (conversion === 'instead' && temporaryName !== undefined && present.has(temporaryName)) await dropIndex(restoring, plan.entry, temporaryName);
+  await confirm();
+  try {
+    if (present.has(name)) {
+      await changeIndex(door, plan.entry, { name, prepareUnique: true }, signal);
+      await confirm();
+      await changeIndex(door, plan.entry, { name, unique: true }, signal);
+    } else {
+      await sendCreateIndexes(door, plan, [index.final], signal);
+    }
+    return null;
+  } catch (failure) {
+    const violation = await violationOf(door, plan, index.final, failure, signal);
+    if (violation === null) throw failure;
+    return { violation, cause: failure };
+  }
+}
+
+/** Attributes that every version changes in place. TTL comes last: from then on the server deletes by it. */
+async function restoreInPlace({ door, signal, confirm }: Restoring, plan: CollectionPlan): Promise<void> {
+  const { database, name: collection } = plan.entry;
+  const present = await presentIndexes(door, database, collection, signal);
+  for (const { final } of plan.indexes) {
+    const name = final.name as string;
+    const found = present.get(name);
+    if (found === undefined) {
+      throw new ConvoyError('destinationChanged', `Index ${name} of ${namespaceOf(plan.entry)} is missing on the destination.`);
+    }
+    for (const change of inPlaceChanges(final, found)) {
+      await confirm();
+      await changeIndex(door, plan.entry, { name, ...change }, signal);
+    }
+  }
+  if (plan.options.expireAfterSeconds !== undefined) {
+    await confirm();
+    const command = { collMod: collection, expireAfterSeconds: plan.options.expireAfterSeconds as unknown, writeConcern: { w: 'majority' } };
+    await door.command(database, command, { signal });
+  }
+}
+
+function inPlaceChanges(final: Document, found: Document): Document[] {
+  const changes: Document[] = [];
+  if (final.prepareUnique === true && found.prepareUnique !== true) changes.push({ prepareUnique: true });
+  if (final.hidden === true && found.hidden !== true) changes.push({ hidden: true });
+  if (final.expireAfterSeconds !== found.expireAfterSeconds) changes.push({ expireAfterSeconds: final.expireAfterSeconds as unknown });
+  return changes;
+}

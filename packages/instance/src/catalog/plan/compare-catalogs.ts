@@ -1,0 +1,87 @@
+import type { Document } from 'mongodb';
+import { sameDocument } from '../canonical-text.js';
+import { optionDifferences } from '../collection-options.js';
+import { planIndexes } from './index-plan.js';
+import type { IndexPlanContext } from './index-plan.js';
+import { isIdIndex, portableIndex, sameKey } from '../index-spec.js';
+import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
+import { namespaceOf } from '../namespace.js';
+
+/** One way in which the destination is not what it should be. */
+export interface CatalogDifference {
+  kind: 'missing' | 'extra' | 'options' | 'index' | 'shardKey';
+  /** `database.collection`. */
+  namespace: string;
+  /** Names of options, or the index with what is wrong about it; never values of documents. */
+  detail: string;
+}
+
+export interface CompareOptions extends IndexPlanContext {
+  /** `temporary`: before commit, while attributes are deferred; `final`: after they were restored. */
+  form: 'temporary' | 'final';
+}
+
+/**
+ * Compares what the destination should have with what it has, both read with the same filter.
+ * @param source for a migration from a replica set to a sharded cluster: as `applyShardingEntries` returns it
+ * @returns differences in order of namespace; empty when there are none
+ */
+export function compareCatalogs(source: Catalog, destination: Catalog, options: CompareOptions): CatalogDifference[] {
+  const found = new Map(destination.map((entry) => [namespaceOf(entry), entry]));
+  const expected = new Set(source.map(namespaceOf));
+  const differences = source.flatMap((entry) => compareEntry(entry, found.get(namespaceOf(entry)), options));
+  const extra = destination.filter((entry) => !expected.has(namespaceOf(entry))).map((entry) => difference('extra', entry, `${entry.type} that the source does not have`));
+  return [...differences, ...extra].sort((a, b) => (a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0));
+}
+
+function compareEntry(expected: CatalogEntry, found: CatalogEntry | undefined, options: CompareOptions): CatalogDifference[] {
+  if (found === undefined) return [difference('missing', expected, expected.type)];
+  if (found.type !== expected.type) return [difference('options', expected, `is a ${found.type}, should be a ${expected.type}`)];
+  const names = optionDifferences(expected, found, options.form);
+  return [
+    ...(names.length === 0 ? [] : [difference('options', expected, names.join(', '))]),
+    ...compareIndexes(expected, found, options),
+    ...(sameSharding(expected.sharding, found.sharding) ? [] : [difference('shardKey', expected, describeShardKeys(expected.sharding, found.sharding))]),
+  ];
+}
+
+function compareIndexes(expected: CatalogEntry, found: CatalogEntry, options: CompareOptions): CatalogDifference[] {
+  const plans = planIndexes(expected, options).indexes;
+  const wanted = plans.flatMap((plan) => (options.form === 'final' ? [plan.final] : plan.temporary === null ? [] : [plan.temporary]));
+  const present = new Map(
+    found.indexes.filter((index) => !isIdIndex(index)).map((index) => [index.name as string, portableIndex(namespaceOf(found), index).index]),
+  );
+  const wrong = wanted.flatMap((index) => {
+    const there = present.get(index.name as string);
+    if (there === undefined) return [difference('index', expected, `${String(index.name)} is missing`)];
+    const attributes = differingAttributes(index, there);
+    return attributes.length === 0 ? [] : [difference('index', expected, `${String(index.name)} differs in ${attributes.join(', ')}`)];
+  });
+  const names = new Set(wanted.map((index) => index.name as string));
+  const extra = [...present.keys()].filter((name) => !names.has(name)).map((name) => difference('index', expected, `${name} is extra`));
+  return [...wrong, ...extra];
+}
+
+function differingAttributes(a: Document, b: Document): string[] {
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
+  return names.filter((name) => !sameDocument({ value: a[name] as unknown }, { value: b[name] as unknown }));
+}
+
+function sameSharding(a: Sharding | null, b: Sharding | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.unique === b.unique && sameKey(a.key, b.key);
+}
+
+function describeShardKeys(expected: Sharding | null, found: Sharding | null): string {
+  return `is ${describeShardKey(found)}, should be ${describeShardKey(expected)}`;
+}
+
+function describeShardKey(sharding: Sharding | null): string {
+  if (sharding === null) return 'unsharded';
+  const fields = Object.entries(sharding.key).map(([field, value]) => `${field}: ${String(value)}`).join(', ');
+  return `sharded by ${sharding.unique ? 'unique ' : ''}{${fields}}`;
+}
+
+function difference(kind: CatalogDifference['kind'], entry: CatalogEntry, detail: string): CatalogDifference {
+  return { kind, namespace: namespaceOf(entry), detail };
+}

@@ -1,0 +1,71 @@
+import type { Warning } from '@convoy/api/contract/progress';
+import type { Document } from 'mongodb';
+import type { Cluster } from '../../cluster/door.js';
+import { portableOptions } from '../collection-options.js';
+import { distributeChunks, distributeDatabases } from './distribution.js';
+import type { DestinationRange } from './distribution.js';
+import { planIndexes } from './index-plan.js';
+import type { IndexPlan } from './index-plan.js';
+import type { Catalog, CatalogEntry } from '../namespace.js';
+
+/** Everything needed to make one collection or view on the destination. */
+export interface CollectionPlan {
+  /** The source's entry; its shard key counts. */
+  entry: CatalogEntry;
+  /** Options of the destination's collection. */
+  options: Document;
+  indexes: IndexPlan[];
+  /** Null for collections that stay unsharded, views, and on replica sets. */
+  sharding: { key: Document; unique: boolean; ranges: DestinationRange[] } | null;
+}
+
+/** Everything to be made on the destination. Pure data: the same catalog and clusters give the same plan. */
+export interface DestinationPlan {
+  /** Database → primary shard; the value is null on a replica set. */
+  databases: Map<string, string | null>;
+  collections: CollectionPlan[];
+  warnings: Warning[];
+}
+
+/** What a plan depends on besides the catalog. */
+export interface PlanContext {
+  source: Pick<Cluster, 'shardIds'>;
+  destination: Pick<Cluster, 'kind' | 'version' | 'shardIds'>;
+  buildIndexes: 'beforeDataCopy' | 'never';
+}
+
+/**
+ * Plans the destination for a source catalog.
+ * @param catalog for a migration from a replica set to a sharded cluster: as `applyShardingEntries` returns it
+ */
+export function planDestination(catalog: Catalog, context: PlanContext): DestinationPlan {
+  const planned = catalog.map((entry) => planCollection(entry, context));
+  return {
+    databases: planDatabases(catalog, context),
+    collections: planned.map((one) => one.plan),
+    warnings: planned.flatMap((one) => one.warnings),
+  };
+}
+
+/** Plans one collection, for example one that appeared during the migration. */
+export function planCollection(entry: CatalogEntry, context: PlanContext): { plan: CollectionPlan; warnings: Warning[] } {
+  const { options, warnings } = portableOptions(entry);
+  const indexes = planIndexes(entry, { buildIndexes: context.buildIndexes, destinationVersion: context.destination.version });
+  const sharding = context.destination.kind === 'sharded' ? entry.sharding : null;
+  const plan: CollectionPlan = {
+    entry,
+    options,
+    indexes: indexes.indexes,
+    sharding: sharding === null ? null : {
+      key: sharding.key,
+      unique: sharding.unique,
+      ranges: distributeChunks(sharding.key, sharding.chunks, context.source.shardIds, context.destination.shardIds),
+    },
+  };
+  return { plan, warnings: [...warnings, ...indexes.warnings] };
+}
+
+function planDatabases(catalog: Catalog, context: PlanContext): Map<string, string | null> {
+  if (context.destination.kind === 'replicaSet') return new Map(catalog.map((entry) => [entry.database, null]));
+  return distributeDatabases(catalog, context.source.shardIds, context.destination.shardIds);
+}

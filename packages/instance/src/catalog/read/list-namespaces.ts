@@ -1,0 +1,57 @@
+import type { Document } from 'mongodb';
+import type { Door } from '../../cluster/door.js';
+import { decodeListedCollection, uuidHex } from './decode-catalog.js';
+import { mapBounded } from '../map-bounded.js';
+import type { NamespaceFilter } from '../namespace-filter.js';
+import { readCursor } from './read-cursor.js';
+
+/** Databases listed at the same time: enough to hide the round trips, little for a router. */
+const DATABASES_PARALLEL = 8;
+
+/** One row of `listCollections`. */
+export interface ListedNamespace {
+  database: string;
+  name: string;
+  type: 'collection' | 'view' | 'timeseries';
+  /** 32 hexadecimal digits; empty for views and time series. */
+  uuid: string;
+  options: Document;
+}
+
+/** All included namespaces of a cluster, in order of database and name (by code unit). */
+export async function listNamespaces(door: Door, filter: NamespaceFilter, signal: AbortSignal): Promise<ListedNamespace[]> {
+  const databases = (await listDatabaseNames(door, signal)).filter((database) => filter.mayInclude(database));
+  const perDatabase = await mapBounded(databases, DATABASES_PARALLEL, (database) => listCollections(door, database, signal));
+  return perDatabase.flat().filter((listed) => filter.includes(listed.database, listed.name));
+}
+
+/** Names of all databases in order, the server's own included. */
+export async function listDatabaseNames(door: Door, signal: AbortSignal): Promise<string[]> {
+  const reply = await door.command('admin', { listDatabases: 1, nameOnly: true }, { signal });
+  return (reply.databases as { name: string }[]).map((row) => row.name).sort();
+}
+
+/**
+ * Everything in one database, in order of name.
+ * @param name only the collection of this name
+ */
+export async function listCollections(
+  door: Door,
+  database: string,
+  signal: AbortSignal,
+  name?: string,
+): Promise<ListedNamespace[]> {
+  const command = { listCollections: 1, ...(name === undefined ? {} : { filter: { name } }), cursor: {} };
+  const rows = await readCursor(door, database, command, decodeListedCollection, signal);
+  return rows.map((row) => listedNamespace(database, row)).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function listedNamespace(database: string, row: Document): ListedNamespace {
+  return {
+    database,
+    name: row.name as string,
+    type: row.type as ListedNamespace['type'],
+    uuid: uuidHex((row.info as Document | undefined)?.uuid),
+    options: (row.options as Document | undefined) ?? {},
+  };
+}

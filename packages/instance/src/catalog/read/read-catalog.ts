@@ -1,0 +1,86 @@
+import type { Cluster } from '../../cluster/door.js';
+import { listCollections, listNamespaces } from './list-namespaces.js';
+import type { ListedNamespace } from './list-namespaces.js';
+import { mapBounded } from '../map-bounded.js';
+import type { Catalog, CatalogEntry } from '../namespace.js';
+import type { NamespaceFilter } from '../namespace-filter.js';
+import { readIndexes } from './read-indexes.js';
+import type { InconsistentIndex } from './read-indexes.js';
+import { openPlacementReader } from './read-sharding.js';
+import type { PlacementReader } from './read-sharding.js';
+import { readSize } from './read-sizes.js';
+
+/** Collections read at the same time: each costs up to four small commands; hides the round trips of large catalogs. */
+const COLLECTIONS_PARALLEL = 16;
+
+/** A catalog together with what stands in a migration's way. */
+export interface CatalogReport {
+  catalog: Catalog;
+  /** Namespaces of included time-series collections, which are not part of the catalog. */
+  timeSeries: string[];
+  /** Indexes about which the shards of a collection disagree. */
+  inconsistentIndexes: InconsistentIndex[];
+}
+
+/**
+ * Reads every included collection and view with its options, indexes, shard key, chunks and estimated size, in order of
+ * namespace. Collections that are dropped meanwhile are left out; time series are left out.
+ * @throws what the door throws (permissions, lost connections); estimates alone may fail without harm
+ */
+export async function readCatalog(cluster: Cluster, filter: NamespaceFilter, signal: AbortSignal): Promise<Catalog> {
+  return (await readCatalogReport(cluster, filter, signal)).catalog;
+}
+
+/** As `readCatalog`, with the time series and inconsistent indexes that a start has to refuse. */
+export async function readCatalogReport(cluster: Cluster, filter: NamespaceFilter, signal: AbortSignal): Promise<CatalogReport> {
+  const listed = await listNamespaces(cluster.router, filter, signal);
+  const placements = await openPlacementReader(cluster, signal);
+  const ordinary = listed.filter((row) => row.type !== 'timeseries');
+  const read = await mapBounded(ordinary, COLLECTIONS_PARALLEL, (row) => readEntry(cluster, placements, row, signal));
+  const found = read.filter((result) => result !== null);
+  return {
+    catalog: found.map((result) => result.entry),
+    timeSeries: listed.filter((row) => row.type === 'timeseries').map((row) => `${row.database}.${row.name}`),
+    inconsistentIndexes: found.flatMap((result) => result.inconsistent),
+  };
+}
+
+/**
+ * Reads one collection of a database by its UUID, whatever it is called.
+ * @returns null when the database has none of this UUID, or it is being dropped
+ * @throws what the door throws
+ */
+export async function readCollectionByUuid(cluster: Cluster, database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null> {
+  const listed = (await listCollections(cluster.router, database, signal)).find((row) => row.uuid === uuid);
+  if (listed === undefined) return null;
+  const placements = await openPlacementReader(cluster, signal);
+  return (await readEntry(cluster, placements, listed, signal))?.entry ?? null;
+}
+
+interface ReadEntry {
+  entry: CatalogEntry;
+  inconsistent: InconsistentIndex[];
+}
+
+async function readEntry(
+  cluster: Cluster,
+  placements: PlacementReader,
+  listed: ListedNamespace,
+  signal: AbortSignal,
+): Promise<ReadEntry | null> {
+  const { database, name, uuid, options } = listed;
+  const placement = await placements.placementOf(listed, signal);
+  if (listed.type === 'view') {
+    const view: CatalogEntry = {
+      database, name, type: 'view', uuid: '', options, indexes: [], ...placement, sizeBytes: 0, documentCount: 0,
+    };
+    return { entry: view, inconsistent: [] };
+  }
+  const indexes = await readIndexes(cluster, listed, placement.sharding, signal);
+  if (indexes === null) return null;
+  const size = await readSize(cluster.router, database, name, signal);
+  const entry: CatalogEntry = {
+    database, name, type: 'collection', uuid, options, indexes: indexes.indexes, ...placement, ...size,
+  };
+  return { entry, inconsistent: indexes.inconsistent };
+}

@@ -1,0 +1,26 @@
+import type { Document } from 'mongodb';
+import type { Door } from '../../cluster/door.js';
+
+/**
+ * Reads a cursor to its end and decodes every document. Only for catalogs, whose size the cluster itself bounds.
+ * @throws what the door throws; the cursor is closed in any case
+ */
+export async function readCursor<Decoded>(
+  door: Door,
+  database: string,
+  command: Document,
+  decode: (bytes: Uint8Array) => Decoded,
+  signal: AbortSignal,
+): Promise<Decoded[]> {
+  const cursor = await door.openCursor(database, command, { signal });
+  try {
+    const decoded = cursor.first.documents.map(decode);
+    while (cursor.open) {
+      const batch = await cursor.next({ signal });
+      for (const bytes of batch.documents) decoded.push(decode(bytes));
+    }
+    return decoded;
+  } finally {
+    await cursor.close();
+  }
+}

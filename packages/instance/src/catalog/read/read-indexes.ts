@@ -1,0 +1,108 @@
+import type { Document } from 'mongodb';
+import type { Cluster, Door } from '../../cluster/door.js';
+import { codeOf } from '../../cluster/failure.js';
+import { canonicalText } from '../canonical-text.js';
+import { decodeListedIndex } from './decode-catalog.js';
+import type { ListedNamespace } from './list-namespaces.js';
+import type { Sharding } from '../namespace.js';
+import { readCursor } from './read-cursor.js';
+import { serverCode } from '../server-code.js';
+
+/** An index that the shards of one collection do not agree about. */
+export interface InconsistentIndex {
+  namespace: string;
+  index: string;
+  /** Shards that own chunks and lack the index or have it in another form than the first one. */
+  shards: string[];
+}
+
+export interface CollectionIndexes {
+  /** As `listIndexes` shows them. */
+  indexes: Document[];
+  inconsistent: InconsistentIndex[];
+}
+
+/**
+ * Indexes of one collection. A router asks only one shard, so for sharded collections every shard that owns chunks is
+ * asked: by itself where the cluster was opened with direct access, otherwise through `$indexStats`.
+ * @returns null when the collection is gone
+ */
+export async function readIndexes(
+  cluster: Cluster,
+  listed: ListedNamespace,
+  sharding: Sharding | null,
+  signal: AbortSignal,
+): Promise<CollectionIndexes | null> {
+  const owners = [...new Set(sharding?.chunks.map((chunk) => chunk.shard) ?? [])].sort();
+  const doors = owners.map((owner) => directDoor(cluster, owner));
+  if (owners.length > 0 && doors.every((door) => door !== null)) {
+    const perShard = await Promise.all(doors.map((door) => listIndexes(door, listed.database, listed.name, signal)));
+    return mergedIndexes(listed, owners, perShard);
+  }
+  const indexes = await listIndexes(cluster.router, listed.database, listed.name, signal);
+  if (indexes === null || owners.length < 2) return indexes === null ? null : { indexes, inconsistent: [] };
+  const perShard = await indexStatsByShard(cluster.router, listed, signal);
+  const seen = owners.filter((owner) => perShard.has(owner));
+  const compared = mergedIndexes(listed, seen, seen.map((owner) => perShard.get(owner) ?? []));
+  return { indexes, inconsistent: compared?.inconsistent ?? [] };
+}
+
+/** Index specifications of a collection behind one door; null when there is no such collection. */
+export async function listIndexes(
+  door: Door,
+  database: string,
+  collection: string,
+  signal: AbortSignal,
+): Promise<Document[] | null> {
+  try {
+    return await readCursor(door, database, { listIndexes: collection, cursor: {} }, decodeListedIndex, signal);
+  } catch (failure) {
+    if (codeOf(failure) === serverCode.namespaceNotFound) return null;
+    throw failure;
+  }
+}
+
+/** The door to a shard, or null on clusters that were opened without direct access. */
+function directDoor(cluster: Cluster, shard: string): Door | null {
+  try {
+    return cluster.shard(shard);
+  } catch {
+    return null;
+  }
+}
+
+function mergedIndexes(
+  listed: ListedNamespace,
+  owners: readonly string[],
+  perShard: readonly (Document[] | null)[],
+): CollectionIndexes | null {
+  const indexes = perShard[0];
+  if (indexes === undefined || indexes === null) return null;
+  const forms = perShard.map((list) => new Map((list ?? []).map((index) => [index.name as string, canonicalText(index)])));
+  const names = [...new Set(forms.flatMap((form) => [...form.keys()]))].sort();
+  const inconsistent: InconsistentIndex[] = [];
+  for (const name of names) {
+    const expected = forms.map((form) => form.get(name)).find((form) => form !== undefined);
+    const shards = owners.filter((_, position) => forms[position]?.get(name) !== expected);
+    if (shards.length > 0) inconsistent.push({ namespace: `${listed.database}.${listed.name}`, index: name, shards });
+  }
+  return { indexes, inconsistent };
+}
+
+/** What `$indexStats` says of each shard; empty where the user may not ask or the server does not give specifications. */
+async function indexStatsByShard(router: Door, listed: ListedNamespace, signal: AbortSignal): Promise<Map<string, Document[]>> {
+  const perShard = new Map<string, Document[]>();
+  const command = { aggregate: listed.name, pipeline: [{ $indexStats: {} }], cursor: {} };
+  let rows: Document[];
+  try {
+    rows = await readCursor(router, listed.database, command, decodeListedIndex, signal);
+  } catch (failure) {
+    if (codeOf(failure) === null) throw failure;
+    return perShard;
+  }
+  for (const row of rows) {
+    if (typeof row.shard !== 'string' || row.spec === undefined || row.building === true) continue;
+    perShard.set(row.shard, [...(perShard.get(row.shard) ?? []), row.spec as Document]);
+  }
+  return perShard;
+}

@@ -1,0 +1,92 @@
+import { BSON } from 'mongodb';
+import type { Document } from 'mongodb';
+import type { Cluster, Door } from '../../cluster/door.js';
+import { decodeConfigDocument } from './decode-catalog.js';
+import type { ListedNamespace } from './list-namespaces.js';
+import type { Chunk, Sharding } from '../namespace.js';
+import { readCursor } from './read-cursor.js';
+
+/** Config reads see what a majority has: a chunk map must not be rolled back under us. */
+const MAJORITY = { level: 'majority' };
+
+/** How one collection lies on the shards. */
+export interface Placement {
+  sharding: Sharding | null;
+  /** Owner of an unsharded collection, or the primary shard of a sharded one's database. */
+  primaryShard: string;
+}
+
+/** Reads placements out of a cluster's config database. */
+export interface PlacementReader {
+  /** @throws what the door throws */
+  placementOf(listed: ListedNamespace, signal: AbortSignal): Promise<Placement>;
+}
+
+/** Loads `config.databases` and `config.collections`. A replica set is one shard, on which nothing is sharded. */
+export async function openPlacementReader(cluster: Cluster, signal: AbortSignal): Promise<PlacementReader> {
+  const firstShard = cluster.shardIds[0] ?? '';
+  if (cluster.kind === 'replicaSet') {
+    return { placementOf: () => Promise.resolve({ sharding: null, primaryShard: firstShard }) };
+  }
+  const [databases, collections] = await Promise.all([
+    readConfig(cluster.router, { find: 'databases', filter: {} }, signal),
+    readConfig(cluster.router, { find: 'collections', filter: {} }, signal),
+  ]);
+  const movesBegun = mayShowOrphans(cluster) ? await readMovesBegun(cluster.router, signal) : new Set<string>();
+  const primaries = new Map(databases.map((row) => [row._id as string, row.primary as string]));
+  const rows = new Map(collections.filter((row) => row.dropped !== true).map((row) => [row._id as string, row]));
+  return {
+    async placementOf(listed, callSignal) {
+      const primaryShard = primaries.get(listed.database) ?? firstShard;
+      const row = rows.get(`${listed.database}.${listed.name}`);
+      if (row === undefined) return { sharding: null, primaryShard };
+      const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
+      // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
+      if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primaryShard };
+      const mayHaveOrphans = everMoved || movesBegun.has(row._id as string);
+      return { sharding: { key: plainKey(row.key as Document), unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, primaryShard };
+    },
+  };
+}
+
+/** Before 6.0 streams show what happens to orphans, and a router's does not say on which shard. */
+function mayShowOrphans({ access, version }: Cluster): boolean {
+  return access === 'router' && version[0] < 6;
+}
+
+/**
+ * Collections of which a chunk's move was begun, as far back as the capped log of the config servers reaches: one that
+ * was broken off leaves orphans on its recipient, and the chunks' versions as they were.
+ */
+async function readMovesBegun(router: Door, signal: AbortSignal): Promise<Set<string>> {
+  const begun = await readConfig(router, { find: 'changelog', filter: { what: 'moveChunk.start' }, projection: { _id: 0, ns: 1 } }, signal);
+  return new Set(begun.map((entry) => entry.ns as string));
+}
+
+/** Documents of a collection of the config database, read at majority. */
+export function readConfig(router: Door, find: Document, signal: AbortSignal): Promise<Document[]> {
+  return readCursor(router, 'config', { ...find, readConcern: MAJORITY }, decodeConfigDocument, signal);
+}
+
+/**
+ * Chunks go by the collection's UUID from 5.0 on, by its name before (and until the feature version is raised). Their
+ * version's first number is 1 after the first distribution and grows with every chunk that moves.
+ */
+async function readChunks(router: Door, row: Document, signal: AbortSignal): Promise<Pick<Sharding, 'chunks' | 'everMoved'>> {
+  const find = (filter: Document): Promise<Document[]> => readConfig(router, { find: 'chunks', filter, sort: { min: 1 } }, signal);
+  let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
+  if (rows.length === 0) rows = await find({ ns: row._id as string });
+  return {
+    chunks: rows.map((chunk): Chunk => ({ min: chunk.min as Document, max: chunk.max as Document, shard: chunk.shard as string })),
+    everMoved: rows.some(({ lastmod }) => !(lastmod instanceof BSON.Timestamp) || lastmod.t > 1),
+  };
+}
+
+/** Shard-key values as plain numbers, whatever number type the config database holds. */
+function plainKey(key: Document): Document {
+  const entries = Object.entries(key).map(([field, value]): [string, unknown] => [
+    field,
+    value instanceof BSON.Long ? value.toNumber() : value,
+  ]);
+  return Object.fromEntries(entries);
+}

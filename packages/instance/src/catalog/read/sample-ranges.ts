@@ -1,0 +1,97 @@
+import { BSON } from 'mongodb';
+import type { Document } from 'mongodb';
+import type { Cluster } from '../../cluster/door.js';
+import { canonicalText } from '../canonical-text.js';
+import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
+import type { DestinationRange } from '../plan/distribution.js';
+import { mapBounded } from '../map-bounded.js';
+import type { CatalogEntry } from '../namespace.js';
+import { readCursor } from './read-cursor.js';
+
+/** Ranges per destination shard: enough for a balancer to work with later, few to place. */
+const RANGES_PER_SHARD = 4;
+
+/** Sampled keys per range: at 20 the ranges come out within about a quarter of their mean size. */
+const SAMPLES_PER_RANGE = 20;
+
+/** Collections sampled at the same time. */
+const COLLECTIONS_PARALLEL = 4;
+
+/**
+ * Completes a plan from a replica set to a sharded cluster: collections that are to be sharded by a ranged key, about
+ * whose values nothing is known, get ranges of about equal counts from a random sample of the source. All other
+ * collections stay as planned. Two calls give different ranges, all of them valid.
+ * @throws what the source's door throws
+ */
+export async function withSampledRanges(
+  plan: DestinationPlan,
+  source: Cluster,
+  destination: Pick<Cluster, 'shardIds'>,
+  signal: AbortSignal,
+): Promise<DestinationPlan> {
+  const collections = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection): Promise<CollectionPlan> => {
+    if (collection.sharding === null || collection.sharding.ranges.length > 0) return collection;
+    const ranges = await sampleRanges(source, collection.entry, collection.sharding.key, destination.shardIds, signal);
+    return { ...collection, sharding: { ...collection.sharding, ranges } };
+  });
+  return { ...plan, collections };
+}
+
+async function sampleRanges(
+  source: Cluster,
+  entry: CatalogEntry,
+  key: Document,
+  destinationShardIds: readonly string[],
+  signal: AbortSignal,
+): Promise<DestinationRange[]> {
+  const shards = [...destinationShardIds].sort();
+  const rangeCount = shards.length * RANGES_PER_SHARD;
+  const fields = rangedFields(key);
+  const sampled = await sampleKeys(source, entry, fields, rangeCount * SAMPLES_PER_RANGE, signal);
+  const points = quantiles(sampled, rangeCount).map((values) => boundOf(key, values));
+  const bounds = [boundOf(key, [], new BSON.MinKey()), ...points, boundOf(key, [], new BSON.MaxKey())];
+  return bounds.slice(1).map((max, position) => ({
+    min: bounds[position] as Document,
+    max,
+    shard: shards[Math.floor((position * shards.length) / (bounds.length - 1))] as string,
+  }));
+}
+
+/** Fields whose values can bound a range: all before the hashed one. */
+function rangedFields(key: Document): string[] {
+  const entries = Object.entries(key) as [string, unknown][];
+  const hashed = entries.findIndex(([, value]) => value === 'hashed');
+  return (hashed < 0 ? entries : entries.slice(0, hashed)).map(([field]) => field);
+}
+
+/** Shard-key values of random documents in the order of the key; missing fields count as null, as they do for the server. */
+async function sampleKeys(source: Cluster, entry: CatalogEntry, fields: readonly string[], size: number, signal: AbortSignal): Promise<unknown[][]> {
+  const names = fields.map((_, position) => `v${position}`);
+  const pipeline = [
+    { $sample: { size } },
+    { $project: { _id: 0, ...Object.fromEntries(fields.map((field, position) => [`v${position}`, { $ifNull: [`$${field}`, null] }])) } },
+    { $sort: Object.fromEntries(names.map((name) => [name, 1])) },
+  ];
+  const command = { aggregate: entry.name, pipeline, collation: { locale: 'simple' }, allowDiskUse: true, cursor: {} };
+  const decode = (bytes: Uint8Array): Document => BSON.deserialize(bytes, { promoteValues: false, bsonRegExp: true });
+  const rows = await readCursor(source.router, entry.database, command, decode, signal);
+  return rows.map((row) => names.map((name) => row[name] as unknown));
+}
+
+/** Up to `count - 1` different values that cut a sorted sample into equal parts. */
+function quantiles(sorted: readonly unknown[][], count: number): unknown[][] {
+  const points = new Map<string, unknown[]>();
+  for (let part = 1; part < count; part += 1) {
+    const point = sorted[Math.floor((part * sorted.length) / count)];
+    if (point !== undefined) points.set(canonicalText({ point }), point);
+  }
+  const first = sorted[0];
+  // Nothing lies below the smallest value that was seen: a range that ends there would be empty.
+  if (first !== undefined) points.delete(canonicalText({ point: first }));
+  return [...points.values()];
+}
+
+/** A bound of every field of the key: the given values first, then `rest` (MinKey where not given). */
+function boundOf(key: Document, values: readonly unknown[], rest: unknown = new BSON.MinKey()): Document {
+  return Object.fromEntries(Object.keys(key).map((field, position) => [field, position < values.length ? values[position] : rest]));
+}

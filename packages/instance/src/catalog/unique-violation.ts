@@ -1,0 +1,60 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { type Document, MongoServerError } from 'mongodb';
+import { encodeValue, type RawValue } from '../bson/scan.js';
+import type { Door } from '../cluster/door.js';
+import type { CollectionPlan } from './plan/destination-plan.js';
+import { namespaceOf } from './namespace.js';
+import { serverCode } from './server-code.js';
+
+/** `_id`s kept of one index: enough to begin with, and few enough for a list. */
+const idsMax = 100;
+/** Violated indexes that a description names. */
+const namedMax = 5;
+
+/** Documents on the destination that share a key of an index which is to be unique. */
+export interface UniqueViolation {
+  readonly namespace: string;
+  readonly index: string;
+  /** `_id`s of such documents, as far as the server tells. */
+  readonly ids: readonly RawValue[];
+}
+
+/** Indexes cannot be made unique yet. Its description names namespaces and indexes, never values. */
+export class UniqueIndexViolated extends ConvoyError {
+  /** Not among the fields that a logger shows: they hold `_id`s. */
+  readonly #violations: readonly UniqueViolation[];
+
+  constructor(violations: readonly UniqueViolation[], cause: unknown) {
+    super('uniqueIndexViolated', describe(violations), { cause });
+    this.#violations = violations;
+  }
+
+  get violations(): readonly UniqueViolation[] {
+    return this.#violations;
+  }
+}
+
+function describe(violations: readonly UniqueViolation[]): string {
+  const named = violations.slice(0, namedMax).map(({ namespace, index }) => `Documents of ${namespace} on the destination violate the unique index ${index}.`);
+  return [...named, ...(violations.length > namedMax ? [`So do those of ${violations.length - namedMax} more indexes.`] : [])].join(' ');
+}
+
+/** What a server's refusal to make an index unique says; null when it says something else. */
+export async function violationOf(door: Door, plan: CollectionPlan, index: Document, failure: unknown, signal: AbortSignal): Promise<UniqueViolation | null> {
+  if (!(failure instanceof MongoServerError)) return null;
+  if (failure.code !== serverCode.duplicateKey && failure.code !== serverCode.cannotConvertIndexToUnique) return null;
+  const { violations, keyValue } = failure.errorResponse as { violations?: { ids: unknown[] }[]; keyValue?: Document };
+  const ids = violations?.flatMap((group) => group.ids) ?? (keyValue === undefined ? [] : await idsUnder(door, plan, index, keyValue, signal));
+  return { namespace: namespaceOf(plan.entry), index: String(index.name), ids: ids.slice(0, idsMax).map(encodeValue) };
+}
+
+/** A build, as before 6.0, ends at the first key that it meets twice. Under a collation its value is no field's, and nothing is found. */
+async function idsUnder(door: Door, plan: CollectionPlan, index: Document, keyValue: Document, signal: AbortSignal): Promise<unknown[]> {
+  const { database, name } = plan.entry;
+  const fields = Object.entries(keyValue).map(([path, value]) => ({ [path]: { $eq: value as unknown } }));
+  const { partialFilterExpression, collation } = index as { partialFilterExpression?: Document; collation?: Document };
+  const filter = { $and: [...fields, ...(partialFilterExpression === undefined ? [] : [partialFilterExpression])] };
+  const command = { find: name, filter, projection: { _id: 1 }, limit: idsMax, singleBatch: true, ...(collation && { collation }) };
+  const reply = await door.command(database, command, { signal });
+  return (reply.cursor as { firstBatch: { _id: unknown }[] }).firstBatch.map(({ _id }) => _id);
+}

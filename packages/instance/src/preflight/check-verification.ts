@@ -1,0 +1,69 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import { nameSome } from '../catalog/name-some.js';
+import { type Catalog, namespaceOf } from '../catalog/namespace.js';
+import { openChangeStream } from '../cluster/change-stream.js';
+import { currentTime, timestampOf } from '../cluster/cluster-time.js';
+import type { Cluster } from '../cluster/door.js';
+import { codeOf, failureName } from '../cluster/failure.js';
+import type { Advice } from './examination.js';
+
+/**
+ * What the whole process may take has to be at least this where it verifies: two readings of 16 MB documents at a time, a lookup on
+ * each side, and the keys that wait beside what copying and applying take.
+ */
+export const verifiedMemoryBytesMin = 96 * 2 ** 20;
+
+/** What the check looks at. */
+export interface VerificationCheck {
+  source: Cluster;
+  destination: Cluster;
+  request: StartRequest;
+  /** The process's memory bound; left out where none is known. */
+  memoryBytesMax?: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Whether a migration can be verified, where it is to be.
+ * @throws ConvoyError `verificationMemoryInsufficient`, `ttlCollectionWithVerification`, `verificationNotSupported`
+ */
+export async function checkVerification(check: VerificationCheck, catalog: Catalog): Promise<void> {
+  const { source, destination, request, memoryBytesMax, signal } = check;
+  if (!request.verification.enabled) return;
+  if (memoryBytesMax !== undefined && memoryBytesMax < verifiedMemoryBytesMin) {
+    throw new ConvoyError('verificationMemoryInsufficient', `memoryBytesMax is ${memoryBytesMax}; the verifier needs at least ${verifiedMemoryBytesMin}. Raise it or start with verification.enabled false.`);
+  }
+  refuseExpiring(request, catalog);
+  for (const cluster of [source, destination]) await probe(cluster, signal);
+}
+
+/** What `checkVerification` has found, for the report. */
+export function describeVerification({ verification, reversible }: StartRequest): Advice | string {
+  if (!verification.enabled) return 'The migration is not verified.';
+  if (!reversible) return 'Both clusters show what the verifier has to see.';
+  return { result: 'warning', name: 'reverseNotVerified', description: 'The verifier works in the first direction alone: a reverse is not verified.' };
+}
+
+/**
+ * Without indexes the destination does not expire what the source does.
+ * @throws ConvoyError `ttlCollectionWithVerification`
+ */
+export function refuseExpiring({ verification, buildIndexes }: Pick<StartRequest, 'verification' | 'buildIndexes'>, catalog: Catalog): void {
+  if (!verification.enabled || buildIndexes !== 'never') return;
+  const expiring = catalog.filter(({ indexes }) => indexes.some(({ expireAfterSeconds }) => expireAfterSeconds !== undefined));
+  if (expiring.length === 0) return;
+  throw new ConvoyError('ttlCollectionWithVerification', `With buildIndexes "never" the verifier cannot follow collections with TTL indexes: ${nameSome(expiring.map(namespaceOf))}. Start with verification.enabled false.`);
+}
+
+/** Opens what the verifier needs: a stream of the whole cluster. */
+async function probe({ name, router, version }: Cluster, signal: AbortSignal): Promise<void> {
+  try {
+    const startAtOperationTime = timestampOf(await currentTime(router, { signal }));
+    const stream = await openChangeStream(router, { startAtOperationTime, batchDocumentsMax: 1, signal, allChangesForCluster: true, version });
+    await stream.close();
+  } catch (error) {
+    if (codeOf(error) === null) throw error;
+    throw new ConvoyError('verificationNotSupported', `${name} does not show a change stream of the whole cluster, which the verifier reads: ${failureName(error)}. Start with verification.enabled false.`, { cause: error });
+  }
+}

@@ -1,0 +1,30 @@
+import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import { type CatalogReport, readCatalogReport } from '../catalog/read/read-catalog.js';
+import type { InconsistentIndex } from '../catalog/read/read-indexes.js';
+import type { Clock } from '../cluster/clock.js';
+import type { Cluster } from '../cluster/door.js';
+
+/** Pauses before another look: a collection that is made anew, or an index that is committed, is on all shards within moments. */
+const pauses_ms = [100, 400, 1_500] as const;
+
+/**
+ * Reads the source's catalog, and once more as long as its shards disagree about indexes: each shard is asked at a moment of its own, so
+ * that one may still answer for a collection, or without an index, that another has made anew meanwhile. What every look has found is a
+ * disagreement.
+ * @throws what the door throws
+ */
+export async function readSettledCatalog(source: Cluster, filter: NamespaceFilter, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<CatalogReport> {
+  let report = await readCatalogReport(source, filter, signal);
+  let lasting = report.inconsistentIndexes;
+  for (const pause_ms of pauses_ms) {
+    if (lasting.length === 0) break;
+    await clock.sleep(pause_ms, signal);
+    report = await readCatalogReport(source, filter, signal);
+    lasting = report.inconsistentIndexes.filter((one) => lasting.some((before) => isSame(before, one)));
+  }
+  return { ...report, inconsistentIndexes: lasting };
+}
+
+function isSame(a: InconsistentIndex, b: InconsistentIndex): boolean {
+  return a.namespace === b.namespace && a.index === b.index;
+}

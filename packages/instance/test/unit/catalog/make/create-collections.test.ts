@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
+import { createCollection } from '../../../../src/catalog/make/create-collection.js';
+import { createCollections } from '../../../../src/catalog/make/create-collections.js';
+import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
+import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
+import { everything, high, low, makePlan, pair, untilDone } from '../catalog-pair.js';
+
+const { signal } = new AbortController();
+const confirm = (): Promise<void> => Promise.resolve();
+describe('createCollections', () => {
+  it('makes everything in its temporary form, on the shards where the source has it', async () => {
+    const clusters = pair();
+    const { catalog, plan } = await makePlan(clusters);
+    const created = await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    const made = await readCatalog(clusters.destination, everything, signal);
+    const comparison = { buildIndexes: 'beforeDataCopy', destinationVersion: clusters.destination.version } as const;
+    expect(compareCatalogs(catalog, made, { ...comparison, form: 'temporary' })).toEqual([]);
+    expect(created.map((row) => row.destinationUuid)).toEqual(made.map((entry) => entry.uuid));
+    expect(created.map((row) => row.sourceUuid)).toEqual(catalog.map((entry) => entry.uuid));
+    expect(made.find((entry) => entry.name === 'ranged')?.sharding?.chunks).toEqual([
+      { min: { sk: low }, max: { sk: 0 }, shard: 'b' },
+      { min: { sk: 0 }, max: { sk: high }, shard: 'a' },
+    ]);
+  });
+
+  it('builds unique indexes plain under another name, TTL switched off, hidden visible', async () => {
+    const clusters = pair();
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    const indexes = clusters.server.databases.get('app')?.collections.get('plain')?.indexes ?? [];
+    const byName = new Map(indexes.map((index) => [index.name as string, index]));
+    expect([...byName.keys()].sort()).toEqual(['_id_', 'both_plain', 'convoy_temporary_u_1', 'hid', 'legacy', 'ttl']);
+    expect(byName.get('convoy_temporary_u_1')).not.toHaveProperty('unique');
+    expect(byName.get('ttl')?.expireAfterSeconds).toBe(2_147_483_647);
+    expect(byName.get('hid')).not.toHaveProperty('hidden');
+    expect(byName.get('legacy')?.key).toEqual({ old: 1, zero: 1 });
+  });
+
+  it('says the simple collation of an index in a collection with another', async () => {
+    const clusters = pair();
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    const collated = clusters.server.databases.get('app')?.collections.get('collated');
+    expect(collated?.options.collation).toEqual({ locale: 'fr' });
+    expect(collated?.indexes.find((index) => index.name === 'simple')).not.toHaveProperty('collation');
+  });
+
+  it('leaves no zone behind and keeps those of others', async () => {
+    const clusters = pair();
+    clusters.server.shards[0]?.tags.push('mine');
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    expect(clusters.server.tags).toEqual([]);
+    expect(clusters.server.shards.map((shard) => shard.tags)).toEqual([['mine'], []]);
+  });
+
+  it('builds only what shard keys need with buildIndexes never', async () => {
+    const clusters = pair();
+    const { catalog, plan } = await makePlan(clusters, 'never');
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    const made = await readCatalog(clusters.destination, everything, signal);
+    const names = made.flatMap((entry) => entry.indexes.map((index) => `${entry.name} ${String(index.name)}`)).filter((name) => !name.endsWith('_id_'));
+    expect(names).toEqual(['hashed _id_hashed', 'ranged convoy_temporary_longer', 'uniq by_email']);
+    expect(compareCatalogs(catalog, made, { buildIndexes: 'never', destinationVersion: [5, 0, 0], form: 'temporary' })).toEqual([]);
+  });
+
+  it('comes to the same end wherever the connection is lost, before or after the effect', async () => {
+    const undisturbed = pair();
+    const { plan: reference } = await makePlan(undisturbed);
+    await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
+    const commands = undisturbed.server.door.sent.length;
+    expect(commands).toBeGreaterThan(30);
+    for (let atCommand = 0; atCommand < commands; atCommand += 1) {
+      for (const afterEffect of [false, true]) {
+        const clusters = pair();
+        const { plan } = await makePlan(clusters);
+        clusters.server.failure = { atCommand, afterEffect };
+        await untilDone(() => createCollections({ destination: clusters.destination, plan, signal, confirm }));
+        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(undisturbed.server.state());
+      }
+    }
+  }, 60_000);
+
+  it('takes over an empty collection of the same form and refuses one of another', async () => {
+    const clusters = pair();
+    clusters.server.add('app.capped', { options: { capped: true, size: 4096 } });
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+
+    const other = pair();
+    other.server.add('app.capped', { options: { capped: true, size: 8192 } });
+    await expect(createCollections({ destination: other.destination, plan: (await makePlan(other)).plan, signal, confirm })).rejects.toMatchObject({
+      error: 'destinationNotEmpty',
+      errorDescription: expect.stringContaining('app.capped') as string,
+    });
+  });
+
+  it('does not shard a collection that already holds documents', async () => {
+    const clusters = pair();
+    clusters.server.add('app.ranged', { documents: [{ _id: 1 }] });
+    await expect(createCollections({ destination: clusters.destination, plan: (await makePlan(clusters)).plan, signal, confirm })).rejects.toMatchObject({
+      error: 'destinationNotEmpty',
+    });
+  });
+});
+
+describe('a leader that was replaced', () => {
+  it('makes nothing, and leaves a TTL index on that was switched on since', async () => {
+    const clusters = pair();
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    clusters.server.databases.get('app')?.collections.delete('capped');
+    const before = clusters.server.state();
+    const replaced = new Error('replaced');
+    const outcomes = plan.collections.map((one) => createCollection({ destination: clusters.destination, signal, confirm: () => Promise.reject(replaced) }, one).catch((error: unknown) => error));
+    expect(await Promise.all(outcomes)).toContain(replaced);
+    expect(clusters.server.state()).toEqual(before);
+  });
+});
+
+describe('restoreAttributes', () => {
+  it.each([4, 5, 6] as const)('brings every index into its final form on version %i', async (version) => {
+    const clusters = pair(version);
+    const { catalog, plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    const made = await readCatalog(clusters.destination, everything, signal);
+    const options = { buildIndexes: 'beforeDataCopy', destinationVersion: clusters.destination.version, form: 'final' } as const;
+    expect(compareCatalogs(catalog, made, options)).toEqual([]);
+  });
+
+  it.each([4, 5, 6] as const)('asks before every change, and changes nothing once it is refused, on version %i', async (version) => {
+    for (let allowed = 0; ; allowed += 1) {
+      const clusters = pair(version);
+      const { plan } = await makePlan(clusters);
+      await createCollections({ destination: clusters.destination, plan, signal, confirm });
+      const before = clusters.server.door.sent.length;
+      let asked = 0;
+      const replaced = new Error('replaced');
+      const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
+      const outcome = await restoreAttributes({ destination: clusters.destination, plan, signal, confirm: confirmAllowed }).catch((error: unknown) => error);
+      const changes = clusters.server.door.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
+      expect(changes.length).toBe(Math.min(asked, allowed));
+      if (outcome === undefined) return;
+      expect(outcome).toBe(replaced);
+    }
+  });
+
+  it('sends no change when repeated after the end', async () => {
+    const clusters = pair();
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    const before = clusters.server.door.sent.length;
+    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    const again = clusters.server.door.sent.slice(before).map(({ command }) => Object.keys(command)[0]);
+    expect(new Set(again)).toEqual(new Set(['listIndexes']));
+  });
+
+  it.each([4, 5, 6] as const)('comes to the same end wherever the connection is lost on version %i', async (version) => {
+    const undisturbed = pair(version);
+    const { plan: reference } = await makePlan(undisturbed);
+    await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
+    const before = undisturbed.server.door.sent.length;
+    await restoreAttributes({ destination: undisturbed.destination, plan: reference, signal, confirm });
+    const commands = undisturbed.server.door.sent.length - before;
+    for (let atCommand = 0; atCommand < commands; atCommand += 1) {
+      for (const afterEffect of [false, true]) {
+        const clusters = pair(version);
+        const { plan } = await makePlan(clusters);
+        await createCollections({ destination: clusters.destination, plan, signal, confirm });
+        clusters.server.failure = { atCommand, afterEffect };
+        await untilDone(() => restoreAttributes({ destination: clusters.destination, plan, signal, confirm }));
+        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(undisturbed.server.state());
+      }
+    }
+  }, 60_000);
+
+  it.each([4, 5, 6] as const)('names namespace and index of every violation, and nothing else, on version %i', async (version) => {
+    const clusters = pair(version);
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    clusters.server.violating.add('app.plain');
+    await expect(restoreAttributes({ destination: clusters.destination, plan, signal, confirm })).rejects.toMatchObject({
+      error: 'uniqueIndexViolated',
+      errorDescription: 'Documents of app.plain on the destination violate the unique index u_1. Documents of app.plain on the destination violate the unique index both_unique.',
+    });
+  });
+
+  it('does not switch a TTL on while a unique index is violated', async () => {
+    const clusters = pair();
+    const { plan } = await makePlan(clusters);
+    await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    clusters.server.violating.add('app.ranged');
+    await expect(restoreAttributes({ destination: clusters.destination, plan, signal, confirm })).rejects.toMatchObject({ error: 'uniqueIndexViolated' });
+    const ttl = clusters.server.databases.get('app')?.collections.get('plain')?.indexes.find((index) => index.name === 'ttl');
+    expect(ttl?.expireAfterSeconds).toBe(2_147_483_647);
+  });
+});

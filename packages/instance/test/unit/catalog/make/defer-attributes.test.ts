@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
+import { createCollections } from '../../../../src/catalog/make/create-collections.js';
+import { deferAttributes } from '../../../../src/catalog/make/defer-attributes.js';
+import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
+import { restoreAttributes } from '../../../../src/catalog/make/restore-attributes.js';
+import { everything, makePlan, pair, type Pair, untilDone } from '../catalog-pair.js';
+
+const { signal } = new AbortController();
+const confirm = (): Promise<void> => Promise.resolve();
+const form = { buildIndexes: 'beforeDataCopy', destinationVersion: [6, 0, 0] } as const;
+
+type Plan = Awaited<ReturnType<typeof makePlan>>;
+
+/** A destination as a commit leaves it. */
+async function committed(): Promise<{ clusters: Pair } & Plan> {
+  const clusters = pair(6);
+  const planned = await makePlan(clusters);
+  await createCollections({ destination: clusters.destination, plan: planned.plan, signal, confirm });
+  await restoreAttributes({ destination: clusters.destination, plan: planned.plan, signal, confirm });
+  return { clusters, ...planned };
+}
+
+/** Names of the indexes of a collection. */
+function indexNames({ server }: Pair, collection: string): string[] {
+  return (server.databases.get('app')?.collections.get(collection)?.indexes ?? []).map((index) => String(index.name)).sort();
+}
+
+describe('deferAttributes', () => {
+  it('brings every index from its final form into the one in which changes are applied, and restoring brings it back', async () => {
+    const { clusters, catalog, plan } = await committed();
+    await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
+    expect(compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), { ...form, form: 'temporary' })).toEqual([]);
+    await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
+    expect(compareCatalogs(catalog, await readCatalog(clusters.destination, everything, signal), { ...form, form: 'final' })).toEqual([]);
+  });
+
+  it('never leaves a shard key without an index that supports it, and leaves no index of its own', async () => {
+    const { clusters, plan } = await committed();
+    const before = clusters.server.door.sent.length;
+    await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
+    const changes = clusters.server.door.sent.slice(before).map(({ command }) => command);
+    const ofRanged = changes.filter((command) => [command.createIndexes, command.dropIndexes].includes('ranged'));
+    const created = (index: unknown): unknown => (index as { name: string }[]).map(({ name }) => name);
+    expect(ofRanged.map((command) => (command.createIndexes === undefined ? ['drop', command.index as unknown] : ['create', created(command.indexes)]))).toEqual([
+      ['create', ['convoy_temporary_shard_key']],
+      ['drop', 'longer'],
+      ['create', ['longer']],
+      ['drop', 'convoy_temporary_shard_key'],
+    ]);
+    expect(indexNames(clusters, 'ranged')).toEqual(['_id_', 'longer']);
+    // A unique index that is the shard key itself has to stay as it is.
+    expect(changes.filter((command) => [command.createIndexes, command.dropIndexes].includes('uniq'))).toEqual([]);
+  });
+
+  it('comes to the same end wherever the connection is lost, before or after the effect', async () => {
+    const undisturbed = await committed();
+    const before = undisturbed.clusters.server.door.sent.length;
+    await deferAttributes({ destination: undisturbed.clusters.destination, plan: undisturbed.plan, signal, confirm });
+    const commands = undisturbed.clusters.server.door.sent.length - before;
+    expect(commands).toBeGreaterThan(15);
+    for (let atCommand = 0; atCommand < commands; atCommand += 1) {
+      for (const afterEffect of [false, true]) {
+        const { clusters, plan } = await committed();
+        clusters.server.failure = { atCommand, afterEffect };
+        await untilDone(() => deferAttributes({ destination: clusters.destination, plan, signal, confirm }));
+        expect(clusters.server.state(), `lost at command ${atCommand}, after its effect: ${afterEffect}`).toEqual(undisturbed.clusters.server.state());
+      }
+    }
+  }, 60_000);
+
+  it('asks before every change, and changes nothing once it is refused', async () => {
+    for (let allowed = 0; ; allowed += 1) {
+      const { clusters, plan } = await committed();
+      const before = clusters.server.door.sent.length;
+      let asked = 0;
+      const replaced = new Error('replaced');
+      const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
+      const outcome = await deferAttributes({ destination: clusters.destination, plan, signal, confirm: confirmAllowed }).catch((error: unknown) => error);
+      const changes = clusters.server.door.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
+      // Building a TTL index is one change in two commands: it is switched off right after.
+      const switchedOff = changes.filter((_, at) => at > 0 && 'createIndexes' in (changes[at - 1]?.command ?? {}) && 'collMod' in (changes[at]?.command ?? {}));
+      expect(changes.length - switchedOff.length).toBeLessThanOrEqual(Math.min(asked, allowed));
+      if (outcome === undefined) return;
+      expect(outcome).toBe(replaced);
+    }
+  });
+});

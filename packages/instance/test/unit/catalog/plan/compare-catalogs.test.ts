@@ -1,0 +1,109 @@
+import type { Document } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { catalogChanges } from '../../../../src/catalog/catalog-changes.js';
+import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
+import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+
+function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): CatalogEntry {
+  return {
+    database: 'd', name: 'c', type: 'collection', uuid: '0c', options: {}, sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0,
+    indexes: [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...indexes],
+    ...parts,
+  };
+}
+
+const final = { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 0] } as const;
+const temporary = { ...final, form: 'temporary' } as const;
+const unique = { v: 2, key: { u: 1 }, name: 'u_1', unique: true };
+const plainUnique = { v: 2, key: { u: 1 }, name: 'convoy_temporary_u_1' };
+const ttl = { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: 60 };
+const ttlOff = { ...ttl, expireAfterSeconds: 2_147_483_647 };
+
+describe('compareCatalogs', () => {
+  it('names missing and extra collections', () => {
+    expect(compareCatalogs([entry()], [entry({ name: 'x' })], final)).toEqual([
+      { kind: 'missing', namespace: 'd.c', detail: 'collection' },
+      { kind: 'extra', namespace: 'd.x', detail: 'collection that the source does not have' },
+    ]);
+  });
+
+  it('knows the temporary form from the final one', () => {
+    const source = [entry({}, [unique, ttl])];
+    const waiting = [entry({}, [plainUnique, ttlOff])];
+    expect(compareCatalogs(source, waiting, temporary)).toEqual([]);
+    expect(compareCatalogs(source, source, final)).toEqual([]);
+    expect(compareCatalogs(source, waiting, final).map((one) => one.detail)).toEqual([
+      'u_1 is missing', 'ttl differs in expireAfterSeconds', 'convoy_temporary_u_1 is extra',
+    ]);
+  });
+
+  it.each([['unique'], ['hidden'], ['prepareUnique']])('finds an index whose %s was not restored', (attribute) => {
+    const index = { v: 2, key: { a: 1 }, name: 'a_1' };
+    const differences = compareCatalogs([entry({}, [{ ...index, [attribute]: true }])], [entry({}, [index])], final);
+    expect(differences).toEqual([{ kind: 'index', namespace: 'd.c', detail: `a_1 differs in ${attribute}` }]);
+  });
+
+  it('finds other options, and takes rounded capped sizes and spelt-out defaults for equal', () => {
+    const capped = (size: number): CatalogEntry => entry({ options: { capped: true, size } });
+    expect(compareCatalogs([capped(1_000)], [capped(1_024)], final)).toEqual([]);
+    expect(compareCatalogs([capped(1_000)], [capped(2_048)], final)).toEqual([{ kind: 'options', namespace: 'd.c', detail: 'size' }]);
+    const validated = (more: Document): CatalogEntry => entry({ options: { validator: { a: 1 }, ...more } });
+    expect(compareCatalogs([validated({})], [validated({ validationLevel: 'strict', validationAction: 'error' })], final)).toEqual([]);
+    expect(compareCatalogs([validated({})], [validated({ validationAction: 'warn' })], final)).toHaveLength(1);
+  });
+
+  it('finds other shard keys, fields in another order included', () => {
+    const sharded = (key: Document, isUnique = false): CatalogEntry => entry({ sharding: { key, unique: isUnique, chunks: [], everMoved: false } }, [
+      { v: 2, key, name: 'k' },
+    ]);
+    const kinds = (a: CatalogEntry, b: CatalogEntry): string[] => compareCatalogs([a], [b], final).map((one) => one.kind);
+    expect(kinds(sharded({ a: 1, b: 1 }), sharded({ a: 1, b: 1 }))).toEqual([]);
+    expect(kinds(sharded({ a: 1, b: 1 }), sharded({ b: 1, a: 1 }))).toContain('shardKey');
+    expect(kinds(sharded({ a: 1 }), entry({}, [{ v: 2, key: { a: 1 }, name: 'k' }]))).toEqual(['shardKey']);
+  });
+
+  it('does not mind another library version of a collation', () => {
+    const collated = (version: string): CatalogEntry => entry({ options: { collation: { locale: 'fr', version } } });
+    expect(compareCatalogs([collated('57.1')], [collated('62.1')], final)).toEqual([]);
+  });
+});
+
+describe('catalogChanges', () => {
+  const kinds = (before: CatalogEntry[], after: CatalogEntry[]): string[] => catalogChanges(before, after).map((change) => change.kind);
+
+  it('sees nothing in two equal readings', () => {
+    expect(catalogChanges([entry({ sizeBytes: 1 }, [unique])], [entry({ sizeBytes: 2 }, [unique])])).toEqual([]);
+  });
+
+  it('goes by UUID, not by name', () => {
+    expect(kinds([entry()], [entry({ uuid: '0d' })])).toEqual(['dropped', 'created']);
+    expect(kinds([entry()], [entry({ name: 'new' })])).toEqual(['renamed']);
+    expect(kinds([entry(), entry({ name: 'x', uuid: '0e' })], [entry({ name: 'x' })])).toEqual(['dropped', 'renamed']);
+  });
+
+  it('tells views by name', () => {
+    const view = (pipeline: Document[]): CatalogEntry => entry({ type: 'view', uuid: '', indexes: [], options: { viewOn: 'c', pipeline } });
+    expect(kinds([view([])], [view([{ $match: {} }])])).toEqual(['options']);
+    expect(kinds([view([])], [])).toEqual(['dropped']);
+  });
+
+  it('says which indexes came, went and changed', () => {
+    const [change] = catalogChanges([entry({}, [unique, ttl])], [entry({}, [ttlOff, { v: 2, key: { n: 1 }, name: 'n_1' }])]);
+    expect(change).toMatchObject({
+      kind: 'indexes',
+      added: [{ name: 'n_1' }],
+      dropped: [{ name: 'u_1' }],
+      modified: [{ before: { expireAfterSeconds: 60 }, after: { expireAfterSeconds: 2_147_483_647 } }],
+    });
+  });
+
+  it('tells moved chunks from splits', () => {
+    const sharded = (chunks: [number, number, string][]): CatalogEntry =>
+      entry({ sharding: { key: { k: 1 }, unique: false, chunks: chunks.map(([min, max, shard]) => ({ min: { k: min }, max: { k: max }, shard })), everMoved: false } });
+    const before = sharded([[0, 10, 'a'], [10, 20, 'b']]);
+    expect(kinds([before], [sharded([[0, 5, 'a'], [5, 10, 'a'], [10, 20, 'b']])])).toEqual([]);
+    expect(kinds([before], [sharded([[0, 5, 'a'], [5, 20, 'b']])])).toEqual(['chunksMoved']);
+    expect(kinds([before], [entry()])).toEqual(['shardKey']);
+    expect(kinds([entry()], [entry({ primaryShard: 's1' })])).toEqual(['primaryShard']);
+  });
+});

@@ -1,0 +1,99 @@
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { distributeChunks, distributeDatabases } from '../../../../src/catalog/plan/distribution.js';
+import type { Catalog, CatalogEntry, Chunk } from '../../../../src/catalog/namespace.js';
+
+const low = new BSON.MinKey();
+const high = new BSON.MaxKey();
+
+function chunksOf(shards: readonly string[]): Chunk[] {
+  return shards.map((shard, position) => ({
+    min: { k: position === 0 ? low : position },
+    max: { k: position === shards.length - 1 ? high : position + 1 },
+    shard,
+  }));
+}
+
+const shardsOf = (ranges: readonly { shard: string }[]): string[] => ranges.map((range) => range.shard);
+
+describe('distributeChunks', () => {
+  it('keeps ranges and maps shards by their place in the sorted lists', () => {
+    const ranges = distributeChunks({ k: 1 }, chunksOf(['s2', 's1', 's2', 's2']), ['s2', 's1'], ['b', 'a']);
+    expect(shardsOf(ranges)).toEqual(['b', 'a', 'b', 'b']);
+    expect(ranges.map(({ min, max }) => ({ min, max }))).toEqual(chunksOf(['s2', 's1', 's2', 's2']).map(({ min, max }) => ({ min, max })));
+  });
+
+  it('deals ranges out contiguously and evenly when shard counts differ', () => {
+    const chunks = chunksOf(['s1', 's2', 's1', 's2', 's1', 's2', 's1']);
+    expect(shardsOf(distributeChunks({ k: 1 }, chunks, ['s1', 's2'], ['a', 'b', 'c']))).toEqual(['a', 'a', 'a', 'b', 'b', 'c', 'c']);
+    expect(shardsOf(distributeChunks({ k: 1 }, chunks, ['s1', 's2'], ['a']))).toEqual(Array.from({ length: 7 }, () => 'a'));
+  });
+
+  it('splits the hash space evenly when there are fewer ranges than shards', () => {
+    const chunks = [{ min: { k: low }, max: { k: high }, shard: 's1' }];
+    const ranges = distributeChunks({ k: 'hashed' }, chunks, ['s1'], ['a', 'b', 'c', 'd']);
+    expect(shardsOf(ranges)).toEqual(['a', 'b', 'c', 'd']);
+    expect(ranges.map((range) => BSON.EJSON.stringify(range.min))).toEqual(
+      [low, BSON.Long.fromBigInt(-(2n ** 62n)), BSON.Long.fromBigInt(0n), BSON.Long.fromBigInt(2n ** 62n)].map((k) => BSON.EJSON.stringify({ k })),
+    );
+    expect(ranges.slice(1).map((range) => range.min)).toEqual(ranges.slice(0, -1).map((range) => range.max));
+    expect(ranges.at(-1)?.max).toEqual({ k: high });
+  });
+
+  it('splits the hash space for a hashed key of a collection that is not sharded yet', () => {
+    expect(distributeChunks({ h: 'hashed', x: 1 }, [], ['rs'], ['a', 'b']).map((range) => range.min)).toEqual([
+      { h: low, x: low },
+      { h: BSON.Long.fromNumber(0), x: low },
+    ]);
+    expect(distributeChunks({ h: 'hashed' }, [], ['rs'], ['a'])).toHaveLength(1);
+  });
+
+  it('leaves a ranged key of a collection that is not sharded yet to the server', () => {
+    expect(distributeChunks({ k: 1 }, [], ['rs'], ['a', 'b'])).toEqual([]);
+  });
+
+  it('gives bounds of hashed fields as 64-bit numbers', () => {
+    const chunks = [
+      { min: { t: 1, h: low }, max: { t: 2, h: 0 }, shard: 's1' },
+      { min: { t: 2, h: 0 }, max: { t: 3, h: high }, shard: 's1' },
+    ];
+    const [first] = distributeChunks({ t: 1, h: 'hashed' }, chunks, ['s1'], ['a']);
+    expect(first?.max.h).toBeInstanceOf(BSON.Long);
+    expect(first?.max.t).toBe(2);
+  });
+
+  it('joins neighbours on one shard when there are very many', () => {
+    const many = chunksOf(Array.from({ length: 3_000 }, (_, position) => (position < 1_500 ? 's1' : 's2')));
+    const ranges = distributeChunks({ k: 1 }, many, ['s1', 's2'], ['a', 'b']);
+    expect(ranges).toEqual([
+      { min: { k: low }, max: { k: 1_500 }, shard: 'a' },
+      { min: { k: 1_500 }, max: { k: high }, shard: 'b' },
+    ]);
+  });
+});
+
+function entryOn(database: string, primaryShard: string, sizeBytes: number, name = 'c'): CatalogEntry {
+  return { database, name, type: 'collection', uuid: '', options: {}, indexes: [], sharding: null, primaryShard, sizeBytes, documentCount: 0 };
+}
+
+describe('distributeDatabases', () => {
+  it('maps primary shards by place where counts are equal', () => {
+    const catalog: Catalog = [entryOn('x', 's2', 1), entryOn('y', 's1', 1)];
+    expect(Object.fromEntries(distributeDatabases(catalog, ['s1', 's2'], ['b', 'a']))).toEqual({ x: 'b', y: 'a' });
+  });
+
+  it('takes the primary that most collections name', () => {
+    const catalog: Catalog = [entryOn('x', 's1', 1, 'moved'), entryOn('x', 's2', 1, 'c'), entryOn('x', 's2', 1, 'd')];
+    expect(distributeDatabases(catalog, ['s1', 's2'], ['a', 'b']).get('x')).toBe('b');
+  });
+
+  it('spreads databases by size where counts differ', () => {
+    const catalog: Catalog = [entryOn('big', 's1', 100), entryOn('m1', 's1', 40), entryOn('m2', 's1', 40), entryOn('small', 's1', 30)];
+    expect(Object.fromEntries(distributeDatabases(catalog, ['s1'], ['a', 'b']))).toEqual({ big: 'a', m1: 'b', m2: 'b', small: 'b' });
+  });
+
+  it('spreads empty databases too', () => {
+    const catalog: Catalog = ['d1', 'd2', 'd3', 'd4'].map((database) => entryOn(database, 's1', 0));
+    expect(shardsOf([...distributeDatabases(catalog, ['s1'], ['a', 'b']).values()].map((shard) => ({ shard }))).sort()).toEqual(['a', 'a', 'b', 'b']);
+  });
+});

@@ -1,0 +1,199 @@
+import { BSON } from 'mongodb';
+import type { Document } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { fingerprint } from '../../../../src/catalog/fingerprint.js';
+import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
+import { readCatalog, readCatalogReport } from '../../../../src/catalog/read/read-catalog.js';
+import { FakeDoor, fakeCluster, serverError } from '../../fake-door.js';
+import type { Handler } from '../../fake-door.js';
+import { FakeCatalogServer } from '../fake-catalog-server.js';
+
+const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
+const { signal } = new AbortController();
+const low = new BSON.MinKey();
+const high = new BSON.MaxKey();
+
+function halves(field: string): Document[] {
+  return [
+    { min: { [field]: low }, max: { [field]: BSON.Long.fromNumber(0) }, shard: 'shard0' },
+    { min: { [field]: BSON.Long.fromNumber(0) }, max: { [field]: high }, shard: 'shard1' },
+  ];
+}
+
+describe('readCatalog', () => {
+  it('reads collections and views in order of namespace, with sizes', async () => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    server.add('shop.orders', { documents: [{}, {}] });
+    server.add('app.z', {});
+    server.add('app.a', { type: 'view', options: { viewOn: 'z', pipeline: [] } });
+    server.add('app.system.views');
+    server.add('app.system.js');
+    server.add('convoy_metadata.migration');
+    const catalog = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    expect(catalog.map((entry) => `${entry.database}.${entry.name}`)).toEqual(['app.a', 'app.system.js', 'app.z', 'shop.orders']);
+    expect(catalog[0]).toMatchObject({ type: 'view', uuid: '', indexes: [], sharding: null });
+    expect(catalog[3]).toMatchObject({ type: 'collection', primaryShard: 'shard0', sizeBytes: 20, documentCount: 2 });
+    expect(catalog[3]?.uuid).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it('reports time series apart', async () => {
+    const server = new FakeCatalogServer(['shard0']);
+    server.add('app.series', { type: 'timeseries' });
+    server.add('app.system.buckets.series');
+    const report = await readCatalogReport(fakeCluster({ router: server.door }), everything, signal);
+    expect(report).toMatchObject({ catalog: [], timeSeries: ['app.series'] });
+  });
+
+  it('keeps the number types of validators, pipelines and partial filters', async () => {
+    const server = new FakeCatalogServer(['shard0']);
+    const exact = { $gt: new BSON.Double(1), $lt: BSON.Long.fromNumber(2) };
+    server.add('app.c', {
+      options: { capped: true, size: 4096, validator: { a: exact } },
+      indexes: [{ v: 2, key: { a: 1 }, name: 'a', partialFilterExpression: { a: exact } }],
+    });
+    const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    expect(entry?.options.size).toBe(4096);
+    expect(BSON.EJSON.stringify(entry?.options.validator, { relaxed: false })).toBe(BSON.EJSON.stringify({ a: exact }, { relaxed: false }));
+    expect(BSON.EJSON.stringify(entry?.indexes[1]?.partialFilterExpression, { relaxed: false })).toBe(BSON.EJSON.stringify({ a: exact }, { relaxed: false }));
+  });
+
+  it('reads chunks by UUID, or by name as before 5.0, and keeps the Longs of hashed keys', async () => {
+    for (const link of ['uuid', 'ns']) {
+      const server = new FakeCatalogServer(['shard0', 'shard1']);
+      server.addSharded('app.h', { _id: 'hashed' }, false, halves('_id'));
+      if (link === 'ns') for (const chunk of server.chunks) Object.assign(chunk, { uuid: undefined, ns: 'app.h' });
+      const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+      expect(entry?.sharding).toMatchObject({ key: { _id: 'hashed' }, unique: false });
+      expect(entry?.sharding?.chunks.map((chunk) => chunk.shard)).toEqual(['shard0', 'shard1']);
+      expect(entry?.sharding?.chunks[0]?.max._id).toBeInstanceOf(BSON.Long);
+    }
+  });
+
+  it('knows by the versions of chunks whether one was ever moved', async () => {
+    const everMoved = async (...majors: (number | null)[]) => {
+      const server = new FakeCatalogServer(['shard0', 'shard1']);
+      server.addSharded('app.c', { k: 1 }, false, halves('k'));
+      server.chunks.forEach((chunk, index) => Object.assign(chunk, majors[index] === null ? {} : { lastmod: new BSON.Timestamp({ t: majors[index] ?? 0, i: index }) }));
+      const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+      return entry?.sharding?.everMoved;
+    };
+    expect(await everMoved(1, 1)).toBe(false);
+    expect(await everMoved(1, 2)).toBe(true);
+    expect(await everMoved(3, 2)).toBe(true);
+    expect(await everMoved(1, null)).toBe(true);
+  });
+
+  it.each([
+    ['through a router before 6.0', 'router', [5, 0, 7], true],
+    ['through a later router, whose stream leaves orphans out', 'router', [6, 0, 1], false],
+    ['directly, where a shard knows what it owns', 'direct', [5, 0, 7], false],
+  ] as const)('takes a move that was begun for one that may have left orphans: %s', async (_how, access, version, expected) => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    for (const name of ['app.begun', 'app.still']) server.addSharded(name, { k: 1 }, false, halves('k'));
+    for (const chunk of server.chunks) Object.assign(chunk, { lastmod: new BSON.Timestamp({ t: 1, i: 0 }) });
+    server.changelog.push({ what: 'moveChunk.start', ns: 'app.begun' });
+    const shards = new Map([['shard0', server.door], ['shard1', server.door]]);
+    const catalog = await readCatalog(fakeCluster({ router: server.door, shards, access, version }), everything, signal);
+    expect(catalog.map(({ name, sharding }) => [name, sharding?.everMoved])).toEqual([['begun', expected], ['still', false]]);
+  });
+
+  it('takes a moved unsharded collection of 8.0 for unsharded, on its owner', async () => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    server.addSharded('app.c', { _id: 1 }, false, [{ min: { _id: low }, max: { _id: high }, shard: 'shard1' }]);
+    Object.assign(server.sharded.get('app.c') ?? {}, { unsplittable: true });
+    const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    expect(entry).toMatchObject({ sharding: null, primaryShard: 'shard1' });
+  });
+
+  it('reads a replica set without a config database', async () => {
+    const server = new FakeCatalogServer(['rs']);
+    server.add('app.c');
+    const cluster = fakeCluster({ router: server.door, kind: 'replicaSet', shardIds: ['rs'] });
+    expect(await readCatalog(cluster, everything, signal)).toMatchObject([{ name: 'c', sharding: null, primaryShard: 'rs' }]);
+    expect(server.door.sent.some(({ database }) => database === 'config')).toBe(false);
+  });
+
+  it('leaves out collections dropped meanwhile, and takes zeros where sizes may not be read', async () => {
+    const server = new FakeCatalogServer(['shard0']);
+    server.add('app.gone', { type: 'collection' });
+    server.add('app.kept');
+    const table: Record<string, Handler> = {
+      listDatabases: () => ({ databases: [{ name: 'app' }] }),
+      listCollections: () => ({ cursor: { firstBatch: ['gone', 'kept'].map((name) => ({ name, type: 'collection', options: {}, info: {} })) } }),
+      listIndexes: (_, command) => {
+        if (command.listIndexes === 'gone') throw serverError(26, 'NamespaceNotFound');
+        return { cursor: { firstBatch: [{ v: 2, key: { _id: 1 }, name: '_id_' }] } };
+      },
+      find: () => ({ cursor: { firstBatch: [] } }),
+      aggregate: () => {
+        throw serverError(13, 'Unauthorized');
+      },
+    };
+    const catalog = await readCatalog(fakeCluster({ router: new FakeDoor('router', table) }), everything, signal);
+    expect(catalog).toMatchObject([{ name: 'kept', sizeBytes: 0, documentCount: 0 }]);
+  });
+
+  it('does not list collections of databases that the filter leaves out', async () => {
+    const server = new FakeCatalogServer(['shard0']);
+    server.add('app.c');
+    server.add('other.c');
+    const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'app' }], excludeNamespaces: [] });
+    await readCatalog(fakeCluster({ router: server.door }), filter, signal);
+    const listed = server.door.sent.filter(({ command }) => 'listCollections' in command).map(({ database }) => database);
+    expect(listed).toEqual(['app']);
+  });
+});
+
+describe('inconsistent indexes', () => {
+  const shardDoor = (indexes: Document[]): FakeDoor => new FakeDoor('shard', { listIndexes: () => ({ cursor: { firstBatch: indexes } }) });
+  const id = { v: 2, key: { _id: 1 }, name: '_id_' };
+  const a = { v: 2, key: { a: 1 }, name: 'a_1' };
+
+  it('are found on the shards themselves where they can be reached', async () => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    server.addSharded('app.c', { k: 1 }, false, halves('k'));
+    const shards = new Map([['shard0', shardDoor([id, a])], ['shard1', shardDoor([{ ...a, unique: true }, id])]]);
+    const report = await readCatalogReport(fakeCluster({ router: server.door, shards }), everything, signal);
+    expect(report.inconsistentIndexes).toEqual([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
+  });
+
+  it('are found through the router by $indexStats otherwise', async () => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    server.addSharded('app.c', { k: 1 }, false, halves('k'));
+    const stats = [
+      { name: '_id_', shard: 'shard0', spec: id }, { name: 'a_1', shard: 'shard0', spec: a },
+      { name: '_id_', shard: 'shard1', spec: id }, { name: 'a_1', shard: 'shard1', spec: a, building: true },
+    ];
+    const answer = server.door;
+    const router = new FakeDoor('router', {
+      ...Object.fromEntries(['listDatabases', 'listCollections', 'listIndexes', 'find'].map((name) => [name, forward(answer, name)])),
+      aggregate: () => ({ cursor: { firstBatch: stats } }),
+    });
+    const report = await readCatalogReport(fakeCluster({ router }), everything, signal);
+    expect(report.inconsistentIndexes).toEqual([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
+  });
+
+  function forward(door: FakeDoor, name: string): Handler {
+    const handler = door.handlerOf(name);
+    return (database, command, exact) => handler(database, command, exact);
+  }
+});
+
+describe('fingerprint', () => {
+  it('changes with definitions, not with sizes or splits', async () => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    server.addSharded('app.c', { k: 1 }, false, halves('k'), { documents: [{}] });
+    const read = async (): Promise<string> => fingerprint(await readCatalog(fakeCluster({ router: server.door }), everything, signal));
+    const first = await read();
+    server.databases.get('app')?.collections.get('c')?.documents.push({});
+    const [lower] = server.chunks;
+    if (lower === undefined) throw new Error('the collection has chunks');
+    server.chunks.splice(0, 1, { ...lower, max: { k: -5 } }, { ...lower, min: { k: -5 } });
+    expect(await read()).toBe(first);
+    server.databases.get('app')?.collections.get('c')?.indexes.push({ v: 2, key: { a: 1 }, name: 'a_1' });
+    const indexed = await read();
+    expect(indexed).not.toBe(first);
+    Object.assign(server.chunks[0] ?? {}, { shard: 'shard1' });
+    expect(await read()).not.toBe(indexed);
+  });
+});

@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { Copier } from '../../../src/copy/copier.js';
+import type { CopyContext } from '../../../src/copy/copy-context.js';
+import type { Partition } from '../../../src/store/partition-table.js';
+import { PartitionTable } from '../../../src/store/partition-table.js';
+import { collectionOf, never, settled } from '../model/parts.js';
+
+type Copy = (table: PartitionTable, partition: Partition, context: CopyContext, stop: AbortSignal) => Promise<void>;
+const copied = vi.hoisted<{ copy: Copy }>(() => ({ copy: () => Promise.resolve() }));
+vi.mock('../../../src/copy/copy-partition.js', () => ({ copyPartition: (...given: Parameters<Copy>) => copied.copy(...given) }));
+
+const [orders, items] = ['aa', 'bb'].map((digits) => digits.repeat(16)) as [string, string];
+let begun: string[];
+let copier: Copier;
+let failure: unknown;
+
+function tableOf(uuid: string): PartitionTable {
+  return PartitionTable.fresh(collectionOf({ uuid }), [], () => Promise.resolve());
+}
+
+async function run(tables: PartitionTable[]): Promise<void> {
+  copier = new Copier(tables, { readers: 2 } as CopyContext);
+  void copier.run(never, never).catch((error: unknown) => (failure = error));
+  await settled();
+}
+
+beforeEach(() => {
+  begun = [];
+  failure = null;
+  // Copies until it is ended; then the partition waits, dirty.
+  copied.copy = (table, partition, _context, stop) => {
+    begun.push(table.collection.uuid);
+    partition.state = 'copying';
+    return new Promise((_resolve, reject) => {
+      stop.addEventListener('abort', () => {
+        Object.assign(partition, { state: 'waiting', dirty: true });
+        reject(stop.reason as Error);
+      });
+    });
+  };
+});
+
+describe('a collection that is let go of', () => {
+  it('is copied no longer, while others go on, until it is taken up again', async () => {
+    await run([tableOf(orders), tableOf(items)]);
+    copier.letGo(orders);
+    await expect(copier.quiet(orders, never)).resolves.toBeUndefined();
+    await settled();
+    expect([begun, failure]).toEqual([[orders, items], null]);
+    copier.takeUp(orders);
+    await settled();
+    expect(begun).toEqual([orders, items, orders]);
+  });
+
+  it('does not begin, and is quiet at once', async () => {
+    await run([]);
+    copier.letGo(orders);
+    copier.add(tableOf(orders));
+    await settled();
+    await expect(copier.quiet(orders, never)).resolves.toBeUndefined();
+    expect(begun).toEqual([]);
+  });
+
+  it('is forgotten when it is removed', async () => {
+    const table = tableOf(orders);
+    await run([table]);
+    copier.letGo(orders);
+    await copier.quiet(orders, never);
+    copier.remove(table);
+    copier.takeUp(orders);
+    await settled();
+    expect(begun).toEqual([orders]);
+  });
+
+  it('fails all the same when its copying failed by itself', async () => {
+    const refused = new ConvoyError('writeRefused', 'code 1');
+    const copy = copied.copy;
+    copied.copy = (...given) => copy(...given).catch(() => Promise.reject(refused));
+    await run([tableOf(orders)]);
+    copier.letGo(orders);
+    await settled();
+    expect(failure).toBe(refused);
+  });
+
+  it('whose last write is under way is not broken off as if nothing had been closed', async () => {
+    const lost = new Error('the answer was lost');
+    copied.copy = (_table, partition, _context, stop) => {
+      partition.closing = true;
+      return new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(lost)));
+    };
+    await run([tableOf(orders)]);
+    copier.letGo(orders);
+    await settled();
+    expect(failure).toBe(lost);
+  });
+});
+
+it('a collection that is added is copied', async () => {
+  await run([]);
+  copier.add(tableOf(items));
+  await settled();
+  expect(begun).toEqual([items]);
+});
+
+describe('a collection that can only be read after the commit time', () => {
+  it('keeps no reader from the others, and begins with a later commit time', async () => {
+    await run([]);
+    copier.limitTo(10n);
+    const renamed = ['cc', 'dd'].map((digits) => PartitionTable.fresh(collectionOf({ uuid: digits.repeat(16), notBefore: 11n }), [], () => Promise.resolve()));
+    for (const table of [...renamed, tableOf(orders)]) copier.add(table);
+    await settled();
+    expect(begun).toEqual([orders]);
+    copier.limitTo(11n);
+    await settled();
+    expect(begun).toEqual([orders, 'cc'.repeat(16)]);
+  });
+});

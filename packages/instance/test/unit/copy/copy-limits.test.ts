@@ -1,0 +1,49 @@
+import { Binary } from 'mongodb';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../../src/cluster/clock.js';
+import type { RawWrite } from '../../../src/cluster/door.js';
+import { assertWithinLimits } from '../../../src/cluster/driver/write-limits.js';
+import { BatchSize, batchDocumentsMax } from '../../../src/copy/batch-size.js';
+import { CopyWidth } from '../../../src/copy/copy-width.js';
+import { PartitionWriter } from '../../../src/copy/partition-writer.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { RepairSet } from '../../../src/store/repair-set.js';
+import { bytesOf, collectionOf, never } from '../model/parts.js';
+import { NotedWrites } from '../noted-writes.js';
+import { wholeTable } from './copy-scene.js';
+
+/** Bytes of one reply's documents at most. */
+const replyBytesMax = 16 * 2 ** 20;
+
+/** What a partition's writer sends for one batch of a reader. */
+async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Promise<RawWrite[]> {
+  const writes = new NotedWrites();
+  const budget = new ByteBudget(1);
+  const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
+  const { table, partition } = wholeTable(collectionOf());
+  const writer = new PartitionWriter(table.collection, partition, replaces, { writer: writes as never, repairs, budget, width: new CopyWidth(systemClock, { readers: 1, writers: 1 }) });
+  await writer.write(documents, never);
+  await writer.finish();
+  return writes.sent;
+}
+
+it.each([true, false])('a batch of one document of 16 MB is within the limits of the servers (replaced: %s)', async (replaces) => {
+  const document = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
+  expect(document.length).toBe(replyBytesMax);
+  const [write] = await writesOf([document], replaces);
+  assertWithinLimits(write?.statements ?? []);
+  expect(write?.statements[0]?.length).toBeLessThan(16 * 2 ** 20 + 16 * 1024);
+});
+
+it.each([true, false])('the largest batch of small documents is within the limits of the servers (replaced: %s)', async (replaces) => {
+  const document = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(Math.floor(replyBytesMax / batchDocumentsMax) - 41)) });
+  const writes = await writesOf(Array.from({ length: batchDocumentsMax }, () => document), replaces);
+  for (const { statements } of writes) assertWithinLimits(statements);
+  expect(writes.flatMap(({ statements }) => statements)).toHaveLength(batchDocumentsMax);
+});
+
+it('a reader never asks for more documents than one command takes', () => {
+  const size = new BatchSize(0);
+  size.received({ documents: [new Uint8Array(0)], bytes: 1 });
+  expect(size.documents).toBeLessThanOrEqual(10_000);
+});

@@ -1,0 +1,50 @@
+import { BSON, type Document } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { readSettledCatalog } from '../../../src/preflight/settled-catalog.js';
+import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
+import { fakeCluster, FakeDoor } from '../fake-door.js';
+
+const { signal } = new AbortController();
+const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
+const chunks = [{ min: { k: new BSON.MinKey() }, max: { k: 0 }, shard: 'shard0' }, { min: { k: 0 }, max: { k: new BSON.MaxKey() }, shard: 'shard1' }];
+const id = { v: 2, key: { _id: 1 }, name: '_id_' };
+const a = { v: 2, key: { a: 1 }, name: 'a_1' };
+const b = { v: 2, key: { b: 1 }, name: 'b_1' };
+
+/** Reads a catalog of one collection of which the second shard shows these indexes, one list per look, the last one ever after. */
+async function read(first: Document[], ...looks: Document[][]): Promise<{ inconsistent: string[]; sleeps: number }> {
+  const server = new FakeCatalogServer(['shard0', 'shard1']);
+  server.addSharded('app.c', { k: 1 }, false, chunks);
+  const shard0 = new FakeDoor('shard0', { listIndexes: () => ({ cursor: { firstBatch: first } }) });
+  const shard1 = new FakeDoor('shard1', { listIndexes: () => ({ cursor: { firstBatch: looks.length > 1 ? looks.shift() : looks[0] } }) });
+  let sleeps = 0;
+  const clock = {
+    sleep: () => {
+      sleeps += 1;
+      return Promise.resolve();
+    },
+  };
+  const source = fakeCluster({ router: server.door, shards: new Map([['shard0', shard0], ['shard1', shard1]]) });
+  const { inconsistentIndexes } = await readSettledCatalog(source, everything, clock, signal);
+  return { inconsistent: inconsistentIndexes.map(({ index }) => index), sleeps };
+}
+
+describe('indexes about which the shards disagree', () => {
+  it('are looked at once when there are none', async () => {
+    expect(await read([id], [id])).toEqual({ inconsistent: [], sleeps: 0 });
+  });
+
+  it('pass while a collection is made anew, or an index is committed, on one shard after the other', async () => {
+    expect(await read([id], [], [id])).toEqual({ inconsistent: [], sleeps: 1 });
+    expect(await read([id, a], [id], [id], [id, a])).toEqual({ inconsistent: [], sleeps: 2 });
+  });
+
+  it('count when every look has found them', async () => {
+    expect(await read([id, a], [id])).toEqual({ inconsistent: ['a_1'], sleeps: 3 });
+  });
+
+  it('do not count when others have come in their place', async () => {
+    expect(await read([id, a, b], [id, b], [id, a])).toEqual({ inconsistent: [], sleeps: 1 });
+  });
+});
