@@ -1,9 +1,11 @@
 import { Buffer } from 'node:buffer';
-import { fullKeyFilter } from '../bson/shard-key.js';
+import { elementEnd, isNamed } from '../bson/scan.js';
+import { fullKeyFilter, type ShardKeyField } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
+import { changedDocument } from './changed-document.js';
 import { type Delta, exactDelta, mergeDeltas, touchesKey } from './delta.js';
 
 /** What is to be done with one document: at most one statement of a wave. */
@@ -53,20 +55,36 @@ export function removalOf(event: ChangeEvent, collection: SyncedCollection): Act
 /** The filter of an event: the full document key as the destination knows it, or `_id` alone where only that is known. */
 function keyFilter(event: ChangeEvent, collection: SyncedCollection): Uint8Array {
   const known = collection.sourceKey.length > 0 || collection.destinationKey.length === 0;
-  return fullKeyFilter(event.documentKey, known ? collection.destinationKey : [], event.id, 'documentKey');
+  const key = known ? collection.destinationKey : [];
+  // Nearly always the event's own document key is the filter already.
+  return isFilter(event.documentKey, key) ? event.documentKey : fullKeyFilter(event.documentKey, key, event.id, 'documentKey');
+}
+
+/** Whether a document key has just the fields of the shard key and then `_id`. */
+function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boolean {
+  let at = 4;
+  for (const { field } of key) {
+    if (field === '_id') continue;
+    if (!isNamed(documentKey, at + 1, field)) return false;
+    at = elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + Buffer.byteLength(field) + 1);
+  }
+  if (documentKey[at] === 0 || !isNamed(documentKey, at + 1, '_id')) return false;
+  return documentKey[elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + '_id'.length + 1)] === 0;
 }
 
 function wholeDocument(event: ChangeEvent, collection: SyncedCollection, kind: 'insert' | 'put'): Action | Doubt {
   const document = event.fullDocument;
   if (document === null) return { kind: 'doubt', reason: 'inexactDelta' };
-  const filter = fullKeyFilter(document, collection.destinationKey, event.id);
+  const key = collection.destinationKey;
+  // The document key of a replacement is the one before, and that of an insert may be `_id` alone: the shard key is taken from the document.
+  const filter = key.every(({ field }) => field === '_id') ? keyFilter(event, collection) : fullKeyFilter(document, key, event.id);
   return { kind: hasZeroTimestamp(document) ? 'put' : kind, document, filter };
 }
 
 function replacement(event: ChangeEvent, collection: SyncedCollection): Action | Doubt {
   const action = wholeDocument(event, collection, 'put');
   if (action.kind === 'doubt' || collection.destinationKey.length === 0) return action;
-  if (collection.sourceKey.length === 0) return { kind: 'doubt', reason: 'shardKeyChange' };
+  // Where the source has no shard key, the event's key is `_id` alone: it says nothing of the values before, unless the key is `_id` itself.
   const before = keyFilter(event, collection);
   return sameBytes(before, action.filter) ? action : { kind: 'doubt', reason: 'shardKeyChange' };
 }
@@ -97,10 +115,23 @@ export function foldActions(earlier: Action, later: Action): Action | null {
     case 'insert':
     case 'put':
       return { ...later, kind: earlier.kind === 'insert' && !hasZeroTimestamp(later.document) ? 'insert' : 'put' };
+    case 'delta':
+      return withDelta(earlier, later);
+  }
+}
+
+function withDelta(earlier: Action, later: Action & { kind: 'delta' }): Action | null {
+  switch (earlier.kind) {
+    case 'delete':
+      return null;
     case 'delta': {
-      if (earlier.kind !== 'delta') return null;
       const delta = mergeDeltas(earlier.delta, later.delta);
       return delta === null ? null : { ...later, delta };
+    }
+    case 'insert':
+    case 'put': {
+      const document = changedDocument(earlier.document, later.delta);
+      return document === null ? null : { ...earlier, kind: hasZeroTimestamp(document) ? 'put' : earlier.kind, document };
     }
   }
 }

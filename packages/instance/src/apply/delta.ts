@@ -1,107 +1,127 @@
-import { DocumentBuilder } from '../bson/build.js';
-import { elementType } from '../bson/element-type.js';
-import {
-  elementsOf,
-  findElement,
-  type NamedElement,
-  rawValue,
-  type RawValue,
-  readDocument,
-  readString,
-} from '../bson/scan.js';
+import { cstringEnd, elementEnd, elementsOf, findElement, isNamed, type RawElement, readDocument, readString } from '../bson/scan.js';
 import type { ShardKeyField } from '../bson/shard-key.js';
+import { isPlainName, type PathChange, pathChanges, touchesPath } from './delta-paths.js';
+import { isWithinLevels } from './path-stage.js';
 
-/** A change of top-level fields that can be replayed exactly, in the server's order. */
+/** One update's changes, in the server's order. */
+export type DeltaStep =
+  /** Whole top-level fields under names that need no care: views of `updatedFields` (or null) and of `removedFields`. */
+  | { form: 'fields'; updated: Uint8Array | null; removed: Uint8Array | null }
+  | { form: 'paths'; changes: readonly PathChange[] };
+
+/** Updates of one document that can be replayed exactly, one after the other. */
 export interface Delta {
-  set: Map<string, RawValue>;
-  unset: Set<string>;
+  steps: readonly DeltaStep[];
+  bytes: number;
+  /** Stages of the pipeline at most. */
+  stages: number;
 }
-
-/** Beyond this size one update is read anew instead: pipelines have limits of 125 MB in buffers and 16 MB in the command. */
-const deltaBytesMax = 4 * 1024 * 1024;
 
 /**
- * The delta of an `updateDescription`, or null when it cannot be replayed exactly: paths with dots (before 6.0 a nested
- * field and a field with a dot in its name look the same), truncated arrays, names that begin with `$` or are empty.
+ * Beyond this size updates are read anew instead, or sent one after the other: pipelines have limits of 125 MB in buffers and 16 MB in the
+ * command.
+ */
+const deltaBytesMax = 4 * 1024 * 1024;
+/** Far below the servers' bound of 1,000 stages. */
+const deltaStagesMax = 200;
+/** A set and an unset. */
+const stagesOfFields = 2;
+
+/** The parts of an update description that say what has changed, and where they lie. */
+const parts = ['updatedFields', 'removedFields', 'truncatedArrays', 'disambiguatedPaths'] as const;
+type Description = Partial<Record<(typeof parts)[number], RawElement>>;
+
+/**
+ * The delta of an `updateDescription`, or null when it cannot be replayed exactly: where servers before 6.1 leave open whether a dot divides
+ * a path or belongs to a name, and what is too large or too deep.
  */
 export function exactDelta(updateDescription: Uint8Array): Delta | null {
-  if (updateDescription.length > deltaBytesMax) return null;
-  if (hasElements(updateDescription, 'truncatedArrays')) return null;
-  const set = new Map<string, RawValue>();
-  const unset = new Set<string>();
-  const updated = findElement(updateDescription, 'updatedFields');
-  if (updated !== null) {
-    const fields = readDocument(updateDescription, updated);
-    for (const element of elementsOf(fields)) {
-      if (isInexact(element.name)) return null;
-      set.set(element.name, rawValue(fields, element));
-    }
+  const bytes = updateDescription.length;
+  if (bytes > deltaBytesMax) return null;
+  const description = describe(updateDescription);
+  const view = (element: RawElement | undefined): Uint8Array | null => (element === undefined || isEmpty(element) ? null : readDocument(updateDescription, element));
+  const updated = view(description.updatedFields);
+  const removed = view(description.removedFields);
+  const truncated = view(description.truncatedArrays);
+  if (removed !== null && updated !== null && isAnySetAndRemoved(updated, removed)) return null;
+  if (truncated === null && isPlain(updated) && arePlainNames(removed)) {
+    return { steps: [{ form: 'fields', updated, removed }], bytes, stages: stagesOfFields };
   }
-  const removed = findElement(updateDescription, 'removedFields');
-  if (removed !== null) {
-    const names = readDocument(updateDescription, removed);
-    for (const element of elementsOf(names)) {
-      const name = readString(names, element);
-      if (isInexact(name) || set.has(name)) return null;
-      unset.add(name);
-    }
-  }
-  return { set, unset };
+  const { disambiguatedPaths } = description;
+  const disambiguated = disambiguatedPaths === undefined ? null : readDocument(updateDescription, disambiguatedPaths);
+  const changes = pathChanges({ updated, removed, truncated, disambiguated });
+  return changes === null || changes.length > deltaStagesMax || !changes.every(isWithinLevels) ? null : { steps: [{ form: 'paths', changes }], bytes, stages: changes.length };
 }
 
-function hasElements(document: Uint8Array, name: string): boolean {
-  const element = findElement(document, name);
-  if (element === null) return false;
-  const first: IteratorResult<NamedElement, void> = elementsOf(readDocument(document, element)).next();
-  return first.done !== true;
+function describe(bytes: Uint8Array): Description {
+  const description: Description = {};
+  for (let at = 4; bytes[at] !== 0; ) {
+    const type = bytes[at] ?? 0;
+    const nameStart = at + 1;
+    const start = cstringEnd(bytes, nameStart) + 1;
+    at = elementEnd(bytes, type, start);
+    const part = parts.find((name) => isNamed(bytes, nameStart, name));
+    if (part !== undefined) description[part] = { type, start, end: at };
+  }
+  return description;
 }
 
-function isInexact(name: string): boolean {
-  return name === '' || name === '_id' || name.startsWith('$') || name.includes('.');
+/** A document or array of nothing is a length and a zero byte. */
+function isEmpty({ start, end }: RawElement): boolean {
+  return end - start <= 5;
+}
+
+function isAnySetAndRemoved(updated: Uint8Array, removed: Uint8Array): boolean {
+  for (const element of elementsOf(removed)) if (findElement(updated, readString(removed, element)) !== null) return true;
+  return false;
+}
+
+const [dollar, dot] = [0x24, 0x2e];
+
+/** Whether all names of a document are plain: looked at as bytes, because nearly all updates are answered here. */
+function isPlain(fields: Uint8Array | null): boolean {
+  if (fields === null) return true;
+  for (let at = 4; fields[at] !== 0; ) {
+    const nameEnd = plainNameEnd(fields, at + 1);
+    if (nameEnd === null) return false;
+    at = elementEnd(fields, fields[at] ?? 0, nameEnd + 1);
+  }
+  return true;
+}
+
+/** Position of the zero byte after a plain name, or null when it is none. */
+function plainNameEnd(bytes: Uint8Array, start: number): number | null {
+  if (bytes[start] === 0 || bytes[start] === dollar || isNamed(bytes, start, '_id')) return null;
+  const end = cstringEnd(bytes, start);
+  for (let at = start; at < end; at += 1) if (bytes[at] === dot) return null;
+  return end;
+}
+
+function arePlainNames(names: Uint8Array | null): boolean {
+  if (names === null) return true;
+  for (const element of elementsOf(names)) if (!isPlainName(readString(names, element))) return false;
+  return true;
 }
 
 /** Whether the delta changes a field that the shard key is made of. */
 export function touchesKey(delta: Delta, key: readonly ShardKeyField[]): boolean {
-  return key.some(({ field }) => {
-    const top = field.split('.', 1)[0] ?? field;
-    return top !== '_id' && (delta.set.has(top) || delta.unset.has(top));
-  });
+  return key.some(({ field }) => field !== '_id' && delta.steps.some((step) => touchesField(step, field)));
 }
 
-/**
- * The later delta folded into the earlier one, or null when the result would not be exact: a field that was unset and is
- * set again moves to the end of the document.
- */
+function touchesField(step: DeltaStep, field: string): boolean {
+  const path = field.split('.');
+  if (step.form === 'paths') return step.changes.some((change) => touchesPath(change, path));
+  const [top = field] = path;
+  if (step.updated !== null && findElement(step.updated, top) !== null) return true;
+  if (step.removed === null) return false;
+  for (const element of elementsOf(step.removed)) if (readString(step.removed, element) === top) return true;
+  return false;
+}
+
+/** Both deltas, the earlier first; null when they are too much for one update. */
 export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
-  for (const name of later.set.keys()) if (earlier.unset.has(name)) return null;
-  for (const name of later.unset) if (earlier.set.has(name)) return null;
-  return {
-    set: new Map([...earlier.set, ...later.set]),
-    unset: new Set([...earlier.unset, ...later.unset]),
-  };
-}
-
-/**
- * The delta as an update pipeline: `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]`.
- * A pipeline's `$set` adds new fields in the order given, while the `$set` operator would sort them by name.
- */
-export function deltaPipeline(delta: Delta): Uint8Array {
-  const stages: Uint8Array[] = [];
-  if (delta.set.size > 0) stages.push(setStage(delta.set));
-  if (delta.unset.size > 0) stages.push(unsetStage(delta.unset));
-  const builder = new DocumentBuilder();
-  stages.forEach((stage, index) => builder.document(String(index), stage));
-  return builder.finish();
-}
-
-function setStage(fields: ReadonlyMap<string, RawValue>): Uint8Array {
-  const builder = new DocumentBuilder().begin('$set');
-  for (const [name, value] of fields) builder.begin(name).raw('$literal', value).end();
-  return builder.end().finish();
-}
-
-function unsetStage(names: ReadonlySet<string>): Uint8Array {
-  const builder = new DocumentBuilder().begin('$unset', elementType.array);
-  [...names].forEach((name, index) => builder.string(String(index), name));
-  return builder.end().finish();
+  const bytes = earlier.bytes + later.bytes;
+  const stages = earlier.stages + later.stages;
+  if (bytes > deltaBytesMax || stages > deltaStagesMax) return null;
+  return { steps: [...earlier.steps, ...later.steps], bytes, stages };
 }

@@ -43,12 +43,21 @@ export class EventQueue implements WaitingEvents {
   /** Puts events before all others. */
   pushFirst(routed: readonly RoutedEvent[]): void {
     const later = [...this];
-    this.#events = [];
-    this.#earliest = [];
-    this.#head = 0;
-    this.#earliestHead = 0;
+    this.#clear();
     for (const one of routed) this.push(one);
     for (const one of later) this.push(one);
+  }
+
+  /** Takes the events of one collection out, in order. */
+  takeOut(uuid: string): RoutedEvent[] {
+    const all = [...this];
+    this.#clear();
+    const taken: RoutedEvent[] = [];
+    for (const routed of all) {
+      if (routed.collection.uuid === uuid) taken.push(routed);
+      else this.push(routed);
+    }
+    return taken;
   }
 
   /** Removes events from the front. */
@@ -62,6 +71,13 @@ export class EventQueue implements WaitingEvents {
       this.#head += 1;
     }
     if (this.#head >= cutAt || this.length === 0) this.#cut();
+  }
+
+  #clear(): void {
+    this.#events = [];
+    this.#earliest = [];
+    this.#head = 0;
+    this.#earliestHead = 0;
   }
 
   #cut(): void {

@@ -1,15 +1,14 @@
 import type { Begun } from '../store/begun.js';
 import type { ByteBudget } from '../store/byte-budget.js';
-import type { FencedWriter } from '../store/fenced-writer.js';
+import { ownedEvent } from '../store/owned-event.js';
 import type { RepairSet } from '../store/repair-set.js';
 import { Signalled } from '../store/signalled.js';
 import { EventQueue } from './event-queue.js';
-import { sendWave } from './send-wave.js';
+import { sendWave, type WaveDestination } from './send-wave.js';
 import { composeWave, type RoutedEvent, type Wave } from './wave.js';
 
 /** What lanes share. */
-export interface LaneContext {
-  writer: FencedWriter;
+export interface LaneContext extends WaveDestination {
   repairs: RepairSet;
   budget: ByteBudget;
   begun: Begun;
@@ -22,27 +21,64 @@ export interface LaneContext {
 export class Lane {
   readonly #queue = new EventQueue();
   readonly #filled = new Signalled();
+  /** Events of collections that the share has let go of, by UUID: they wait until it takes them up again. */
+  readonly #aside = new Map<string, EventQueue>();
   #inFlight: Wave | null = null;
 
   constructor(private readonly context: LaneContext) {}
 
   push(routed: RoutedEvent): void {
-    this.#queue.push(routed);
+    const aside = this.#aside.get(routed.collection.uuid);
+    if (aside === undefined) this.#queue.push(routed);
+    else aside.push(ownedRouted(routed));
     this.#filled.changed();
   }
 
-  /** Puts events before all others of the lane: what a repair has held. */
+  /** Puts events of one collection before all others of the lane: what a repair has held. */
   pushFirst(routed: readonly RoutedEvent[]): void {
-    this.#queue.pushFirst(routed);
+    const aside = this.#aside.get(routed[0]?.collection.uuid ?? '');
+    (aside ?? this.#queue).pushFirst(routed);
     this.#filled.changed();
+  }
+
+  /** Sets the waiting events of a collection aside, and those that come. */
+  setAside(uuid: string): void {
+    if (this.#aside.has(uuid)) return;
+    const aside = new EventQueue();
+    for (const routed of this.#queue.takeOut(uuid)) aside.push(ownedRouted(routed));
+    this.#aside.set(uuid, aside);
+  }
+
+  /** Lets what was set aside go on, in order. */
+  takeUp(uuid: string): void {
+    const aside = this.#aside.get(uuid);
+    this.#aside.delete(uuid);
+    for (const routed of aside ?? []) this.push(routed);
+  }
+
+  /** Forgets what was set aside; what comes is set aside as before. */
+  forget(uuid: string): void {
+    const aside = this.#aside.get(uuid);
+    if (aside === undefined) return;
+    for (const { event } of aside) this.context.budget.give(event.bytes);
+    this.#aside.set(uuid, new EventQueue());
+  }
+
+  /** Whether statements for the collection are under way. */
+  isSending(uuid: string): boolean {
+    return this.#inFlight?.items.some(({ collection }) => collection.uuid === uuid) ?? false;
   }
 
   /** Time of the earliest event whose effect is not durable yet, or null. */
   oldest(): bigint | null {
+    const aside = [...this.#aside.values()].map((queue) => queue.oldest);
+    return [this.oldestMoving(), ...aside].reduce(earlier, null);
+  }
+
+  /** The same without what was set aside. */
+  oldestMoving(): bigint | null {
     const inFlight = this.#inFlight === null || this.#inFlight.events.length === 0 ? null : this.#inFlight.first;
-    const waiting = this.#queue.oldest;
-    if (inFlight === null || waiting === null) return inFlight ?? waiting;
-    return waiting < inFlight ? waiting : inFlight;
+    return earlier(inFlight, this.#queue.oldest);
   }
 
   /** Works until the stop signal, finishing the wave in flight; rejects when a wave fails for good. */
@@ -66,6 +102,17 @@ export class Lane {
   async #send(wave: Wave, hard: AbortSignal): Promise<void> {
     if (wave.items.length === 0) return;
     await this.context.begun.cover(wave.last);
-    await this.context.repairs.add(await sendWave(wave, this.context.writer, hard));
+    await this.context.repairs.add(await sendWave(wave, this.context, hard));
   }
+}
+
+/** What is set aside waits while the events around it go on. */
+function ownedRouted(routed: RoutedEvent): RoutedEvent {
+  return { ...routed, event: ownedEvent(routed.event) };
+}
+
+/** The smaller of two times, of which either may be missing. */
+export function earlier(a: bigint | null, b: bigint | null): bigint | null {
+  if (a === null || b === null) return a ?? b;
+  return a < b ? a : b;
 }

@@ -1,5 +1,5 @@
 import { runTogether } from '../store/run-together.js';
-import { Lane, type LaneContext } from './lane.js';
+import { earlier, Lane, type LaneContext } from './lane.js';
 import type { RoutedEvent } from './wave.js';
 
 /** Several lanes at once; all events of one id class go to the same lane. */
@@ -23,20 +23,37 @@ export class Lanes {
     if (first !== undefined) this.#laneOf(first).pushFirst(routed);
   }
 
-  /** Time of the earliest event whose effect is not durable yet, or null when there is none. */
-  oldest(): bigint | null {
-    let oldest: bigint | null = null;
-    for (const lane of this.#lanes) {
-      const time = lane.oldest();
-      if (time !== null && (oldest === null || time < oldest)) oldest = time;
-    }
-    return oldest;
+  /** Sets the waiting events of a collection aside, and those that come; they still count as not durable. */
+  setAside(uuid: string): void {
+    for (const lane of this.#lanes) lane.setAside(uuid);
   }
 
-  /** Resolves once every event up to `time` that was pushed before is durable. */
+  /** Lets what was set aside go on, in order. */
+  takeUp(uuid: string): void {
+    for (const lane of this.#lanes) lane.takeUp(uuid);
+    this.context.progressed.changed();
+  }
+
+  /** Forgets what was set aside; what comes is set aside as before. */
+  forget(uuid: string): void {
+    for (const lane of this.#lanes) lane.forget(uuid);
+    this.context.progressed.changed();
+  }
+
+  /** Resolves once no statement for the collection is under way. */
+  async answered(uuid: string, signal: AbortSignal): Promise<void> {
+    await this.context.progressed.until(() => !this.#lanes.some((lane) => lane.isSending(uuid)), signal);
+  }
+
+  /** Time of the earliest event whose effect is not durable yet, or null when there is none. */
+  oldest(): bigint | null {
+    return this.#lanes.map((lane) => lane.oldest()).reduce(earlier, null);
+  }
+
+  /** Resolves once every event up to `time` that was pushed before, and not set aside, is durable. */
   async flushed(time: bigint, signal: AbortSignal): Promise<void> {
     await this.context.progressed.until(() => {
-      const oldest = this.oldest();
+      const oldest = this.#lanes.map((lane) => lane.oldestMoving()).reduce(earlier, null);
       return oldest === null || oldest > time;
     }, signal);
   }

@@ -1,10 +1,13 @@
 import { idClass } from '../bson/id-class.js';
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
+import { ownedEvent } from '../store/owned-event.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import { Signalled } from '../store/signalled.js';
 import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';
-import { type DefinitionEvent, parseEvent } from './event.js';
+import type { ReplayBounds } from './action.js';
+import { parseEvent, type StreamEvent } from './event.js';
+import { EventsAhead, type WritesAbove } from './events-ahead.js';
 import type { Lanes } from './lanes.js';
 import type { StreamStep } from './stream.js';
 import type { RoutedEvent } from './wave.js';
@@ -17,20 +20,10 @@ export interface RouterContext {
   budget: ByteBudget;
   /** Events up to this time may have been applied before a restart. */
   begunBefore: bigint;
-  /** Called for events that are not changes of documents; throws what ends the migration. */
-  onDefinition: (event: DefinitionEvent) => void;
-  /** Called for changes of a collection that the share takes no part in; throws what ends the migration. */
-  onUnknownCollection: (database: string, name: string, uuid: string) => void;
+  /** Called for changes of a collection in an included namespace that the share does not follow; the event is dropped. */
+  onUnknownCollection: (database: string, name: string, event: ChangeEvent) => void;
   /** Whether changes of this namespace count as writes to the migrated data. */
   includes: (database: string, name: string) => boolean;
-}
-
-/** An event that waits for a later ceiling. */
-interface EventAbove {
-  bytes: Uint8Array;
-  time: bigint;
-  /** 1 when it is a change of migrated data. */
-  writes: number;
 }
 
 /**
@@ -44,26 +37,31 @@ export class Router {
   #commitTime: bigint | null = null;
   /** Nothing later is routed: the commit time, or what was routed before it was known. */
   #ceiling: bigint | null = null;
-  /** Events above the ceiling, in order. */
-  #above: EventAbove[] = [];
+  /** Nothing at or above it is routed: definition changes there may not be known yet. */
+  #horizon: bigint;
+  readonly #ahead: EventsAhead;
   #readBelow: bigint;
-  #writesAbove = 0;
+  /** Changes above the commit time that were routed all the same, before it was known. */
+  #routedAbove = 0;
   /** Time of the latest change of migrated data that was routed. */
   #lastWrite: bigint;
   /** Time of the latest event that was routed. */
   #latest = 0n;
   /** Events up to this time may have been applied before: by an earlier process, or before the cursor was lost. */
   #replayedUpTo: bigint;
+  #bounds: ReplayBounds = { begunBefore: 0n, readEnd: null };
   #sourceTime = 0n;
   readonly moved = new Signalled();
 
   constructor(
     private readonly context: RouterContext,
-    startAt: bigint,
+    private readonly startAt: bigint,
     lastWrite: bigint,
   ) {
     this.#lastWrite = lastWrite;
+    this.#ahead = new EventsAhead(context.budget);
     this.#position = startAt - 1n;
+    this.#horizon = startAt;
     this.#readBelow = startAt;
     this.#replayedUpTo = context.begunBefore;
   }
@@ -72,9 +70,19 @@ export class Router {
     return this.#position;
   }
 
-  /** Everything below has been read, whether routed or waiting above the ceiling. */
+  /** Time of the latest event that was routed, dropped ones included. */
+  get latest(): bigint {
+    return this.#latest;
+  }
+
+  /** Everything below has been read, whether routed or still ahead. */
   get readBelow(): bigint {
     return this.#readBelow;
+  }
+
+  /** The stream has said where it is since this process reads it, whether or not a commit time or the horizon lets anything be routed. */
+  get heard(): boolean {
+    return this.#readBelow > this.startAt;
   }
 
   /** The source's own latest time, as far as its answers have told. */
@@ -88,8 +96,10 @@ export class Router {
   }
 
   /** Changes of migrated data that were seen above the commit time. */
-  get writesAboveCeiling(): number {
-    return this.#writesAbove;
+  get writesAboveCeiling(): WritesAbove {
+    if (this.#commitTime === null) return { writes: 0, deletedIn: new Set() };
+    const { writes, deletedIn } = this.#ahead.writesAbove(this.#commitTime);
+    return { writes: this.#routedAbove + writes, deletedIn };
   }
 
   /** Everything that may have been applied before a restart has been read again, so that writes above a ceiling are counted. */
@@ -107,11 +117,16 @@ export class Router {
     if (this.#commitTime !== null && time <= this.#commitTime) return;
     this.#commitTime = time;
     this.#ceiling = time > this.#latest ? time : this.#latest;
-    this.#writesAbove = this.#lastWrite > time ? 1 : 0;
-    const waiting = this.#above;
-    this.#above = [];
-    for (const { bytes } of waiting) this.context.budget.give(bytes.length);
-    this.#routeAll(waiting.map(({ bytes }) => bytes));
+    this.#routedAbove = this.#lastWrite > time ? 1 : 0;
+    this.#routeAhead();
+    this.#advance();
+  }
+
+  /** Sets the time below which all definition changes are known and heeded; a smaller one changes nothing. */
+  setHorizon(time: bigint): void {
+    if (time <= this.#horizon) return;
+    this.#horizon = time;
+    this.#routeAhead();
     this.#advance();
   }
 
@@ -120,7 +135,7 @@ export class Router {
     if (step.reopened) this.#expectAgain(this.#readBelow);
     this.#readBelow = step.readBelow;
     if (step.sourceTime > this.#sourceTime) this.#sourceTime = step.sourceTime;
-    this.#routeAll(step.events);
+    for (const bytes of step.events) this.#routeOrKeep(bytes);
     this.#advance();
   }
 
@@ -134,43 +149,45 @@ export class Router {
     return this.#routed(event, collection, null, false);
   }
 
-  #routeAll(events: readonly Uint8Array[]): void {
-    for (const bytes of events) {
-      const parsed = parseEvent(bytes);
-      if (this.#ceiling !== null && parsed.event.time > this.#ceiling) {
-        this.#keepAbove(bytes, parsed);
-      } else if (parsed.kind === 'definition') {
-        this.context.onDefinition(parsed.event);
-      } else {
-        if (parsed.event.time > this.#latest) this.#latest = parsed.event.time;
-        this.#routeData(parsed.event, parsed.database, parsed.name);
-      }
-    }
+  /** The latest time that may be routed. */
+  #limit(): bigint {
+    const below = this.#horizon - 1n;
+    return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;
   }
 
-  #keepAbove(bytes: Uint8Array, parsed: ReturnType<typeof parseEvent>): void {
-    const namespace = parsed.kind === 'data' ? parsed : parsed.event;
+  #routeOrKeep(bytes: Uint8Array): void {
+    const event = parseEvent(bytes);
+    if (this.#ahead.length === 0 && event.event.time <= this.#limit()) this.#routeOne(event);
+    else this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
+  }
+
+  #routeAhead(): void {
+    const limit = this.#limit();
+    for (let event = this.#ahead.shift(limit); event !== null; event = this.#ahead.shift(limit)) this.#routeOne(event);
+  }
+
+  /** Definition changes come from the journal: a share's own stream shows only its shard's copies of them. */
+  #routeOne(routed: StreamEvent): void {
+    if (routed.event.time > this.#latest) this.#latest = routed.event.time;
+    if (routed.kind === 'data') this.#routeData(routed.event, routed.database, routed.name);
+  }
+
+  #isWrite(event: StreamEvent): boolean {
+    const namespace = event.kind === 'data' ? event : event.event;
     // A shard's own notices (kNewShardDetected) name no namespace and are no writes.
-    const writes = namespace.database !== '' && this.context.includes(namespace.database, namespace.name) ? 1 : 0;
-    this.#above.push({ bytes, time: parsed.event.time, writes });
-    this.context.budget.take(bytes.length);
-    this.#writesAbove += writes;
+    return namespace.database !== '' && this.context.includes(namespace.database, namespace.name);
   }
 
   /** Streams are resumed by time: the events of the last one that was read come a second time. */
   #expectAgain(resumedAt: bigint): void {
     if (this.#latest > this.#replayedUpTo) this.#replayedUpTo = this.#latest;
-    for (let last = this.#above.at(-1); last !== undefined && last.time >= resumedAt; last = this.#above.at(-1)) {
-      this.#above.pop();
-      this.context.budget.give(last.bytes.length);
-      this.#writesAbove -= last.writes;
-    }
+    this.#ahead.cutFrom(resumedAt);
   }
 
   #advance(): void {
     const read = this.#readBelow - 1n;
-    // Never beyond the ceiling: a transaction that was prepared before may be seen earlier than its event's time.
-    const limit = this.#ceiling ?? read;
+    // Never beyond the limit: a transaction that was prepared before may be seen earlier than its event's time.
+    const limit = this.#limit();
     const position = limit < read ? limit : read;
     if (position > this.#position) this.#position = position;
     this.moved.changed();
@@ -179,12 +196,12 @@ export class Router {
   #routeData(event: ChangeEvent, database: string, name: string): void {
     const collection = this.context.collections.get(event.uuid);
     if (collection === undefined) {
-      if (this.context.includes(database, name)) this.context.onUnknownCollection(database, name, event.uuid);
+      if (this.context.includes(database, name)) this.context.onUnknownCollection(database, name, event);
       return;
     }
     if (!isOwned(event, collection)) return;
     if (event.time > this.#lastWrite) this.#lastWrite = event.time;
-    if (this.#commitTime !== null && event.time > this.#commitTime) this.#writesAbove += 1;
+    if (this.#commitTime !== null && event.time > this.#commitTime) this.#routedAbove += 1;
     this.#place(event, collection, false);
   }
 
@@ -202,15 +219,21 @@ export class Router {
       this.#drop(event, wasHeld);
     } else if (partition.state !== 'done') {
       if (!wasHeld) this.context.budget.take(event.bytes);
-      partition.held.push(event);
+      partition.held.push(wasHeld ? event : ownedEvent(event));
     } else {
       this.#toLane(this.#routed(event, collection, partition.readEnd, false), wasHeld);
     }
   }
 
   #routed(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null, removes: boolean): RoutedEvent {
-    const bounds = { begunBefore: this.#replayedUpTo, readEnd };
-    return { event, collection, laneClass: idClass(event.id, collection.collated), bounds, removes };
+    return { event, collection, laneClass: idClass(event.id, collection.collated), bounds: this.#boundsUpTo(readEnd), removes };
+  }
+
+  /** Events beside each other mostly have the same. */
+  #boundsUpTo(readEnd: bigint | null): ReplayBounds {
+    const begunBefore = this.#replayedUpTo;
+    if (this.#bounds.begunBefore !== begunBefore || this.#bounds.readEnd !== readEnd) this.#bounds = { begunBefore, readEnd };
+    return this.#bounds;
   }
 
   #drop(event: ChangeEvent, wasHeld: boolean): void {
@@ -225,6 +248,8 @@ export class Router {
 
 /** A shard reports the whole key of every change but inserts, whose document has it. */
 function isOwned(event: ChangeEvent, collection: SyncedCollection): boolean {
-  if (event.operation !== 'insert' || event.fullDocument === null) return collection.owns(event.documentKey, 'documentKey');
+  if (event.operation !== 'insert') return collection.owns(event.documentKey, 'documentKey');
+  // Too large for a reply: a shard shows no inserts but its own, and a router divides by `_id`.
+  if (event.fullDocument === null) return collection.readBy === 'uuid' || collection.owns(event.documentKey, 'documentKey');
   return collection.owns(event.fullDocument, 'document');
 }

@@ -1,19 +1,22 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { deleteStatement, replaceStatement, updateStatement } from '../bson/build.js';
+import { deleteStatement, DocumentBuilder, replaceStatement, type StatementOptions, updateStatement } from '../bson/build.js';
+import { elementType } from '../bson/element-type.js';
 import type { RawWrite, WriteFailure, WriteOutcome } from '../cluster/door.js';
 import type { FencedWriter } from '../store/fenced-writer.js';
 import type { DoubtfulKey, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { writeRefused } from '../store/write-refused.js';
-import { deltaPipeline } from './delta.js';
+import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
+import { writeDelta } from './delta-pipeline.js';
+import type { FindPresent } from './find-present.js';
 import type { Wave, WaveItem } from './wave.js';
 
-const duplicateKeyCode = 11000;
 /** "cannot remove from a capped collection", which servers said until they learned it with 5.0.7 and 5.3 (SERVER-63201). */
 const illegalOperationCode = 20;
 const cannotRemoveCodes = new Set([illegalOperationCode, 10_089]);
 /** Removing a field that no document has tells whether a document is there, and changes nothing. */
-const presenceProbe = deltaPipeline({ set: new Map(), unset: new Set(['convoy_presence_probe']) });
+const presenceProbe = new DocumentBuilder().begin('0').begin('$unset', elementType.array).string('0', 'convoy_presence_probe').end().end().finish();
+/** Statements of a bulk are written one behind the other into buffers of this size: far more than most need, far less than a wave may have. */
+const statementBuffer_bytes = 64 * 1024;
 
 /** Statements of one kind for one collection. */
 interface Bulk {
@@ -24,29 +27,41 @@ interface Bulk {
   removals: WaveItem[];
 }
 
+/** A share's ways to the destination's documents. */
+export interface WaveDestination {
+  writer: FencedWriter;
+  findPresent: FindPresent;
+}
+
 /**
  * Sends a wave as one bulk command per collection and kind, all in flight together, and waits for all answers.
  * @returns the keys whose statement could not take its exact effect; they are to be read anew
  */
-export async function sendWave(wave: Wave, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
+export async function sendWave(wave: Wave, destination: WaveDestination, signal: AbortSignal): Promise<DoubtfulKey[]> {
   const doubts = await Promise.all(
-    bulksOf(wave).map((bulk) => (bulk.collection.capped ? sendCapped(bulk, writer, signal) : sendBulk(bulk, writer, signal))),
+    bulksOf(wave).map((bulk) => (bulk.collection.capped ? sendCapped(bulk, destination, signal) : sendBulk(bulk, destination, signal))),
   );
   return doubts.flat();
 }
 
-function bulksOf(wave: Wave): Bulk[] {
-  const bulks = new Map<string, Bulk>();
-  for (const item of wave.items) {
+function bulksOf({ items }: Wave): Bulk[] {
+  const bulks: Bulk[] = [];
+  let last: Bulk | undefined;
+  for (const item of items) {
     const { collection, action } = item;
     const isRemoval = collection.capped && action.kind === 'delete';
     const kind = isRemoval ? 'insert' : action.kind;
-    const name = `${collection.uuid}/${kind}`;
-    const bulk = bulks.get(name) ?? { collection, kind, items: [], removals: [] };
-    bulks.set(name, bulk);
+    const isOf = (bulk: Bulk): boolean => bulk.kind === kind && bulk.collection === collection;
+    // A wave has few bulks, and what comes after another is mostly of the same.
+    let bulk = last !== undefined && isOf(last) ? last : bulks.find(isOf);
+    if (bulk === undefined) {
+      bulk = { collection, kind, items: [], removals: [] };
+      bulks.push(bulk);
+    }
     (isRemoval ? bulk.removals : bulk.items).push(item);
+    last = bulk;
   }
-  return [...bulks.values()];
+  return bulks;
 }
 
 /**
@@ -54,10 +69,10 @@ function bulksOf(wave: Wave): Bulk[] {
  * destination drops nothing that the source has kept. A destination that deletes nothing from capped collections drops
  * the oldest documents itself when it inserts: what is still there afterwards was deleted by a user of the source.
  */
-async function sendCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
-  const refused = bulk.removals.length === 0 ? [] : await removeCapped(bulk, writer, signal);
-  const doubts = bulk.items.length === 0 ? [] : await sendBulk(bulk, writer, signal);
-  if (refused.length > 0) await refusePresent(bulk, refused, writer, signal);
+async function sendCapped(bulk: Bulk, destination: WaveDestination, signal: AbortSignal): Promise<DoubtfulKey[]> {
+  const refused = bulk.removals.length === 0 ? [] : await removeCapped(bulk, destination.writer, signal);
+  const doubts = bulk.items.length === 0 ? [] : await sendBulk(bulk, destination, signal);
+  if (refused.length > 0) await refusePresent(bulk, refused, destination.writer, signal);
   return doubts;
 }
 
@@ -78,38 +93,57 @@ async function refusePresent(bulk: Bulk, items: readonly WaveItem[], writer: Fen
   if (outcome.n > 0) throw writeRefused(bulk.collection, illegalOperationCode);
 }
 
-async function sendBulk(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<DoubtfulKey[]> {
-  const outcome = await writer.write(writeOf(bulk), signal);
+async function sendBulk(bulk: Bulk, destination: WaveDestination, signal: AbortSignal): Promise<DoubtfulKey[]> {
+  const outcome = await destination.writer.write(writeOf(bulk), signal);
   const doubts = outcome.failures.map((failure) => doubtOf(bulk, failure));
-  if (bulk.kind === 'delta' && outcome.n + outcome.failures.length < bulk.items.length) {
-    return bulk.items.map((item) => doubtfulKey(item, 'unmatchedDelta'));
-  }
-  return bulk.collection.capped ? await restOfOrdered(bulk, outcome, writer, signal, doubts) : doubts;
+  const unmatched = bulk.items.length - outcome.n - outcome.failures.length;
+  // The ordered command of a capped collection stops at a failure: what came after it has not matched either.
+  if (bulk.kind === 'delta' && unmatched > 0) return bulk.collection.capped ? allOf(bulk) : [...doubts, ...(await unmatchedOf(bulk, outcome, unmatched, destination, signal))];
+  return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, doubts) : doubts;
+}
+
+/**
+ * The deltas of a bulk that have matched nothing, of which the reply tells only how many they are: those whose documents are not there.
+ * When that does not add up, all of them.
+ */
+async function unmatchedOf(bulk: Bulk, { failures }: WriteOutcome, unmatched: number, { findPresent }: WaveDestination, signal: AbortSignal): Promise<DoubtfulKey[]> {
+  const failed = new Set(failures.map((failure) => itemOf(bulk.items, failure)));
+  const others = bulk.items.filter((item) => !failed.has(item));
+  const present = await findPresent(bulk.collection, others, signal);
+  const missing = others.filter((item) => present?.has(item) !== true);
+  return (missing.length === unmatched ? missing : others).map((item) => doubtfulKey(item, 'unmatchedDelta'));
+}
+
+function allOf({ items }: Bulk): DoubtfulKey[] {
+  return items.map((item) => doubtfulKey(item, 'unmatchedDelta'));
 }
 
 /** An ordered command stops at its first failure: what came after it is sent on. */
 async function restOfOrdered(
   bulk: Bulk,
   outcome: WriteOutcome,
-  writer: FencedWriter,
+  destination: WaveDestination,
   signal: AbortSignal,
   doubts: DoubtfulKey[],
 ): Promise<DoubtfulKey[]> {
   const failed = outcome.failures[0];
   if (failed === undefined || failed.index + 1 >= bulk.items.length) return doubts;
   const rest = { ...bulk, items: bulk.items.slice(failed.index + 1) };
-  return [...doubts, ...(await sendBulk(rest, writer, signal))];
+  return [...doubts, ...(await sendBulk(rest, destination, signal))];
 }
 
 function writeOf(bulk: Bulk): RawWrite {
   const { database, name, capped, collated, destinationKey } = bulk.collection;
-  const simpleCollation = collated && destinationKey.length > 0;
+  const options: StatementOptions = {
+    simpleCollation: collated && destinationKey.length > 0,
+    ...(bulk.kind === 'insert' ? {} : { builder: new DocumentBuilder(statementBuffer_bytes) }),
+  };
   return {
     database,
     collection: name,
     kind: writeKind(bulk.kind),
     ordered: capped,
-    statements: bulk.items.map((item) => statementOf(item, simpleCollation)),
+    statements: bulk.items.map((item) => statementOf(item, options)),
   };
 }
 
@@ -118,22 +152,25 @@ function writeKind(kind: Bulk['kind']): RawWrite['kind'] {
   return 'update';
 }
 
-function statementOf({ action }: WaveItem, simpleCollation: boolean): Uint8Array {
+function statementOf({ action }: WaveItem, options: StatementOptions): Uint8Array {
   switch (action.kind) {
     case 'insert':
       return action.document;
     case 'put':
-      return replaceStatement(action.filter, action.document, { simpleCollation });
-    case 'delta':
-      return updateStatement(action.filter, { pipeline: deltaPipeline(action.delta) }, { simpleCollation });
+      return replaceStatement(action.filter, action.document, options);
+    case 'delta': {
+      const { delta } = action;
+      return updateStatement(action.filter, { writeStages: (builder) => writeDelta(builder, delta) }, options);
+    }
     case 'delete':
-      return deleteStatement(action.filter, { simpleCollation });
+      return deleteStatement(action.filter, options);
   }
 }
 
 function doubtOf(bulk: Bulk, failure: WriteFailure): DoubtfulKey {
   const item = itemOf(bulk.items, failure);
-  if (failure.code === duplicateKeyCode) return doubtfulKey(item, 'duplicateKey');
+  const reason = doubtOfRefusal(bulk.collection, failure.code);
+  if (reason !== null) return doubtfulKey(item, reason);
   if (bulk.kind === 'delta') return doubtfulKey(item, 'inexactDelta');
   throw writeRefused(bulk.collection, failure.code);
 }

@@ -1,9 +1,11 @@
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { openChangeStream, tokenTime } from '../cluster/change-stream.js';
-import { secondsOf, timeOf, timestampOf } from '../cluster/cluster-time.js';
+import type { Document } from 'mongodb';
+import { openChangeStream, splitsLargeEvents, tokenTime } from '../cluster/change-stream.js';
+import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { Cluster, Door, RawBatch, RawCursor } from '../cluster/door.js';
-import { classify } from '../cluster/failure.js';
-import type { Retrying } from '../store/metadata.js';
+import { classify, codeOf } from '../cluster/failure.js';
+import { historyLost } from '../cluster/history-lost.js';
+import type { Retrying } from '../cluster/retry.js';
+import { EventFragments } from './event-fragments.js';
 
 /** How long the server waits for events before it answers with an empty batch and the token of its present time. */
 const awaitData_ms = 1000;
@@ -11,6 +13,12 @@ const awaitData_ms = 1000;
 const awaitStart_ms = 100;
 /** More events than one 16 MB reply of small documents holds are never asked for. */
 const batchDocumentsMax = 10_000;
+/** BSONObjectTooLarge: the next event fits into no reply, as that of a document of 16 MB with a long `_id`; and the same of a part of it. */
+const eventTooLargeCodes: ReadonlySet<number | null> = new Set([10_334, 7_182_500]);
+/** Far more than other events have, and less than half of 16 MB. */
+const largePartBytes = 4 * 1024 * 1024;
+/** Leaves out what makes events large; keys of events without it are read anew. */
+const withoutLargeParts = [{ $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } }];
 
 /** One step of the stream: events in order, and the time up to which nothing more can come. */
 export interface StreamStep {
@@ -30,8 +38,11 @@ export interface StreamStep {
 export class ShardStream {
   #cursor: RawCursor | null = null;
   #readBelow: bigint;
+  #fragments = new EventFragments();
   #wasOpen = false;
   #reopened = false;
+  /** Set while an event that is too large is passed: up to which time it goes on, null until an event was seen. */
+  #passing: { until: bigint | null } | null = null;
 
   /** @param startAt the first time to be read */
   constructor(
@@ -53,10 +64,12 @@ export class ShardStream {
       const time = tokenTime(batch.resumeToken);
       if (time > this.#readBelow) this.#readBelow = time;
     }
+    await this.#passLargeEvent(batch.documents.length);
     const sourceTime = batch.operationTime === undefined ? 0n : timeOf(batch.operationTime);
     const reopened = this.#reopened;
     this.#reopened = false;
-    return { events: batch.documents, readBelow: this.#readBelow, sourceTime, reopened };
+    const events = splitsLargeEvents(this.version) ? this.#fragments.assembled(batch.documents) : batch.documents;
+    return { events, readBelow: this.#readBelow, sourceTime, reopened };
   }
 
   async close(): Promise<void> {
@@ -72,8 +85,21 @@ export class ShardStream {
       return await this.#cursor.next({ signal, maxTime_ms });
     } catch (error) {
       await this.close();
-      if (classify(error) === 'historyLost') throw historyLost(this.#readBelow);
-      throw error;
+      if (classify(error) === 'historyLost') throw await historyLost([this.door], this.#readBelow, signal);
+      if (!eventTooLargeCodes.has(codeOf(error)) || this.#passing !== null) throw error;
+      this.#passing = { until: null };
+      return this.#open(signal);
+    }
+  }
+
+  /** Documents are asked for again once the stream is beyond the time of the batch that held the large event. */
+  async #passLargeEvent(events: number): Promise<void> {
+    if (this.#passing === null) return;
+    if (this.#passing.until === null) {
+      if (events > 0) this.#passing.until = this.#readBelow;
+    } else if (this.#readBelow > this.#passing.until) {
+      this.#passing = null;
+      await this.close();
     }
   }
 
@@ -85,17 +111,16 @@ export class ShardStream {
       signal,
       allChangesForCluster: true,
       version: this.version,
+      splitLargeEvents: true,
+      ...(this.#passing === null ? {} : { pipeline: withoutLargeParts }),
     });
+    this.#fragments = new EventFragments();
     this.#reopened = this.#wasOpen;
     this.#wasOpen = true;
     return this.#cursor.first;
   }
 }
 
-function historyLost(position: bigint): ConvoyError {
-  const reached = new Date(secondsOf(position) * 1000).toISOString();
-  return new ConvoyError(
-    'oplogHistoryLost',
-    `The oplog of the source no longer reaches back to ${reached}, where the change stream has to go on. Start anew with a larger oplog.`,
-  );
+function unlessLarge(part: string): Document {
+  return { $cond: [{ $gt: [{ $bsonSize: part }, largePartBytes] }, '$$REMOVE', part] };
 }

@@ -1,6 +1,6 @@
 import type { ByteBudget } from '../store/byte-budget.js';
 import type { ChangeEvent } from '../store/change-event.js';
-import type { DoubtfulKey, RepairSet } from '../store/repair-set.js';
+import type { DoubtfulKey, RepairEntry, RepairSet } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { type Action, actionOf, foldActions, removalOf, type ReplayBounds } from './action.js';
 
@@ -51,68 +51,86 @@ export interface WaveContext {
   budget: ByteBudget;
 }
 
+/** The statements of a wave by collection and id class. */
+class WaveItems {
+  readonly #byCollection = new Map<SyncedCollection, Map<string, WaveItem>>();
+  #last: { collection: SyncedCollection; items: Map<string, WaveItem> } | null = null;
+  size = 0;
+
+  /** The statements of one collection, by id class. */
+  of(collection: SyncedCollection): Map<string, WaveItem> {
+    if (this.#last?.collection === collection) return this.#last.items;
+    const items = this.#byCollection.get(collection) ?? new Map<string, WaveItem>();
+    this.#byCollection.set(collection, items);
+    this.#last = { collection, items };
+    return items;
+  }
+
+  all(): WaveItem[] {
+    return [...this.#byCollection.values()].flatMap((items) => [...items.values()]);
+  }
+}
+
 /**
  * Takes events from the head of a lane's queue and folds them into a wave with at most one statement per id class.
  * Events of keys in the repair set are absorbed by it; events without an exact action put their key there.
  */
 export function composeWave(queue: WaitingEvents, context: WaveContext): Wave {
-  const byClass = new Map<string, WaveItem>();
-  const events: RoutedEvent[] = [];
-  const doubts: DoubtfulKey[] = [];
-  const doubtsDurable: Promise<void>[] = [];
+  const items = new WaveItems();
+  const wave: Wave = { items: [], events: [], first: 0n, last: 0n, doubtsDurable: Promise.resolve() };
+  const doubts: RepairEntry[] = [];
   let bytes = 0;
   let taken = 0;
   for (const routed of queue) {
-    if (byClass.size >= waveItemsMax || bytes >= waveBytesMax) break;
-    if (!place(routed, byClass, events, doubts, context)) break;
-    const added = doubts.splice(0);
-    if (added.length > 0) doubtsDurable.push(context.repairs.add(added));
+    if (items.size >= waveItemsMax || bytes >= waveBytesMax) break;
+    const doubt = place(routed, items, wave, context);
+    if (doubt === 'later') break;
+    const entry = doubt === null ? null : context.repairs.enter(doubt);
+    if (entry !== null) doubts.push(entry);
     taken += 1;
     bytes += routed.event.bytes;
   }
   queue.drop(taken);
-  return {
-    items: [...byClass.values()],
-    events,
-    first: extreme(events, (a, b) => a < b),
-    last: extreme(events, (a, b) => a > b),
-    doubtsDurable: Promise.all(doubtsDurable).then(() => undefined),
-  };
+  wave.items = items.all();
+  wave.doubtsDurable = context.repairs.store(doubts);
+  return wave;
 }
 
-/** Finds an event's place; false when it has to wait for the next wave. */
-function place(
-  routed: RoutedEvent,
-  byClass: Map<string, WaveItem>,
-  events: RoutedEvent[],
-  doubts: DoubtfulKey[],
-  context: WaveContext,
-): boolean {
+/** Finds an event's place in the wave, or its key's in the repair set; `later` when it has to wait for the next wave. */
+function place(routed: RoutedEvent, items: WaveItems, wave: Wave, context: WaveContext): DoubtfulKey | null | 'later' {
   const { event, collection } = routed;
   const absorbed = context.repairs.absorb(event, collection);
-  if (absorbed === 'held') return true;
+  if (absorbed === 'held') return null;
   if (absorbed === 'dropped') {
-    events.push(routed);
-    return true;
+    include(wave, routed);
+    return null;
   }
-  const name = `${collection.uuid}/${routed.laneClass}`;
-  const before = byClass.get(name);
+  const byClass = items.of(collection);
+  const before = byClass.get(routed.laneClass);
   const action = routed.removes ? removalOf(event, collection) : actionOf(event, collection, boundsOf(routed, context));
   if (action.kind === 'doubt') {
-    if (before !== undefined) return false;
-    doubts.push({ collection, id: event.id, reason: action.reason, time: event.time });
-  } else {
-    const folded = before === undefined ? action : foldActions(before.action, action);
-    if (folded === null || breaksCappedOrder(collection, folded, before, byClass)) return false;
-    byClass.set(name, { collection, id: event.id, time: event.time, action: folded });
+    if (before !== undefined) return 'later';
+    include(wave, routed);
+    return { collection, id: event.id, reason: action.reason, time: event.time };
   }
-  events.push(routed);
-  return true;
+  const folded = before === undefined ? action : foldActions(before.action, action);
+  if (folded === null || breaksCappedOrder(collection, folded, before, byClass)) return 'later';
+  if (before === undefined) items.size += 1;
+  byClass.set(routed.laneClass, { collection, id: event.id, time: event.time, action: folded });
+  include(wave, routed);
+  return null;
+}
+
+function include(wave: Wave, routed: RoutedEvent): void {
+  const { time } = routed.event;
+  if (wave.events.length === 0 || time < wave.first) wave.first = time;
+  if (time > wave.last) wave.last = time;
+  wave.events.push(routed);
 }
 
 /** The bounds of an event, those of a repair of its key included: a key may have been repaired after the event was routed. */
 function boundsOf({ event, collection, bounds }: RoutedEvent, context: WaveContext): ReplayBounds {
-  if (!event.inTransaction) return bounds;
+  if (!event.inTransaction && !collection.capped) return bounds;
   const repaired = context.repairs.readEndOf(collection, event.id);
   if (repaired === null || (bounds.readEnd !== null && bounds.readEnd >= repaired)) return bounds;
   return { ...bounds, readEnd: repaired };
@@ -131,7 +149,6 @@ function breaksCappedOrder(
   if (!collection.capped) return false;
   if (before !== undefined) return true;
   for (const item of byClass.values()) {
-    if (item.collection !== collection) continue;
     return item.action.kind !== action.kind && !(isInsertOrDelete(item.action) && isInsertOrDelete(action));
   }
   return false;
@@ -139,10 +156,4 @@ function breaksCappedOrder(
 
 function isInsertOrDelete({ kind }: Action): boolean {
   return kind === 'insert' || kind === 'delete';
-}
-
-function extreme(events: readonly RoutedEvent[], better: (a: bigint, b: bigint) => boolean): bigint {
-  let best: bigint | null = null;
-  for (const { event } of events) if (best === null || better(event.time, best)) best = event.time;
-  return best ?? 0n;
 }

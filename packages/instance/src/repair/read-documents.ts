@@ -4,12 +4,21 @@ import { isLossless, losslessValue } from '../bson/lossless.js';
 import { findValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { Door } from '../cluster/door.js';
-import { CollectionAbsentError } from '../cluster/failure.js';
+import { openAtTime, openPresent } from '../cluster/snapshot-read.js';
+import { commandBytesMax } from '../cluster/driver/write-limits.js';
 import type { RepairEntry } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
 /** Documents by the class of their `_id`. */
 export type DocumentsByClass = Map<string, Uint8Array[]>;
+
+/** Documents of one reading together: the documents of a single key are read whatever they take. */
+const readingBytesMax = 16 * 2 ** 20;
+
+/** The documents of several keys, or their `_id`s, are too large to be read at once: fewer keys are to be read. */
+export class ReadingTooLargeError extends Error {
+  override readonly name = 'ReadingTooLargeError';
+}
 
 /** What a reading of the source found. */
 export interface SourceReading {
@@ -28,8 +37,7 @@ export async function readSource(
 ): Promise<SourceReading> {
   const at = timestampOf(readTime);
   const readConcern = collection.capped ? { level: 'majority', afterClusterTime: at } : { level: 'snapshot', atClusterTime: at };
-  const byName = collection.capped || collection.readBy === 'name';
-  const target = byName ? collection.name : new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
+  const target = collection.readBy === 'name' ? collection.name : new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
   return readByIds(shard, collection, { find: target, readConcern }, entries, readTime, signal);
 }
 
@@ -63,22 +71,30 @@ async function readByIds(
   readTime: bigint,
   signal: AbortSignal,
 ): Promise<SourceReading> {
+  if (entries.length > 1 && idBytes(entries) > commandBytesMax) throw new ReadingTooLargeError(`the _ids of ${entries.length} keys take more than ${commandBytesMax} bytes`);
   const filter = idFilter(entries.map((entry) => entry.id));
   const wanted = new Set(entries.map((entry) => entry.idClass));
-  const cursor = await door.openCursor(collection.database, { ...command, filter }, { signal });
+  const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
+  const open = hasTime ? openAtTime : openPresent;
+  const cursor = await open(door, collection.database, { ...command, filter }, { signal });
   const documents: DocumentsByClass = new Map();
   let readEnd = readTime;
+  let bytes = 0;
   try {
-    const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
-    if (hasTime && cursor.first.atClusterTime === undefined) throw new CollectionAbsentError('The collection did not exist at the time of the read');
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
       if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
       for (const document of batch.documents) sortIn(documents, document, wanted);
+      bytes += batch.bytes;
+      if (bytes > readingBytesMax && entries.length > 1) throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
       if (!cursor.open) return { documents, readEnd };
     }
   } finally {
     await cursor.close();
   }
+}
+
+function idBytes(entries: readonly RepairEntry[]): number {
+  return entries.reduce((sum, { id }) => sum + id.bytes.length, 0);
 }
 
 /** Finds the documents of some `_id`s; in place of values that cannot be sent, all of their type. */

@@ -2,36 +2,47 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { deleteStatement, replaceStatement } from '../bson/build.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
+import { highestTime } from '../cluster/cluster-time.js';
 import type { RawWrite } from '../cluster/door.js';
-import type { RepairEntry } from '../store/repair-set.js';
+import { CollectionAbsentError } from '../cluster/failure.js';
+import { bulkBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
+import type { RepairEntry, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { writeRefused } from '../store/write-refused.js';
+import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
 import type { RepairContext } from './repair-context.js';
 import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
-
-const duplicateKeyCode = 11000;
 
 /** What became of the keys of one batch. */
 export interface RepairOutcome {
   repaired: RepairEntry[];
-  /** A document of another key stands in the way; tried again later. */
+  /** A document of another key, or an index, stands in the way; tried again later. */
   blocked: BlockedEntry[];
   readEnd: bigint;
 }
 
-/** A key whose documents could not all be written, because the destination has others of its class. */
+/** A key whose documents could not all be written, because of what the destination has. */
 export interface BlockedEntry {
   entry: RepairEntry;
-  /** Full keys that were refused. */
-  refused: Buffer[];
+  refused: RefusedDocument[];
   /** Full keys of the class that were on the destination before. */
   present: Buffer[];
+}
+
+/** A document that the destination refused because of others of its class, or of an index. */
+export interface RefusedDocument {
+  /** Full key. */
+  key: Buffer;
+  document: Uint8Array;
+  code: number;
+  reason: RepairReason;
 }
 
 /** One statement of a repair, the entry it belongs to and the full key of its document. */
 interface Step {
   entry: RepairEntry;
   key: Buffer;
+  /** What is written; null when it is deleted. */
+  document: Uint8Array | null;
   statement: Uint8Array;
 }
 
@@ -46,7 +57,7 @@ export async function repairBatch(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<RepairOutcome> {
-  const readTime = entries.reduce((time, { dropped }) => (dropped > time ? dropped : time), context.position());
+  const readTime = highestTime([context.position(), collection.notBefore, ...entries.map(({ dropped }) => dropped)]);
   for (const entry of entries) entry.readTime = readTime;
   await context.untilRouted(readTime, stop);
   await context.begun.cover(readTime);
@@ -55,6 +66,7 @@ export async function repairBatch(
     () => readSource(context.shard, collection, entries, readTime, stop),
     stop,
   );
+  if (collection.capped && collection.readBy === 'name') await knownAs(entries, readEnd, context, stop);
   // Transactions up to the end of the reading may be in it already: after a restart their deltas have to be in doubt.
   await context.begun.cover(readEnd);
   const present = await context.retrying(
@@ -72,6 +84,22 @@ export async function repairBatch(
   };
 }
 
+/**
+ * What is not read at one time is read under the name of today: whether that was another collection's by then is known when all
+ * definition changes up to the end of the reading are.
+ * @throws CollectionAbsentError when there is one of this collection
+ */
+async function knownAs(entries: readonly RepairEntry[], readEnd: bigint, context: RepairContext, stop: AbortSignal): Promise<void> {
+  await context.untilRouted(readEnd, stop);
+  if (!entries.every((entry) => context.mayRead(entry))) throw new CollectionAbsentError('The collection may have had another name during the reading');
+}
+
+/** Deletes the share's documents of some keys, whatever the source has: a copy to come brings what is there. */
+export async function removeDocuments(collection: SyncedCollection, entries: readonly RepairEntry[], context: RepairContext, stop: AbortSignal, hard: AbortSignal): Promise<void> {
+  const present = await context.retrying('read doubtful documents on the destination', () => readDestination(context.destination, collection, entries, stop), stop);
+  await sendSteps('delete', removals(collection, entries, new Map(), present), collection, context, hard);
+}
+
 /** Documents of the destination under keys that the source's documents no longer have. */
 function removals(
   collection: SyncedCollection,
@@ -85,7 +113,7 @@ function removals(
     return ownDocuments(collection, present.get(entry.idClass))
       .map((document) => keyOf(collection, document))
       .filter((key) => !wanted.some((one) => one.equals(key)))
-      .map((key) => ({ entry, key, statement: deleteStatement(key, collationOf(collection)) }));
+      .map((key) => ({ entry, key, document: null, statement: deleteStatement(key, collationOf(collection)) }));
   });
 }
 
@@ -100,7 +128,7 @@ function puts(
     if (collection.capped && !present.has(entry.idClass)) return [];
     return ownDocuments(collection, documents.get(entry.idClass)).map((document) => {
       const key = keyOf(collection, document);
-      return { entry, key, statement: replaceStatement(key, document, collationOf(collection)) };
+      return { entry, key, document, statement: replaceStatement(key, document, collationOf(collection)) };
     });
   });
 }
@@ -120,24 +148,26 @@ function collationOf(collection: SyncedCollection): { simpleCollation: boolean }
   return { simpleCollation: collection.collated && collection.destinationKey.length > 0 };
 }
 
-/** Sends statements in one unordered bulk; returns the keys that met a duplicate, by their entry. */
+/** Sends statements in unordered bulks; returns what was refused for what the destination has, by its entry. */
 async function sendSteps(
   kind: RawWrite['kind'],
   steps: readonly Step[],
   collection: SyncedCollection,
   context: RepairContext,
   hard: AbortSignal,
-): Promise<Map<RepairEntry, Buffer[]>> {
-  const blocked = new Map<RepairEntry, Buffer[]>();
-  if (steps.length === 0) return blocked;
-  const statements = steps.map((step) => step.statement);
-  const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
-  const outcome = await context.writer.write(write, hard);
-  for (const failure of outcome.failures) {
-    const step = steps[failure.index];
-    if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
-    if (failure.code !== duplicateKeyCode) throw writeRefused(collection, failure.code);
-    blocked.set(step.entry, [...(blocked.get(step.entry) ?? []), step.key]);
+): Promise<Map<RepairEntry, RefusedDocument[]>> {
+  const blocked = new Map<RepairEntry, RefusedDocument[]>();
+  for (const part of partsWithin(steps, ({ statement }) => statement.length, bulkBytesMax)) {
+    const statements = part.map((step) => step.statement);
+    const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
+    const outcome = await context.writer.write(write, hard);
+    for (const { index, code } of outcome.failures) {
+      const step = part[index];
+      if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
+      const reason = doubtOfRefusal(collection, code);
+      if (reason === null || step.document === null) throw writeRefused(collection, code);
+      blocked.set(step.entry, [...(blocked.get(step.entry) ?? []), { key: step.key, document: step.document, code, reason }]);
+    }
   }
   return blocked;
 }

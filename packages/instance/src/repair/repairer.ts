@@ -1,10 +1,12 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { classify } from '../cluster/failure.js';
 import type { RepairEntry } from '../store/repair-set.js';
+import { Signalled } from '../store/signalled.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { readDestination, readEverywhere } from './read-documents.js';
-import type { RepairContext } from './repair-context.js';
-import { type BlockedEntry, keyOf, repairBatch } from './repair-batch.js';
+import { writeRefused } from '../store/write-refused.js';
+import { readDestination, readEverywhere, ReadingTooLargeError } from './read-documents.js';
+import type { GivenUpRange, RepairContext } from './repair-context.js';
+import { type BlockedEntry, keyOf, removeDocuments, repairBatch } from './repair-batch.js';
 
 /** Keys of one reading: the `$in` stays small and the reading far below 16 MB for ordinary documents. */
 const batchKeysMax = 500;
@@ -15,18 +17,37 @@ const retryMax_ms = 5000;
 const lookInterval_ms = 100;
 /** After so many blocked attempts it is asked whether the source holds both documents. */
 const attemptsBeforeQuestion = 5;
+/** Half an hour of attempts: for so long an index may be ahead of the documents, or left over from the source. */
+const attemptsAgainstIndex = 360;
+
+/** After a reading that was too large, so many times fewer keys are read at once; twice as many again after each that was not. */
+const fewerKeysFactor = 8;
 
 /** Repairs the doubtful keys of one share, one batch at a time. */
 export class Repairer {
+  #keysMax = batchKeysMax;
+  /** The collection whose keys are being repaired. */
+  #repairing: SyncedCollection | null = null;
+  readonly #ended = new Signalled();
+
   constructor(private readonly context: RepairContext) {}
 
   /** Works until the stop signal; rejects when a key cannot be repaired. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
     for (;;) {
-      const batch = this.#due();
-      if (batch === null) await this.#pause(stop);
+      const range = await this.context.givenUp();
+      const batch = range === null ? this.#due() : null;
+      if (range !== null) await this.#giveUp(range, stop, hard);
+      else if (batch === null) await this.#pause(stop);
       else await this.#repair(batch.collection, batch.entries, stop, hard);
+      this.#repairing = null;
+      this.#ended.changed();
     }
+  }
+
+  /** Resolves once no key of the collection is being repaired. */
+  async quiet(uuid: string, signal: AbortSignal): Promise<void> {
+    await this.#ended.until(() => this.#repairing?.uuid !== uuid, signal);
   }
 
   async #pause(stop: AbortSignal): Promise<void> {
@@ -40,7 +61,7 @@ export class Repairer {
     const now_ms = this.context.clock.monotonic_ms();
     const entries: RepairEntry[] = [];
     for (const entry of this.context.repairs.entries()) {
-      if (entries.length >= batchKeysMax) break;
+      if (entries.length >= this.#keysMax) break;
       const sameCollection = entries[0] === undefined || entries[0].collection === entry.collection;
       const due = entry.durable && entry.readTime === null && entry.notBefore_ms <= now_ms;
       if (sameCollection && due && this.context.mayRead(entry)) entries.push(entry);
@@ -49,15 +70,41 @@ export class Repairer {
     return first === undefined ? null : { collection: first.collection, entries };
   }
 
+  /** Some keys of a range at a time, so that a definition change does not wait for all of them. */
+  async #giveUp({ collection, entries, left }: GivenUpRange, stop: AbortSignal, hard: AbortSignal): Promise<void> {
+    const some = entries.filter(({ durable }) => durable).slice(0, this.#keysMax);
+    if (some.length === 0) {
+      await this.context.clock.sleep(lookInterval_ms, stop);
+      return;
+    }
+    this.#repairing = collection;
+    try {
+      await removeDocuments(collection, some, this.context, stop, hard);
+    } catch (error) {
+      if (error instanceof ReadingTooLargeError) this.#keysMax = Math.max(1, Math.floor(some.length / fewerKeysFactor));
+      else if (isPassing(error)) await this.context.clock.sleep(lookInterval_ms, stop);
+      else throw error;
+      return;
+    }
+    left(await this.context.repairs.giveUp(some));
+    this.#keysMax = Math.min(batchKeysMax, this.#keysMax * 2);
+  }
+
   async #repair(collection: SyncedCollection, entries: RepairEntry[], stop: AbortSignal, hard: AbortSignal): Promise<void> {
     const { repairs } = this.context;
+    this.#repairing = collection;
     try {
       const outcome = await repairBatch(collection, entries, this.context, stop, hard);
       for (const blocked of outcome.blocked) await this.#onBlocked(blocked, stop);
       await repairs.remove(outcome.repaired, outcome.readEnd, (entry) => this.context.release(entry));
+      this.#keysMax = Math.min(batchKeysMax, this.#keysMax * 2);
     } catch (error) {
-      const kind = classify(error);
-      if (kind !== 'snapshotTooOld' && kind !== 'catalogChanged') throw error;
+      if (error instanceof ReadingTooLargeError) {
+        this.#keysMax = Math.max(1, Math.floor(entries.length / fewerKeysFactor));
+        for (const entry of entries) repairs.postpone(entry, entry.notBefore_ms);
+        return;
+      }
+      if (!isPassing(error)) throw error;
       for (const entry of entries) this.#postpone(entry);
     }
   }
@@ -71,10 +118,21 @@ export class Repairer {
   async #onBlocked(blocked: BlockedEntry, stop: AbortSignal): Promise<void> {
     const { entry } = blocked;
     this.#postpone(entry);
+    if (entry.attempts >= attemptsAgainstIndex) await this.#refuseLasting(blocked, stop);
     if (entry.attempts < attemptsBeforeQuestion) return;
     if (!(await this.#areAllLive(blocked, stop))) return;
     const { database, name } = entry.collection;
     throw new ConvoyError('duplicateIdAcrossShards', `${database}.${name} holds documents with the same _id on several shards, which the destination cannot hold both. Remove one of each and start anew.`);
+  }
+
+  /** An index that is ahead takes what later readings find, however far they are behind; what the source has just now it never will. */
+  async #refuseLasting({ entry, refused }: BlockedEntry, stop: AbortSignal): Promise<void> {
+    const { retrying, source } = this.context;
+    const byIndex = refused.filter(({ reason }) => reason === 'indexKeys');
+    if (byIndex.length === 0) return;
+    const live = await retrying('look for refused documents', () => readEverywhere(source, entry.collection, entry, stop), stop);
+    const lasting = byIndex.find(({ document }) => live.some((one) => Buffer.compare(one, document) === 0));
+    if (lasting !== undefined) throw writeRefused(entry.collection, lasting.code);
   }
 
   /**
@@ -88,9 +146,16 @@ export class Repairer {
     const live = (await retrying('look for equal _ids', () => readEverywhere(source, collection, entry, stop), stop)).map((document) => keyOf(collection, document));
     const isLive = (key: Buffer): boolean => live.some((one) => one.equals(key));
     const seen = [...present, ...(after.get(idClass) ?? []).map((document) => keyOf(collection, document))];
-    return refused.some((key) => {
+    return refused.some(({ key, reason }) => {
+      if (reason !== 'duplicateKey') return false;
       const others = seen.filter((one) => !one.equals(key));
       return isLive(key) && others.length > 0 && others.every(isLive);
     });
   }
+}
+
+/** Another reading will not meet it. */
+function isPassing(error: unknown): boolean {
+  const kind = classify(error);
+  return kind === 'snapshotTooOld' || kind === 'catalogChanged';
 }

@@ -71,6 +71,21 @@ describe('the action of an event', () => {
     expect(actionOf(updateOf(1, 5n, { a: 1 }), collectionOf({ capped: true }), { begunBefore: 0n, readEnd: 5n }).kind).toBe('doubt');
   });
 
+  it.each([
+    ['the destination is sharded on the way', newlySharded],
+    ['only the source is sharded', collectionOf({ destinationKey: [] })],
+  ])('doubts an update of the shard key where %s', (_what, collection) => {
+    expect(actionOf(updateOf(1, 5n, { sk: 2 }), collection, fresh)).toEqual({ kind: 'doubt', reason: 'shardKeyChange' });
+    expect(actionOf(updateOf(1, 5n, { a: 2 }), collection, fresh).kind).toBe('delta');
+  });
+
+  it('puts a replacement where the destination is sharded by _id alone on the way', () => {
+    const byId = collectionOf({ sourceKey: [], destinationKey: [{ field: '_id', hashed: true }] });
+    const event = changeOf(1, 5n, { operation: 'replace', documentKey: bytesOf({ _id: 1 }), fullDocument: bytesOf({ _id: 1, sk: 2 }) });
+    expect(actionOf(event, byId, fresh).kind).toBe('put');
+    expect(filterOf(actionOf(event, byId, fresh))).toEqual(['_id']);
+  });
+
   it('doubts a replacement whose shard key the source does not know', () => {
     const event = changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }), documentKey: bytesOf({ _id: 1 }) });
     expect(actionOf(event, newlySharded, fresh)).toEqual({ kind: 'doubt', reason: 'shardKeyChange' });
@@ -100,9 +115,20 @@ describe('a later action folded into an earlier one', () => {
   it.each([
     ['insert', insert],
     ['put', put],
-    ['delete', remove],
-  ])('%s, then a delta wait for the next wave', (_first, earlier) => {
-    expect(foldActions(earlier, delta)).toBeNull();
+  ])('%s, then a delta become the changed document', (kind, earlier) => {
+    const folded = foldActions(earlier, delta);
+    if (folded?.kind !== 'insert' && folded?.kind !== 'put') throw new Error('no whole document');
+    expect(folded.kind).toBe(kind);
+    expect(BSON.deserialize(folded.document)).toMatchObject({ _id: 1, a: 1 });
+  });
+
+  it('insert, then a delta that sets Timestamp(0,0) become a put', () => {
+    const stamped = exact(actionOf(updateOf(1, 4n, { at: zeroTimestamp }), sharded, fresh));
+    expect(foldActions(insert, stamped)?.kind).toBe('put');
+  });
+
+  it('delete, then a delta wait for the next wave', () => {
+    expect(foldActions(remove, delta)).toBeNull();
   });
 
   it('of another document of the id class waits for the next wave', () => {

@@ -18,6 +18,7 @@ const collection: SyncedCollection = {
   capped: true,
   collated: false,
   readBy: 'uuid',
+  notBefore: 0n,
   showsOrphans: false,
   sourceKey: [],
   destinationKey: [],
@@ -105,7 +106,7 @@ async function apply(door: Door, events: readonly RoutedEvent[]): Promise<number
   const writer = new FencedWriter(door, (_label, run) => run(), [new Uint8Array(16)], 1, () => Promise.resolve());
   let waves = 0;
   for (; queue.length > 0; waves += 1) {
-    expect(await sendWave(composeWave(queue, { repairs, budget }), writer, signal)).toEqual([]);
+    expect(await sendWave(composeWave(queue, { repairs, budget }), { writer, findPresent: () => Promise.resolve(null) }, signal)).toEqual([]);
   }
   return waves;
 }

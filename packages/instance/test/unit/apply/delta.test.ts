@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { type Delta, deltaPipeline, exactDelta, mergeDeltas, touchesKey } from '../../../src/apply/delta.js';
+import { type Delta, exactDelta, mergeDeltas, touchesKey } from '../../../src/apply/delta.js';
+import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { elementsOf, findValue, readDocument, readString } from '../../../src/bson/scan.js';
 import { type Fields, fieldsOf, withField, withoutField } from '../model/raw-document.js';
@@ -34,16 +35,43 @@ describe('an update description', () => {
   it.each([
     ['a path with a dot', { 'a.b': 1 }, []],
     ['an array index or a field named 0', { 'a.0': 1 }, []],
-    ['a name that begins with $', { $a: 1 }, []],
-    ['an empty name', { '': 1 }, []],
     ['a removed path', {}, ['a.b']],
     ['a field that was removed and set again', { a: 1 }, ['a']],
+    ['an _id', { _id: 1 }, []],
   ])('with %s cannot be replayed exactly', (_what, updated, removed) => {
     expect(deltaOf(updated, removed)).toBeNull();
   });
 
-  it('with a truncated array cannot be replayed exactly', () => {
-    expect(deltaOf({}, [], [{ field: 'list', newSize: 1 }])).toBeNull();
+  it('with a truncated array inside of something cannot be replayed exactly where paths are not told apart', () => {
+    expect(deltaOf({}, [], [{ field: 'a.list', newSize: 1 }])).toBeNull();
+  });
+
+  it.each([
+    ['a truncated array', [{ field: 'list', newSize: 2 }], { $set: { list: { $slice: ['$list', 2] } } }],
+    ['an emptied array', [{ field: 'list', newSize: 0 }], { $set: { list: { $literal: [] } } }],
+  ])('with %s is replayed by its first elements', (_what, truncated, stage) => {
+    const delta = deltaOf({}, [], truncated);
+    expect(delta === null ? null : BSON.deserialize(deltaPipeline(delta))).toEqual({ 0: stage });
+  });
+
+  it.each([
+    ['begins with $', '$a'],
+    ['is empty', ''],
+  ])('with a name that %s is replayed by an expression that names it literally', (_what, name) => {
+    const stages = BSON.deserialize(deltaPipeline(exact({ [name]: 1 }))) as { 0: { $replaceWith: unknown } };
+    expect(stages['0'].$replaceWith).toEqual({ $setField: { field: { $literal: name }, input: '$$ROOT', value: { $literal: 1 } } });
+  });
+
+  it('in which a path stands for two places cannot be replayed exactly', () => {
+    const parts = { updatedFields: {}, truncatedArrays: [], disambiguatedPaths: { 'b.0': ['b.0'] } };
+    expect(exactDelta(bytesOf({ ...parts, removedFields: ['b.0'] }))).not.toBeNull();
+    expect(exactDelta(bytesOf({ ...parts, removedFields: ['b.0', 'b.0'] }))).toBeNull();
+  });
+
+  it('is read by the parts of its paths where the server tells them', () => {
+    const description = { updatedFields: { 'a.b': 1, 'c.d': 2, 'e.0': 3, 'f.1': 4 }, removedFields: [], truncatedArrays: [], disambiguatedPaths: { 'c.d': ['c.d'], 'e.0': ['e', '0'] } };
+    const delta = exactDelta(bytesOf(description));
+    expect(delta?.steps.flatMap((step) => (step.form === 'paths' ? step.changes.map(({ path }) => path) : []))).toEqual([['a', 'b'], ['c.d'], ['e', '0'], ['f', 1]]);
   });
 
   it('of more than 4 MB is read anew instead', () => {
@@ -63,6 +91,39 @@ describe('an update description', () => {
   });
 });
 
+describe('a path that nests the pipeline deeper with every part', () => {
+  /** What a server counts: the levels of documents and arrays. */
+  const levelsOf = (value: unknown): number => (typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsOf)) : 0);
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
+  const exactAt = (path: readonly unknown[], value: unknown, kind: 'set' | 'unset' | 'truncate' = 'set'): Delta | null => {
+    const text = path.join('.');
+    return exactDelta(bytesOf({
+      updatedFields: kind === 'set' ? { [text]: value } : {},
+      removedFields: kind === 'unset' ? [text] : [],
+      truncatedArrays: kind === 'truncate' ? [{ field: text, newSize: 3 }] : [],
+      disambiguatedPaths: { [text]: path },
+    }));
+  };
+  /** Beside the stages: the statement in a command of a router, and the array of stages, which is decoded as a document. */
+  const levelsAround = 3;
+
+  it.each(['set', 'unset', 'truncate'] as const)('is replayed as far as servers take the stage, and read anew beyond: %s', (kind) => {
+    const part = fc.oneof(fc.constant('items'), fc.constant('odd.name'), fc.nat({ max: 9 }));
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 1, maxLength: 60, size: 'max' }), fc.nat({ max: 170 }), (inner, levels) => {
+        const path = ['list', ...inner, ...(kind === 'unset' ? ['last'] : [])];
+        const delta = exactAt(path, nested(levels), kind);
+        if (delta !== null) expect(levelsOf(BSON.deserialize(deltaPipeline(delta))) + levelsAround).toBeLessThanOrEqual(190);
+        else expect(path.length * 5 + (kind === 'set' ? levels : 0)).toBeGreaterThan(165);
+      }),
+    );
+  });
+
+  it('is replayed at any depth when all of its names are plain', () => {
+    expect(exactAt(Array.from({ length: 100 }, () => 'plain'), 1)).not.toBeNull();
+  });
+});
+
 describe('two deltas folded into one', () => {
   const names = ['a', 'b', 'c', 'd'];
   const delta = fc
@@ -74,13 +135,24 @@ describe('two deltas folded into one', () => {
     fc.assert(
       fc.property(before, delta, delta, (fields, first, second) => {
         const merged = mergeDeltas(first, second);
+        expect(merged).not.toBeNull();
         if (merged !== null) expect(applied(merged, fields)).toEqual(applied(second, applied(first, fields)));
       }),
     );
   });
 
-  it('are not folded when a field would move', () => {
-    expect(mergeDeltas(exact({}, ['a']), exact({ a: 1 }))).toBeNull();
-    expect(mergeDeltas(exact({ a: 1 }), exact({}, ['a']))).toBeNull();
+  it('are two stages when a field would move', () => {
+    const merged = mergeDeltas(exact({ a: 1 }, ['b']), exact({ b: 1, a: 2 }));
+    expect(merged === null ? null : Object.values(BSON.deserialize(deltaPipeline(merged)))).toEqual([
+      { $set: { a: { $literal: 1 } } }, { $unset: ['b'] }, { $set: { b: { $literal: 1 }, a: { $literal: 2 } } },
+    ]);
+  });
+
+  it('wait for each other when they are too much for one update', () => {
+    const large = exact({ a: 'x'.repeat(3 * 1024 * 1024) });
+    expect(mergeDeltas(large, large)).toBeNull();
+    let delta: Delta | null = exact({ a: 1 });
+    for (let count = 0; delta !== null && count < 1_000; count += 1) delta = mergeDeltas(delta, exact({ a: count }));
+    expect(delta).toBeNull();
   });
 });

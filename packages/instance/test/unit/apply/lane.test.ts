@@ -38,6 +38,7 @@ beforeEach(() => {
   repairs = new RepairSet(storage, budget);
   context = {
     writer: { write } as never,
+    findPresent: () => Promise.resolve(null),
     repairs,
     budget,
     begun: new Begun(0n, (time) => Promise.resolve(void begunTimes.push(time)), () => 0n),
@@ -71,10 +72,10 @@ async function running(...events: ChangeEvent[]): Promise<Lane> {
 
 describe('a wave', () => {
   it('holds at most one statement per id class; the next one waits for all answers', async () => {
-    await running(insertOf(1, 1n), insertOf(2, 2n), updateOf(1, 3n, { a: 1 }));
+    await running(insertOf(1, 1n), insertOf(2, 2n), insertOf(1, 3n, { sk: 2 }));
     expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2]]);
     await answer();
-    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2], ['update', 1]]);
+    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2], ['insert', 1]]);
   });
 
   it('is sent as unordered bulks, one per kind', async () => {
@@ -118,7 +119,7 @@ describe('a doubt', () => {
     expect([...repairs.entries()].map(({ dropped }) => dropped)).toEqual([2n]);
   });
 
-  it('from a delta that matches nothing puts all deltas of the bulk in the set, because totals name none', async () => {
+  it('from a delta that matches nothing puts all deltas of the bulk in the set when nobody can tell which', async () => {
     await running(updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }));
     await answer({ n: 1 });
     expect(stored).toEqual(['unmatchedDelta', 'unmatchedDelta']);
@@ -146,6 +147,20 @@ describe('a doubt', () => {
     expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
   });
 
+  it('concerns every change of a capped collection up to that end, because it is not read at one time', async () => {
+    const capped = collectionOf({ capped: true });
+    await repairs.add([{ collection: capped, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
+    for (const entry of repairs.entries()) entry.readTime = 7n;
+    await repairs.remove([...repairs.entries()], 9n, () => undefined);
+    const lane = new Lane(context);
+    for (const event of [insertOf(1, 6n), updateOf(1, 9n, { a: 1 })]) lane.push({ ...routedOf(event), collection: capped });
+    void lane.run(never, never);
+    await settled();
+    await answer();
+    expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
+    expect(stored).toEqual(['duplicateKey', 'replayedDelta']);
+  });
+
   it('no longer concerns them once everything up to that time is done', async () => {
     await repairs.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
     await repairs.remove([...repairs.entries()], 9n, () => undefined);
@@ -153,6 +168,21 @@ describe('a doubt', () => {
     await running(updateOf(1, 11n, { a: 1 }, { inTransaction: true }));
     expect(writes).toHaveLength(1);
   });
+});
+
+it('events that the reading of their key has included do nothing when they come to be applied after the repair', async () => {
+  await repairs.add([{ collection, id: rawOf(1), reason: 'inexactDelta', time: 5n }]);
+  for (const entry of repairs.entries()) entry.readTime = 8n;
+  await repairs.remove([...repairs.entries()], 9n, () => undefined);
+  const lane = new Lane(context);
+  const included = [6n, 7n, 8n].map((time) => updateOf(1, time, { a: 1 }));
+  for (const event of included) lane.push(routedOf(event));
+  void lane.run(never, never);
+  await settled();
+  expect([writes.length, applied, lane.oldest()]).toEqual([0, 3, null]);
+  for (const event of [updateOf(1, 9n, { a: 2 }), updateOf(2, 8n, { a: 1 })]) lane.push(routedOf(event));
+  await settled();
+  expect(writes.map(({ statements }) => statements.length)).toEqual([2]);
 });
 
 it('a failure that repeating cannot mend ends the lane, with namespace and code and without values', async () => {
@@ -199,7 +229,7 @@ describe('lanes', () => {
     const stop = new AbortController();
     const lanes = new Lanes(1, context);
     lanes.push(routedOf(insertOf(1, 1n)));
-    lanes.push(routedOf(updateOf(1, 2n, { a: 1 })));
+    lanes.push(routedOf(insertOf(1, 2n, { sk: 2 })));
     const run = lanes.run(stop.signal, never).catch(() => 'ended');
     await settled();
     stop.abort(new ConvoyError('shuttingDown'));

@@ -1,5 +1,6 @@
 import { Long } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { parseEvent } from '../../../src/apply/event.js';
 import { Lanes } from '../../../src/apply/lanes.js';
 import { Router, type RouterContext } from '../../../src/apply/router.js';
 import type { StreamStep } from '../../../src/apply/stream.js';
@@ -11,7 +12,14 @@ import { collectionOf, rawOf } from '../model/parts.js';
 import { documentOf } from '../model/raw-document.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 
+/** What an event counts in the budget, its objects included. */
+function sizeOf(bytes: Uint8Array): number {
+  const parsed = parseEvent(bytes);
+  return parsed.kind === 'data' ? parsed.event.bytes : bytes.length;
+}
+
 const startAt = 10n;
+const horizon = 1000n;
 let routed: RoutedEvent[];
 let budget: ByteBudget;
 let table: PartitionTable;
@@ -31,12 +39,13 @@ function routerOf(changes: Partial<RouterContext> = {}, collection: SyncedCollec
     lanes: new RecordingLanes(1, undefined as never),
     budget,
     begunBefore: 0n,
-    onDefinition: ({ operation }) => void found.push(operation),
     onUnknownCollection: (_database, name) => void found.push(name),
     includes: () => true,
     ...changes,
   };
-  return new Router(context, startAt, lastWrite);
+  const router = new Router(context, startAt, lastWrite);
+  router.setHorizon(horizon);
+  return router;
 }
 
 beforeEach(() => {
@@ -53,7 +62,7 @@ function partition(): Partition {
 
 function event(time: bigint, changes: Partial<SeenChange> = {}): Uint8Array {
   const key: SeenChange['key'] = [['sk', rawOf(1)], ['_id', rawOf(1)]];
-  return eventOf({ operation: 'delete', key, inTransaction: false, ...changes }, time);
+  return eventOf({ operation: 'update', updated: [['v', rawOf(1)]], key, inTransaction: false, ...changes }, time);
 }
 
 function step(events: Uint8Array[], readBelow: bigint, changes: Partial<StreamStep> = {}): StreamStep {
@@ -135,6 +144,17 @@ describe('an event of a partition', () => {
     expect(routed[0]?.removes).toBe(false);
   });
 
+  it('holds events with bytes of their own: the reply they came in may go', () => {
+    const router = routerOf();
+    Object.assign(partition(), { state: 'copying', readTime: 20n });
+    const bytes = event(21n, { operation: 'update', updated: [['f', rawOf(1)]] });
+    const before = parseEvent(Buffer.from(bytes));
+    router.route(step([bytes], 22n));
+    bytes.fill(0);
+    expect(partition().held).toMatchObject([before.kind === 'data' ? before.event : {}]);
+    expect(partition().held[0]?.documentKey.buffer.byteLength).toBeLessThan(bytes.length);
+  });
+
   it('that is given back without result drops what it held, or removes it when dirty', () => {
     const router = routerOf();
     Object.assign(partition(), { state: 'copying', readTime: 20n });
@@ -188,10 +208,10 @@ describe('a stream that was opened again', () => {
     router.route(step([event(18n), event(20n)], 20n));
     router.route(step([], 20n, { reopened: true }));
     router.route(step([event(20n)], 21n));
-    expect(router.writesAboveCeiling).toBe(2);
+    expect(router.writesAboveCeiling.writes).toBe(2);
     router.setCeiling(30n);
     expect(timesOf(routed)).toEqual([18n, 20n]);
-    expect(router.writesAboveCeiling).toBe(0);
+    expect(router.writesAboveCeiling.writes).toBe(0);
   });
 });
 
@@ -202,10 +222,18 @@ describe('the ceiling', () => {
     router.setCeiling(20n);
     router.route(step([event(20n), event(21n)], 30n));
     expect(timesOf(routed)).toEqual([20n]);
-    expect([router.position, router.readBelow, router.writesAboveCeiling]).toEqual([20n, 30n, 1]);
+    expect([router.position, router.readBelow, router.writesAboveCeiling.writes]).toEqual([20n, 30n, 1]);
     router.setCeiling(25n);
     expect(timesOf(routed)).toEqual([20n, 21n]);
-    expect([router.position, router.writesAboveCeiling]).toEqual([25n, 0]);
+    expect([router.position, router.writesAboveCeiling.writes]).toEqual([25n, 0]);
+  });
+
+  it('below what a predecessor had reached does not keep the stream from being heard', () => {
+    const router = routerOf();
+    router.setCeiling(5n);
+    expect(router.heard).toBe(false);
+    router.route(step([], 30n));
+    expect([router.heard, router.position]).toEqual([true, 9n]);
   });
 
   it('is no earlier for having been set before', () => {
@@ -221,7 +249,7 @@ describe('the ceiling', () => {
     partition().state = 'done';
     router.route(step([event(25n)], 26n));
     router.setCeiling(20n);
-    expect(router.writesAboveCeiling).toBe(1);
+    expect(router.writesAboveCeiling.writes).toBe(1);
     expect(router.lastWrite).toBe(25n);
   });
 
@@ -232,20 +260,68 @@ describe('the ceiling', () => {
     router.setCeiling(20n);
     router.route(step([event(25n), event(26n)], 30n));
     expect(router.position).toBe(25n);
-    expect(router.writesAboveCeiling).toBe(3);
+    expect(router.writesAboveCeiling.writes).toBe(3);
+  });
+
+  it('names the collections of which documents were deleted above it, and does not count the deletes', () => {
+    const router = routerOf();
+    partition().state = 'done';
+    router.setCeiling(20n);
+    router.route(step([event(20n, { operation: 'delete' }), event(21n, { operation: 'delete' }), event(22n)], 30n));
+    expect(router.writesAboveCeiling).toEqual({ writes: 1, deletedIn: new Set([collectionOf().uuid]) });
+    router.setCeiling(25n);
+    expect(router.writesAboveCeiling).toEqual({ writes: 0, deletedIn: new Set() });
   });
 
   it('counts writes that an earlier process had routed above it', () => {
     const router = routerOf({}, collectionOf(), 25n);
     router.setCeiling(20n);
-    expect(router.writesAboveCeiling).toBe(1);
+    expect(router.writesAboveCeiling.writes).toBe(1);
   });
 
   it('leaves out what the filter leaves out', () => {
     const router = routerOf({ includes: () => false });
     router.setCeiling(20n);
     router.route(step([event(21n)], 30n));
-    expect(router.writesAboveCeiling).toBe(0);
+    expect(router.writesAboveCeiling.writes).toBe(0);
+  });
+});
+
+describe('the horizon', () => {
+  it('keeps events at and above it, which count in the budget, until it has moved on', () => {
+    const router = routerOf();
+    partition().state = 'done';
+    const events = [event(horizon - 1n), event(horizon), event(horizon + 5n)];
+    router.route(step(events, horizon + 9n));
+    expect(timesOf(routed)).toEqual([horizon - 1n]);
+    expect([router.position, router.readBelow]).toEqual([horizon - 1n, horizon + 9n]);
+    expect(budget.used).toBe(events.reduce((sum, bytes) => sum + sizeOf(bytes), 0));
+    router.setHorizon(horizon + 1n);
+    expect([timesOf(routed), router.position]).toEqual([[horizon - 1n, horizon], horizon]);
+    router.setHorizon(horizon - 5n);
+    router.setHorizon(horizon + 100n);
+    expect([timesOf(routed), router.position]).toEqual([[horizon - 1n, horizon, horizon + 5n], horizon + 8n]);
+  });
+
+  it('is no reason to read what is kept twice when the stream is opened again', () => {
+    const router = routerOf();
+    partition().state = 'done';
+    router.route(step([event(horizon), event(horizon + 2n)], horizon + 2n));
+    router.route(step([], horizon + 2n, { reopened: true }));
+    router.route(step([event(horizon + 2n), event(horizon + 3n)], horizon + 4n));
+    router.setHorizon(horizon + 100n);
+    expect(timesOf(routed)).toEqual([horizon, horizon + 2n, horizon + 3n]);
+    expect(routed.every(({ bounds }) => bounds.begunBefore === 0n)).toBe(true);
+  });
+
+  it('below the commit time limits what is routed, and above it does not', () => {
+    const router = routerOf();
+    partition().state = 'done';
+    router.setCeiling(horizon + 2n);
+    router.route(step([event(horizon + 1n), event(horizon + 3n)], horizon + 10n));
+    expect([router.position, router.writesAboveCeiling.writes]).toEqual([horizon - 1n, 1]);
+    router.setHorizon(horizon + 50n);
+    expect([timesOf(routed), router.position, router.writesAboveCeiling.writes]).toEqual([[horizon + 1n], horizon + 2n, 1]);
   });
 });
 

@@ -51,6 +51,12 @@ describe('a shard\'s stream', () => {
     expect(opened.map(startOf)).toEqual([10n, 20n]);
   });
 
+  it('goes on with the tokens of empty batches', async () => {
+    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n);
+    await stream.next(never);
+    expect(await stream.next(never)).toMatchObject({ events: [], readBelow: 20n });
+  });
+
   it('waits for events only for a moment until it has passed its start, which the copy waits for', async () => {
     const stream = new ShardStream(doorOf([{}, { resumeToken: tokenOf(20n) }, {}]), [5, 0, 7], once, 10n);
     for (let step = 0; step < 4; step += 1) await stream.next(never);

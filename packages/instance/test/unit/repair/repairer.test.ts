@@ -1,9 +1,9 @@
-import { BSON, type Document, Double, Int32 } from 'mongodb';
+import { Binary, BSON, type Document, Double, Int32 } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Door, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { Repairer } from '../../../src/repair/repairer.js';
-import type { RepairContext } from '../../../src/repair/repair-context.js';
+import type { GivenUpRange, RepairContext } from '../../../src/repair/repair-context.js';
 import { Begun } from '../../../src/store/begun.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { RepairSet } from '../../../src/store/repair-set.js';
@@ -24,15 +24,17 @@ let released: { held: number; size: number }[];
 let repairs: RepairSet;
 let routed: (() => void) | null;
 let everywhere: Uint8Array[];
+let givenUp: () => GivenUpRange | null;
 let failRead: Error | null;
 let duringRead: () => void;
 let scheduler: Scheduler;
+let mayRead: boolean;
 let stop: AbortController;
 
 beforeEach(() => {
   collection = collectionOf();
   [source, destination, reads, writes, answers, begunTimes, released, everywhere] = [[], [], [], [], [], [], [], []];
-  [routed, failRead, duringRead] = [null, null, () => undefined];
+  [routed, failRead, duringRead, givenUp, mayRead] = [null, null, () => undefined, () => null, true];
   repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
   scheduler = new Scheduler(randomOf(1));
   stop = new AbortController();
@@ -67,7 +69,8 @@ async function repair(...ids: unknown[]): Promise<{ run: Promise<unknown> }> {
     clock: scheduler,
     position: () => 20n,
     untilRouted: () => (routed === null ? Promise.resolve() : new Promise((resolve) => (routed = resolve))),
-    mayRead: () => true,
+    givenUp: () => Promise.resolve(givenUp()),
+    mayRead: () => mayRead,
     release: (entry) => void released.push({ held: entry.held.length, size: repairs.size }),
   };
   const run = new Repairer(context).run(stop.signal, never).catch((error: unknown) => error);
@@ -147,6 +150,70 @@ describe('a doubtful key', () => {
   });
 });
 
+describe('a doubtful key of a capped collection, which is not read at one time', () => {
+  it('is read by its UUID on a shard, whatever the collection is called by then', async () => {
+    collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [] });
+    [source, destination] = [[bytesOf({ _id: 1, a: 2 })], [bytesOf({ _id: 1, a: 1 })]];
+    await repair(1);
+    expect(reads[0]).toMatchObject({ find: new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID), readConcern: { level: 'majority' } });
+    expect([writes.length, repairs.size]).toEqual([1, 0]);
+  });
+
+  it('stays when the collection is gone', async () => {
+    collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [] });
+    failRead = serverError(26);
+    await repair(1);
+    expect([...repairs.entries()]).toMatchObject([{ readTime: null, attempts: 1 }]);
+  });
+
+  it('stays when the name it was read under may have been another collection\'s by then', async () => {
+    collection = collectionOf({ capped: true, sourceKey: [], destinationKey: [], readBy: 'name' });
+    [source, destination] = [[bytesOf({ _id: 1, a: 2 })], [bytesOf({ _id: 1, a: 1 })]];
+    duringRead = () => void (mayRead = false);
+    await repair(1);
+    expect([writes, [...repairs.entries()]]).toMatchObject([[], [{ readTime: null, attempts: 1 }]]);
+    [mayRead, duringRead] = [true, () => undefined];
+    for (let moment = 0; moment < 400; moment += 1) await scheduler.step();
+    expect([writes.length, repairs.size]).toEqual([1, 0]);
+  });
+});
+
+describe('keys with large documents', () => {
+  /** Of the largest size that servers take. */
+  const largest = (_id: number): Uint8Array => bytesOf({ _id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
+
+  it('are written in bulks that the server takes', async () => {
+    const size = 5 * 2 ** 20;
+    source = [1, 2, 3].map((_id) => bytesOf({ _id, sk: 3, text: new Binary(new Uint8Array(size)) }));
+    destination = [1, 2, 3].map((_id) => bytesOf({ _id, sk: 7 }));
+    await repair(1, 2, 3);
+    expect(repairs.size).toBe(0);
+    expect(filtersOf('update').map(({ _id }) => String(_id))).toEqual(['1', '2', '3']);
+  });
+
+  it('are read fewer at a time when all of them together are too much, and the largest alone', async () => {
+    const documents = new Map([1, 2, 3].map((_id) => [_id, largest(_id)]));
+    duringRead = () => {
+      const { filter } = reads.at(-1) as { filter: { _id: { $in: Int32[] } } };
+      source = filter._id.$in.flatMap((id) => documents.get(Number(id)) ?? []);
+    };
+    await repair(1, 2, 3);
+    for (let moment = 0; moment < 400; moment += 1) await scheduler.step();
+    expect(repairs.size).toBe(0);
+    expect(filtersOf('update').map(({ _id }) => String(_id)).sort()).toEqual(['1', '2', '3']);
+    expect(writes.map(({ statements }) => statements.length)).toEqual([1, 1, 1]);
+  });
+});
+
+it('keys with large _ids are read fewer at a time: their filter has to fit into a command', async () => {
+  const ids = ['a', 'b', 'c'].map((letter) => letter.repeat(4 * 2 ** 20));
+  await repair(...ids);
+  for (let moment = 0; moment < 400; moment += 1) await scheduler.step();
+  expect(repairs.size).toBe(0);
+  const asked = reads.map(({ filter }) => (filter as { _id: { $in: string[] } })._id.$in.length);
+  expect(asked.every((count) => count <= 1)).toBe(true);
+});
+
 describe('a key that another document blocks', () => {
   const blocked = { n: 0, failures: [{ index: 0, code: 11000, message: '' }] };
 
@@ -196,9 +263,84 @@ describe('a key that another document blocks', () => {
   });
 });
 
+describe('a key whose document the destination does not take yet', () => {
+  const refusedBy = (code: number) => ({ n: 0, failures: [{ index: 0, code, message: '' }] });
+  const [bad, fixed] = [bytesOf({ _id: 1, sk: 3, place: 'nowhere' }), bytesOf({ _id: 1, sk: 3, place: [1, 2] })];
+
+  /** Repairs until the key has left the set or so many attempts were made. */
+  async function tryAgain(attempts: number): Promise<{ ended: unknown }> {
+    let ended: unknown = null;
+    const { run } = await repair(1);
+    void run.then((error) => (ended = error));
+    while (writes.length < attempts && repairs.size > 0 && ended === null) await scheduler.step();
+    await settled();
+    return { ended };
+  }
+
+  it('because an index is ahead of it is read again until the source has mended it', async () => {
+    source = [bad];
+    answers = Array.from({ length: 20 }, () => refusedBy(16755));
+    duringRead = () => {
+      if (writes.length === 20) source = [fixed];
+    };
+    expect((await tryAgain(30)).ended).toBeNull();
+    expect([writes.length, repairs.size]).toEqual([21, 0]);
+  });
+
+  it('because an index is ahead of it waits however far the readings are behind what the source has', async () => {
+    [source, everywhere] = [[bad], [fixed]];
+    answers = Array.from({ length: 400 }, () => refusedBy(171));
+    expect((await tryAgain(400)).ended).toBeNull();
+    expect(repairs.size).toBe(1);
+  });
+
+  it('because of an index ends the migration when the source has the very document after half an hour', async () => {
+    [source, everywhere] = [[bad], [bad]];
+    answers = Array.from({ length: 400 }, () => refusedBy(16755));
+    const begun_ms = scheduler.monotonic_ms();
+    expect((await tryAgain(400)).ended).toMatchObject({ error: 'writeRefused', errorDescription: 'The destination refused a write to shop.orders with code 16755.' });
+    expect(scheduler.monotonic_ms() - begun_ms).toBeGreaterThanOrEqual(25 * 60_000);
+  });
+
+  it('because of an index says nothing of documents with the same _id on several shards', async () => {
+    const twin = bytesOf({ _id: 1, sk: 7 });
+    [source, destination, everywhere] = [[fixed, twin], [twin], [fixed, twin]];
+    answers = Array.from({ length: 8 }, () => ({ ...refusedBy(16755), n: 1 }));
+    expect((await tryAgain(20)).ended).toBeNull();
+    expect(repairs.size).toBe(0);
+  });
+
+  it("because the collection's collation finds one that is still to be deleted is written after that", async () => {
+    collection = collectionOf({ collated: true, sourceKey: [], destinationKey: [] });
+    source = [bytesOf({ _id: 1 })];
+    answers = Array.from({ length: 7 }, () => refusedBy(66));
+    expect((await tryAgain(20)).ended).toBeNull();
+    expect([writes.length, repairs.size]).toEqual([8, 0]);
+  });
+});
+
 it('a refused repair ends the migration by namespace and code', async () => {
   source = [bytesOf({ _id: 1, sk: 3 })];
   answers = [{ n: 0, failures: [{ index: 0, code: 10334, message: 'secret' }] }];
   const { run } = await repair(1);
   expect(await run).toMatchObject({ error: 'documentTooLarge', errorDescription: 'A document of shop.orders is larger than the destination takes.' });
+});
+
+describe('a range of keys that is given up', () => {
+  it('loses its own documents, whatever the source has, and its keys', async () => {
+    collection = collectionOf({ owns: (document) => BSON.deserialize(document).sk === 1 });
+    [source, destination] = [[bytesOf({ _id: 1, sk: 1 })], [bytesOf({ _id: 1, sk: 1 }), bytesOf({ _id: 2, sk: 2 })]];
+    const left: bigint[] = [];
+    givenUp = () => (repairs.size === 0 ? null : { collection, entries: [...repairs.entries()], left: (dropped) => void left.push(dropped) });
+    await repair(1, 2);
+    expect(writes).toMatchObject([{ kind: 'delete', statements: [{ q: { _id: new Int32(1), sk: new Int32(1) } }] }]);
+    expect([repairs.size, left]).toEqual([0, [25n]]);
+  });
+
+  it('keeps its keys as long as the destination cannot be read', async () => {
+    failRead = serverError(175);
+    givenUp = () => ({ collection, entries: [...repairs.entries()], left: () => undefined });
+    await repair(1);
+    expect([repairs.size, writes]).toEqual([1, []]);
+  });
 });

@@ -1,0 +1,93 @@
+import { DocumentBuilder } from '../bson/build.js';
+import { elementType } from '../bson/element-type.js';
+import { elementsOf, type NamedElement, nullValue, rawValue, readDocument, readString } from '../bson/scan.js';
+import type { Delta, DeltaStep } from './delta.js';
+import type { PathChange } from './delta-paths.js';
+
+/** Larger documents are not rewritten for every delta: they wait for the next wave. */
+const documentBytesMax = 256 * 1024;
+/** What a changed document needs more than before, beside the delta's own bytes. */
+const growth_bytes = 64;
+
+/**
+ * The document after a delta, as the server makes it: fields keep their place, new ones come last.
+ * @returns null when the delta does not fit the document, or the document is large
+ */
+export function changedDocument(document: Uint8Array, delta: Delta): Uint8Array | null {
+  if (document.length > documentBytesMax) return null;
+  let changed: Uint8Array | null = document;
+  for (const step of delta.steps) changed = changed === null ? null : stepDone(changed, step);
+  return changed;
+}
+
+function stepDone(document: Uint8Array, step: DeltaStep): Uint8Array | null {
+  if (step.form === 'fields') return fieldsChanged(document, step.updated, step.removed);
+  let changed: Uint8Array | null = document;
+  for (const change of step.changes) changed = changed === null ? null : pathChanged(changed, change, 0);
+  return changed;
+}
+
+function fieldsChanged(document: Uint8Array, updated: Uint8Array | null, removed: Uint8Array | null): Uint8Array {
+  const set = new Map<string, NamedElement>();
+  if (updated !== null) for (const element of elementsOf(updated)) set.set(element.name, element);
+  const unset = new Set<string>();
+  if (removed !== null) for (const element of elementsOf(removed)) unset.add(readString(removed, element));
+  const builder = new DocumentBuilder(document.length + (updated?.length ?? 0) + growth_bytes);
+  for (const element of elementsOf(document)) {
+    if (unset.has(element.name)) continue;
+    const change = set.get(element.name);
+    if (change === undefined || updated === null) builder.raw(element.name, rawValue(document, element));
+    else builder.raw(element.name, rawValue(updated, change));
+    set.delete(element.name);
+  }
+  if (updated !== null) for (const [name, element] of set) builder.raw(name, rawValue(updated, element));
+  return builder.finish();
+}
+
+/** @param depth how much of the change's path leads to `document`, which may be an array */
+function pathChanged(document: Uint8Array, change: PathChange, depth: number): Uint8Array | null {
+  const part = change.path[depth];
+  if (part === undefined) return change.kind === 'truncate' ? truncated(document, change.newSize ?? 0) : null;
+  const builder = new DocumentBuilder(document.length + (change.value?.bytes.length ?? 0) + growth_bytes);
+  let elements = 0;
+  let isFound = false;
+  for (const element of elementsOf(document)) {
+    elements += 1;
+    if (element.name !== String(part)) {
+      builder.raw(element.name, rawValue(document, element));
+      continue;
+    }
+    isFound = true;
+    if (!writeChanged(builder, document, element, change, depth)) return null;
+  }
+  if (isFound) return builder.finish();
+  if (depth < change.path.length - 1 || change.value === undefined) return null;
+  // What an array is too short for is filled up with nulls.
+  if (typeof part === 'number') for (; elements < part; elements += 1) builder.raw(String(elements), nullValue);
+  return builder.raw(String(part), change.value).finish();
+}
+
+/** Writes an element on the change's path; false when the path does not lead on from it. */
+function writeChanged(builder: DocumentBuilder, document: Uint8Array, element: NamedElement, change: PathChange, depth: number): boolean {
+  const isLast = depth === change.path.length - 1;
+  if (isLast && change.kind === 'unset') return true;
+  if (isLast && change.value !== undefined) {
+    builder.raw(element.name, change.value);
+    return true;
+  }
+  if (element.type !== elementType.document && element.type !== elementType.array) return false;
+  const inner = pathChanged(readDocument(document, element), change, depth + 1);
+  if (inner === null) return false;
+  builder.document(element.name, inner, element.type === elementType.array ? elementType.array : elementType.document);
+  return true;
+}
+
+function truncated(array: Uint8Array, newSize: number): Uint8Array {
+  const builder = new DocumentBuilder(array.length + growth_bytes);
+  let index = 0;
+  for (const element of elementsOf(array)) {
+    if (index < newSize) builder.raw(element.name, rawValue(array, element));
+    index += 1;
+  }
+  return builder.finish();
+}

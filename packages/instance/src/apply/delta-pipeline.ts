@@ -1,0 +1,158 @@
+import { DocumentBuilder } from '../bson/build.js';
+import { elementType } from '../bson/element-type.js';
+import { cstringEnd, elementEnd, elementsOf, type RawElement, readString } from '../bson/scan.js';
+import type { Delta, DeltaStep } from './delta.js';
+import { isPlainPath, type PathChange } from './delta-paths.js';
+import { writePathStage, writeValue } from './path-stage.js';
+
+type FieldsStep = DeltaStep & { form: 'fields' };
+
+/**
+ * The delta as an update pipeline: `[{$set: {field: {$literal: value}, …}}, {$unset: [names]}]` where names need no care, expressions
+ * where they do. A pipeline's `$set` adds new fields in the order given, while the `$set` operator would sort them by name.
+ */
+export function deltaPipeline(delta: Delta): Uint8Array {
+  const builder = new DocumentBuilder();
+  writeDelta(builder, delta);
+  return builder.finish();
+}
+
+/** Writes the stages into an array that the caller has opened. */
+export function writeDelta(builder: DocumentBuilder, { steps }: Delta): void {
+  const stages = new StageWriter(builder);
+  let fields: FieldsStep[] = [];
+  for (const step of steps) {
+    if (step.form === 'fields') fields.push(step);
+    else {
+      writeFields(stages, fields);
+      fields = [];
+      writePaths(stages, step.changes);
+    }
+  }
+  writeFields(stages, fields);
+}
+
+/** Numbers the stages. */
+class StageWriter {
+  #count = 0;
+
+  constructor(readonly builder: DocumentBuilder) {}
+
+  write(content: (builder: DocumentBuilder) => void): void {
+    this.builder.begin(String(this.#count));
+    content(this.builder);
+    this.builder.end();
+    this.#count += 1;
+  }
+}
+
+function writeFields(stages: StageWriter, steps: readonly FieldsStep[]): void {
+  const [only] = steps;
+  if (only === undefined) return;
+  if (steps.length > 1) {
+    for (const folded of foldSteps(steps)) writeFolded(stages, folded);
+    return;
+  }
+  const { updated, removed } = only;
+  if (updated !== null) {
+    stages.write((builder) => {
+      builder.begin('$set');
+      eachField(updated, (nameStart, element) => builder.copiedAsLiteral(updated, nameStart, element));
+      builder.end();
+    });
+  }
+  if (removed !== null) stages.write((builder) => builder.document('$unset', removed, elementType.array));
+}
+
+/** Every element with the place of its name, which is not read. */
+function eachField(document: Uint8Array, take: (nameStart: number, element: RawElement) => void): void {
+  let at = 4;
+  for (let type = document[at]; type !== undefined && type !== 0; type = document[at]) {
+    const start = cstringEnd(document, at + 1) + 1;
+    const end = elementEnd(document, type, start);
+    take(at + 1, { type, start, end });
+    at = end;
+  }
+}
+
+/** Fields of several updates that one set and one unset bring to their last values. */
+interface FoldedFields {
+  set: Map<string, { source: Uint8Array; nameStart: number; element: RawElement }>;
+  unset: Set<string>;
+}
+
+/** A field that was removed and is set again moves to the end of the document, so that the two are not folded. */
+function foldSteps(steps: readonly FieldsStep[]): FoldedFields[] {
+  const all: FoldedFields[] = [];
+  for (const { updated, removed } of steps) {
+    const later: FoldedFields = { set: new Map(), unset: new Set() };
+    if (updated !== null) {
+      for (const element of elementsOf(updated)) later.set.set(element.name, { source: updated, nameStart: element.start - Buffer.byteLength(element.name) - 1, element });
+    }
+    if (removed !== null) for (const element of elementsOf(removed)) later.unset.add(readString(removed, element));
+    const last = all.at(-1);
+    if (last === undefined || isAnyIn(later.set.keys(), last.unset) || isAnyIn(later.unset, last.set)) all.push(later);
+    else {
+      for (const [name, field] of later.set) last.set.set(name, field);
+      for (const name of later.unset) last.unset.add(name);
+    }
+  }
+  return all;
+}
+
+function isAnyIn(names: Iterable<string>, set: { has(name: string): boolean }): boolean {
+  for (const name of names) if (set.has(name)) return true;
+  return false;
+}
+
+function writeFolded(stages: StageWriter, { set, unset }: FoldedFields): void {
+  if (set.size > 0) {
+    stages.write((builder) => {
+      builder.begin('$set');
+      for (const { source, nameStart, element } of set.values()) builder.copiedAsLiteral(source, nameStart, element);
+      builder.end();
+    });
+  }
+  if (unset.size > 0) stages.write((builder) => writeNames(builder, [...unset]));
+}
+
+function writeNames(builder: DocumentBuilder, names: readonly string[]): void {
+  builder.begin('$unset', elementType.array);
+  names.forEach((name, index) => builder.string(String(index), name));
+  builder.end();
+}
+
+function writePaths(stages: StageWriter, changes: readonly PathChange[]): void {
+  let at = 0;
+  for (let change = changes[at]; change !== undefined; change = changes[at]) {
+    const run = plainRun(changes, at);
+    if (run.length === 0) {
+      const single = change;
+      stages.write((builder) => writePathStage(builder, single));
+    } else {
+      stages.write((builder) => writePlainRun(builder, run));
+    }
+    at += Math.max(1, run.length);
+  }
+}
+
+/** Changes from a position on that one stage can make: of plain names only, all to be removed or none. */
+function plainRun(changes: readonly PathChange[], from: number): PathChange[] {
+  const run: PathChange[] = [];
+  for (const change of changes.slice(from)) {
+    const fits = run[0] === undefined || (run[0].kind === 'unset') === (change.kind === 'unset');
+    if (!isPlainPath(change) || !fits) break;
+    run.push(change);
+  }
+  return run;
+}
+
+function writePlainRun(builder: DocumentBuilder, run: readonly PathChange[]): void {
+  if (run[0]?.kind === 'unset') {
+    writeNames(builder, run.map(({ path }) => path.join('.')));
+    return;
+  }
+  builder.begin('$set');
+  for (const change of run) writeValue(builder, change.path.join('.'), `$${change.path.join('.')}`, change);
+  builder.end();
+}

@@ -1,0 +1,53 @@
+import type { Document } from 'mongodb';
+import { isLossless, losslessValue } from '../bson/lossless.js';
+import { findValue } from '../bson/scan.js';
+import { fullKeyFilter } from '../bson/shard-key.js';
+import type { Door } from '../cluster/door.js';
+import { classify } from '../cluster/failure.js';
+import type { Retrying } from '../cluster/retry.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import type { WaveItem } from './wave.js';
+
+/**
+ * Finds out which statements of one bulk have a document on the destination, by their full keys.
+ * @returns null when that cannot be asked for
+ */
+export type FindPresent = (collection: SyncedCollection, items: readonly WaveItem[], signal: AbortSignal) => Promise<ReadonlySet<WaveItem> | null>;
+
+/** Asks the destination at majority, which shows what every answered write has left. Of the documents only the keys are read. */
+export function presentOn(destination: Door, retrying: Retrying): FindPresent {
+  return async (collection, items, signal) => {
+    const ids = items.map(({ id }) => id);
+    if (!ids.every(isLossless)) return null;
+    const command = { find: collection.name, filter: { _id: { $in: ids.map(losslessValue) } }, projection: keyFields(collection), readConcern: { level: 'majority' } };
+    const keys = await retrying('look for documents of updates', () => readKeys(destination, collection, command, signal), signal).catch((error: unknown) => {
+      if (!['snapshotTooOld', 'catalogChanged'].includes(classify(error))) throw error;
+      return null;
+    });
+    return keys === null ? null : new Set(items.filter(({ action }) => keys.has(keyText(action.filter))));
+  };
+}
+
+function keyFields({ destinationKey }: SyncedCollection): Document {
+  return Object.fromEntries([...destinationKey.map(({ field }) => field), '_id'].map((field) => [field, 1]));
+}
+
+async function readKeys(destination: Door, collection: SyncedCollection, command: Document, signal: AbortSignal): Promise<Set<string>> {
+  const cursor = await destination.openCursor(collection.database, command, { signal });
+  const keys = new Set<string>();
+  try {
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
+      for (const document of batch.documents) {
+        const id = findValue(document, '_id');
+        if (id !== null) keys.add(keyText(fullKeyFilter(document, collection.destinationKey, id)));
+      }
+      if (!cursor.open) return keys;
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+function keyText(key: Uint8Array): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
+}

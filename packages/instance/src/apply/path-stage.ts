@@ -1,0 +1,119 @@
+import type { DocumentBuilder } from '../bson/build.js';
+import { elementType } from '../bson/element-type.js';
+import { elementsOf, nullValue } from '../bson/scan.js';
+import { isPlainPath, type PathChange, type PathPart } from './delta-paths.js';
+
+/** Servers refuse commands that are nested deeper than 200 levels; command, statement and stage take a few, those of a router too. */
+const stageLevelsMax = 180;
+/** Nested documents one level deeper have at least so many bytes more. */
+const levelMin_bytes = 7;
+/** What the innermost expression of a stage takes. */
+const innermostLevels = 7;
+
+/** Whether servers take the stage that makes one change: every part of a path that is not plain nests it deeper, and so does the value. */
+export function isWithinLevels(change: PathChange): boolean {
+  if (isPlainPath(change)) return true;
+  const { path, value } = change;
+  const levelsLeft = path.reduce<number>((left, part) => left - (typeof part === 'number' ? 5 : 4), stageLevelsMax - innermostLevels);
+  if (levelsLeft < 0 || value === undefined) return levelsLeft >= 0;
+  return value.bytes.length < levelsLeft * levelMin_bytes || levelsOf(value.type, value.bytes) <= levelsLeft;
+}
+
+function levelsOf(type: number, bytes: Uint8Array): number {
+  if (type !== elementType.document && type !== elementType.array) return 0;
+  let deepest = 0;
+  for (const element of elementsOf(bytes)) deepest = Math.max(deepest, levelsOf(element.type, bytes.subarray(element.start, element.end)));
+  return 1 + deepest;
+}
+
+/** More elements than any array has, as a 32-bit integer: `$slice` wants a number. */
+const toTheEnd = 0x7fffffff;
+
+/**
+ * `{$replaceWith: …}` that makes one change by expressions, which name every field literally, with dots and dollars, and every element by
+ * its index. Fields keep their place; new ones come last. For servers from 5.0 on.
+ */
+export function writePathStage(builder: DocumentBuilder, change: PathChange): void {
+  writeChanged(builder, '$replaceWith', '$$ROOT', change, 0);
+}
+
+/**
+ * Writes, as the field `name`, the value that `input` has after the change.
+ * @param input a text expression: a variable
+ * @param depth how much of the change's path leads to `input`
+ */
+function writeChanged(builder: DocumentBuilder, name: string, input: string, change: PathChange, depth: number): void {
+  const part = change.path[depth];
+  if (part === undefined) writeValue(builder, name, input, change);
+  else if (typeof part === 'number') writeElementChanged(builder, name, input, change, depth, part);
+  else if (change.kind === 'unset' && depth === change.path.length - 1) writeFieldCall(builder, name, '$unsetField', part, input, () => undefined);
+  else {
+    writeFieldCall(builder, name, '$setField', part, input, () => {
+      writeInner(builder, 'value', change, depth, (field) => writeFieldCall(builder, field, '$getField', part, input, () => undefined));
+    });
+  }
+}
+
+/** `[…input up to the index, changed element, …rest]`; what an array is too short for is filled up with nulls. */
+function writeElementChanged(builder: DocumentBuilder, name: string, input: string, change: PathChange, depth: number, index: number): void {
+  const parts: ((part: string) => void)[] = [];
+  if (index > 0) {
+    parts.push(
+      (part) => writeCall(builder, part, '$slice', () => builder.string('0', input).int32('1', index)),
+      (part) => writeNulls(builder, part, input, index),
+    );
+  }
+  parts.push((part) => {
+    builder.begin(part, elementType.array);
+    writeInner(builder, '0', change, depth, (field) => writeCall(builder, field, '$arrayElemAt', () => builder.string('0', input).int32('1', index)));
+    builder.end();
+  });
+  parts.push((part) => writeCall(builder, part, '$slice', () => builder.string('0', input).int32('1', index + 1).int32('2', toTheEnd)));
+  builder.begin(name).begin('$concatArrays', elementType.array);
+  parts.forEach((write, position) => write(String(position)));
+  builder.end().end();
+}
+
+/** As many nulls as the array has elements less than `size`. */
+function writeNulls(builder: DocumentBuilder, name: string, input: string, size: number): void {
+  builder.begin(name).begin('$map').begin('input').begin('$range', elementType.array);
+  builder.begin('0').string('$size', input).end().int32('1', size);
+  builder.end().end().begin('in').raw('$literal', nullValue).end().end().end();
+}
+
+/** Writes what is one part further on the path: a set needs nothing of what was there, everything else has it as a variable. */
+function writeInner(builder: DocumentBuilder, name: string, change: PathChange, depth: number, writeBefore: (field: string) => void): void {
+  const isLast = depth === change.path.length - 1;
+  if (isLast && change.kind === 'set') {
+    writeValue(builder, name, '', change);
+    return;
+  }
+  const variable = `part${depth}`;
+  builder.begin(name).begin('$let').begin('vars');
+  writeBefore(variable);
+  builder.end();
+  writeChanged(builder, 'in', `$$${variable}`, change, depth + 1);
+  builder.end().end();
+}
+
+/**
+ * Writes, as the field `name`, the changed thing itself: the value of a set, or what a truncation leaves of an array.
+ * @param input what it was before, as the text of an expression
+ */
+export function writeValue(builder: DocumentBuilder, name: string, input: string, { value, newSize = 0 }: PathChange): void {
+  if (value !== undefined) builder.begin(name).raw('$literal', value).end();
+  else if (newSize === 0) builder.begin(name).begin('$literal', elementType.array).end().end();
+  else writeCall(builder, name, '$slice', () => builder.string('0', input).int32('1', newSize));
+}
+
+function writeFieldCall(builder: DocumentBuilder, name: string, operator: '$getField' | '$setField' | '$unsetField', field: PathPart, input: string, writeMore: () => void): void {
+  builder.begin(name).begin(operator).begin('field').string('$literal', String(field)).end().string('input', input);
+  writeMore();
+  builder.end().end();
+}
+
+function writeCall(builder: DocumentBuilder, name: string, operator: string, writeArguments: () => void): void {
+  builder.begin(name).begin(operator, elementType.array);
+  writeArguments();
+  builder.end().end();
+}

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import { Double, Int32, Timestamp } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { decodeDocument } from '@convoy/simulator/bson/decode';
+import { encodeDocument } from '@convoy/simulator/bson/encode';
+import type { Doc, Value } from '@convoy/simulator/bson/value';
+import { ServerVersion } from '@convoy/simulator/node/server-version';
+import { describedUpdate } from '@convoy/simulator/shard/change-stream/update-description';
+import type { EventStyle } from '@convoy/simulator/shard/change-stream/event-style';
+import type { UpdateOperation } from '@convoy/simulator/shard/oplog/entry';
+import { applyUpdate } from '@convoy/simulator/update/apply';
+import { changedDocument } from '../../../src/apply/changed-document.js';
+import { type Delta, exactDelta, mergeDeltas } from '../../../src/apply/delta.js';
+import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
+
+/** Names that look like paths, indexes and expressions. */
+const names = ['a', 'b', 'c', '0', '1', 'a.b', 'b.0', '$a', '', 'ä'] as const;
+const plainNames = ['a', 'b', 'c', 'd', '0', 'ä'] as const;
+
+const scalars: fc.Arbitrary<Value> = fc.constantFrom<Value[]>(new Int32(1), new Int32(2), new Double(1), '$b', 'text', null, true, new Timestamp({ t: 0, i: 0 }));
+
+function documents(fieldNames: readonly string[]): fc.Arbitrary<Doc> {
+  const { inner } = fc.letrec<{ value: Value; inner: Doc }>((tie) => ({
+    value: fc.oneof({ maxDepth: 3, withCrossShrink: true }, scalars, tie('inner'), fc.array(tie('value'), { maxLength: 4 })),
+    inner: fc.uniqueArray(fc.tuple(fc.constantFrom(...fieldNames), tie('value')), { selector: ([name]) => name, maxLength: 4 }).map((fields): Doc => new Map(fields)),
+  }));
+  return inner.map((fields): Doc => new Map<string, Value>([['_id', new Int32(1)], ...fields]));
+}
+
+/**
+ * A document that has much in common with another. Fields do not change places: a pipeline may do that, and no server's stream shows it, so
+ * that only a comparison finds it.
+ */
+function changed(before: Doc, by: Doc, keep: readonly boolean[]): Doc {
+  const after: Doc = new Map([...before].filter(([name], index) => name === '_id' || keep[index % keep.length] === true));
+  for (const [name, value] of by) if (after.has(name) || !before.has(name)) after.set(name, merged(after.get(name), value, keep));
+  return after;
+}
+
+function merged(before: Value | undefined, value: Value, keep: readonly boolean[]): Value {
+  if (before instanceof Map && value instanceof Map) return changed(before, value, keep);
+  if (Array.isArray(before) && Array.isArray(value)) return keep[0] === true ? [...before, ...value] : before.slice(0, value.length);
+  return value;
+}
+
+interface Step {
+  before: Doc;
+  after: Doc;
+  operators?: Doc;
+}
+
+const style = (version: string): EventStyle => ({ version: ServerVersion.parse(version), expanded: !version.startsWith('5'), rawUpdateDescription: false }) as EventStyle;
+
+/** What the stream of a server says about the update; undefined when it shows a replacement. */
+function descriptionOf({ before, after, operators }: Step, version: string): Uint8Array | undefined {
+  const operation = { before: encodeDocument(before), after: encodeDocument(after), operators, replacement: false } as unknown as UpdateOperation;
+  const description = describedUpdate(operation, style(version));
+  return description === undefined ? undefined : encodeDocument(description);
+}
+
+/**
+ * Whether one text is the path of two places, such as the field `b.0` and `0` in `b`. What a server then tells is not known, and the simulated
+ * one tells of one of them.
+ */
+function namesTwoPlacesAlike(...all: readonly Doc[]): boolean {
+  const places = new Map<string, string>();
+  const isAlike = (value: Value, path: readonly string[]): boolean => {
+    const fields = value instanceof Map ? [...value] : Array.isArray(value) ? [...value.entries()] : [];
+    return fields.some(([name, inner]) => {
+      const place = [...path, String(name)];
+      const [text, exact] = [place.join('.'), JSON.stringify(place)];
+      if (places.has(text) && places.get(text) !== exact) return true;
+      places.set(text, exact);
+      return isAlike(inner, place);
+    });
+  };
+  return all.some((document) => isAlike(document, []));
+}
+
+/** What a destination makes of the document. */
+function replayed(before: Doc, delta: Delta): string {
+  const stages = decodeDocument(deltaPipeline(delta));
+  return hexOf(encodeDocument(applyUpdate(before, [...stages.values()] as Doc[]).after));
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}
+
+function expectSame(step: Step, delta: Delta): void {
+  const wanted = hexOf(encodeDocument(step.after));
+  expect(replayed(step.before, delta)).toBe(wanted);
+  expect(hexOf(changedDocument(encodeDocument(step.before), delta) ?? new Uint8Array())).toBe(wanted);
+}
+
+/** By operators, as applications send them; undefined when the server refuses it. */
+const operatorSteps = fc
+  .tuple(
+    documents(plainNames),
+    fc.constantFrom('$set', '$unset', '$push', '$pop', '$inc'),
+    fc.array(fc.constantFrom('a', 'b', 'c', 'd', '0', '1', '2'), { minLength: 1, maxLength: 3 }),
+    fc.array(fc.constantFrom('a', 'b', 'd', '0'), { minLength: 1, maxLength: 2 }),
+    scalars,
+  )
+  .map(([before, operator, path, other, value]): Step | undefined => {
+    const argument = operator === '$inc' || operator === '$pop' ? new Int32(1) : operator === '$push' ? new Map<string, Value>([['$each', [value, value]]]) : value;
+    const operators: Doc = new Map([[operator, new Map([[path.join('.'), argument], [other.join('.'), argument]])]]);
+    try {
+      const { after, kind } = applyUpdate(before, operators);
+      return kind === 'delta' ? { before, after, operators } : undefined;
+    } catch {
+      return undefined;
+    }
+  });
+
+const pipelineSteps = (fieldNames: readonly string[]): fc.Arbitrary<Step> =>
+  fc
+    .tuple(documents(fieldNames), documents(fieldNames), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }))
+    .map(([before, by, keep]) => ({ before, after: changed(before, by, keep) }));
+
+describe.each(['5.0', '7.0'])('an update as the stream of %s describes it', (version) => {
+  /** How many were exact, of those that the stream shows as updates. */
+  function replayAll(steps: fc.Arbitrary<Step | undefined>): { updates: number; exact: number } {
+    const seen = { updates: 0, exact: 0 };
+    fc.assert(
+      fc.property(steps, (step) => {
+        const description = step === undefined ? undefined : descriptionOf(step, version);
+        if (step === undefined || description === undefined || namesTwoPlacesAlike(step.before, step.after)) return;
+        const delta = exactDelta(description);
+        seen.updates += 1;
+        if (delta === null) return;
+        seen.exact += 1;
+        expectSame(step, delta);
+      }),
+      { numRuns: 600 },
+    );
+    return seen;
+  }
+
+  it('is replayed to the same bytes when it was made by operators', () => {
+    const { updates, exact } = replayAll(operatorSteps);
+    expect(exact).toBeGreaterThan(0);
+    if (version === '7.0') expect(exact).toBe(updates);
+  });
+
+  it('is replayed to the same bytes when it was made by a pipeline, whatever the names', () => {
+    const { updates, exact } = replayAll(pipelineSteps(names));
+    expect(exact).toBeGreaterThan(0);
+    if (version === '7.0') expect(exact).toBe(updates);
+  });
+});
+
+it('several updates of one document are replayed by one pipeline, and inside of a whole document', () => {
+  fc.assert(
+    fc.property(documents(names), fc.array(fc.tuple(documents(names), fc.array(fc.boolean(), { minLength: 1, maxLength: 5 })), { minLength: 2, maxLength: 5 }), (first, changes) => {
+      let before = first;
+      let all: Delta | null = null;
+      for (const [by, keep] of changes) {
+        const after = changed(before, by, keep);
+        if (namesTwoPlacesAlike(before, after)) return;
+        const description = descriptionOf({ before, after }, '7.0');
+        const delta = description === undefined ? null : exactDelta(description);
+        if (delta === null) return;
+        all = all === null ? delta : mergeDeltas(all, delta);
+        if (all === null) return;
+        before = after;
+      }
+      if (all !== null) expectSame({ before: first, after: before }, all);
+    }),
+    { numRuns: 600 },
+  );
+});

@@ -1,0 +1,99 @@
+import { BSON, type Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Router, type RouterContext } from '../../../src/apply/router.js';
+import { ShardStream } from '../../../src/apply/stream.js';
+import type { RoutedEvent } from '../../../src/apply/wave.js';
+import type { Door, RawBatch } from '../../../src/cluster/door.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { PartitionTable } from '../../../src/store/partition-table.js';
+import { batchOf, serverError } from '../model/calls.js';
+import { eventOf, type SeenChange, tokenOf } from '../model/change-events.js';
+import { bytesOf, collectionOf, never, once, rawOf, times } from '../model/parts.js';
+
+const tooLarge = serverError(10_334);
+const event = bytesOf({ a: 1 });
+let stages: Document[][];
+let answers: (Partial<RawBatch> | Error)[];
+let stream: ShardStream;
+
+beforeEach(() => {
+  stages = [];
+  stream = new ShardStream(doorOf(), [5, 0, 7], once, 10n);
+});
+
+/** A door whose cursors answer from the list. */
+function doorOf(): Door {
+  const next = (): Promise<RawBatch> => {
+    const answer = answers.shift() ?? {};
+    return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(batchOf(answer.documents ?? [], answer));
+  };
+  const openCursor = (_database: string, command: Document) => {
+    stages.push((command.pipeline as Document[]).slice(1));
+    return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
+  };
+  return { label: 'shard', openCursor } as unknown as Door;
+}
+
+/** Without the parts that are large. */
+const unlessLarge = (part: string): Document => ({ $cond: [{ $gt: [{ $bsonSize: part }, 4 * 1024 * 1024] }, '$$REMOVE', part] });
+const stripped = [{ $addFields: { fullDocument: unlessLarge('$fullDocument'), updateDescription: unlessLarge('$updateDescription') } }];
+
+describe('an event that fits into no reply', () => {
+  it('comes without its document, and documents come again behind its time', async () => {
+    answers = [tooLarge, {}, { documents: [event], resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(21n) }, { documents: [event], resumeToken: tokenOf(30n) }];
+    await stream.next(never);
+    expect(await stream.next(never)).toMatchObject({ readBelow: 10n, reopened: true });
+    for (let step = 0; step < 4; step += 1) await stream.next(never);
+    expect(stages).toEqual([[], stripped]);
+    expect(await stream.next(never)).toMatchObject({ readBelow: 21n, reopened: true });
+    expect(await stream.next(never)).toMatchObject({ events: [event], readBelow: 30n });
+    expect(stages).toEqual([[], stripped, []]);
+  });
+
+  it('ends the stream when even its key is too large', async () => {
+    answers = [tooLarge, tooLarge];
+    await stream.next(never);
+    await stream.next(never);
+    await expect(stream.next(never)).rejects.toBe(tooLarge);
+  });
+
+  it('comes in parts where the server splits it, and is put together, also from several batches', async () => {
+    const part = (fragment: number, fields: Document): Uint8Array => bytesOf({ _id: { _data: `token ${fragment}` }, splitEvent: { fragment, of: 3 }, ...fields });
+    answers = [{ documents: [event, part(1, { b: 1 }), part(2, { c: 1 })], resumeToken: tokenOf(20n) }, { documents: [part(3, { d: 1 }), event], resumeToken: tokenOf(30n) }];
+    stream = new ShardStream(doorOf(), [7, 0, 0], once, 10n);
+    await stream.next(never);
+    expect(await stream.next(never)).toMatchObject({ events: [event], readBelow: 20n });
+    expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([{ _id: { _data: 'token 1' }, b: 1, c: 1, d: 1 }, { a: 1 }]);
+    expect(stages).toEqual([[{ $changeStreamSplitLargeEvent: {} }]]);
+  });
+
+  it('comes once more from its first part when the cursor is lost in between', async () => {
+    const part = (fragment: number): Uint8Array => bytesOf({ _id: 1, splitEvent: { fragment, of: 2 }, [`part${fragment}`]: 1 });
+    answers = [{ documents: [part(1)] }, serverError(43), { documents: [part(1), part(2)] }];
+    stream = new ShardStream(doorOf(), [6, 0, 9], times(2), 10n);
+    await stream.next(never);
+    expect((await stream.next(never)).events).toEqual([]);
+    expect(await stream.next(never)).toMatchObject({ events: [], reopened: true });
+    expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([{ _id: 1, part1: 1, part2: 1 }]);
+  });
+
+  it("is the shard's own when it is an insert, whose key does not tell", () => {
+    const routed: RoutedEvent[] = [];
+    const collection = collectionOf({ owns: () => false });
+    const table = PartitionTable.fresh(collection, [], () => Promise.resolve());
+    for (const partition of table.partitions) partition.state = 'done';
+    const context = {
+      collections: new Map([[collection.uuid, collection]]),
+      tables: new Map([[collection.uuid, table]]),
+      lanes: { push: (one: RoutedEvent) => routed.push(one) },
+      budget: new ByteBudget(1000),
+      begunBefore: 0n,
+      includes: () => true,
+    };
+    const router = new Router(context as unknown as RouterContext, 10n, 0n);
+    router.setHorizon(100n);
+    const key: SeenChange['key'] = [['sk', rawOf(1)], ['_id', rawOf(1)]];
+    router.route({ events: [eventOf({ operation: 'insert', key, inTransaction: false }, 20n)], readBelow: 21n, sourceTime: 21n, reopened: false });
+    expect(routed.map(({ event: { operation, fullDocument } }) => [operation, fullDocument])).toEqual([['insert', null]]);
+  });
+});

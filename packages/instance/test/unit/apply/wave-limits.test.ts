@@ -1,0 +1,51 @@
+import { Binary } from 'mongodb';
+import { expect, it } from 'vitest';
+import { EventQueue } from '../../../src/apply/event-queue.js';
+import { sendWave } from '../../../src/apply/send-wave.js';
+import { composeWave } from '../../../src/apply/wave.js';
+import { idClass } from '../../../src/bson/id-class.js';
+import type { RawWrite } from '../../../src/cluster/door.js';
+import { assertWithinLimits } from '../../../src/cluster/driver/write-limits.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import type { ChangeEvent } from '../../../src/store/change-event.js';
+import { RepairSet } from '../../../src/store/repair-set.js';
+import { bytesOf, changeOf, collectionOf, insertOf, never, updateOf } from '../model/parts.js';
+import { NotedWrites } from '../noted-writes.js';
+
+const collection = collectionOf();
+
+/** The bulk writes that events become, in waves one after the other. */
+async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
+  const writes = new NotedWrites();
+  const budget = new ByteBudget(1);
+  const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
+  const queue = new EventQueue();
+  for (const event of events) queue.push({ event, collection, laneClass: idClass(event.id, false), bounds: { begunBefore: 0n, readEnd: null }, removes: false });
+  while (queue.length > 0) await sendWave(composeWave(queue, { repairs, budget }), { writer: writes as never, findPresent: () => Promise.resolve(null) }, never);
+  return writes.sent;
+}
+
+/** A document of the largest size that servers take. */
+const largest = bytesOf({ _id: 0, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 33)) });
+
+it.each(['insert', 'replace'] as const)('waves of documents of 16 MB, each by %s, meet no limit of the servers', async (operation) => {
+  expect(largest.length).toBe(16 * 2 ** 20);
+  const small = Array.from({ length: 50 }, (_, n) => insertOf(`small ${n}`, BigInt(n + 1)));
+  const large = Array.from({ length: 6 }, (_, n) => changeOf(n, BigInt(100 + n), { operation, fullDocument: largest, bytes: largest.length + 400 }));
+  const writes = await writesOf([...small, ...large]);
+  for (const { statements } of writes) assertWithinLimits(statements);
+  expect(writes.flatMap(({ statements }) => statements)).toHaveLength(small.length + large.length);
+});
+
+it('waves of large updates meet no limit of the servers', async () => {
+  const text = 'x'.repeat(3_900_000);
+  const events = Array.from({ length: 20 }, (_, n) => updateOf(n, BigInt(n + 1), { text }, { bytes: text.length + 400 }));
+  const writes = await writesOf(events);
+  for (const { statements } of writes) assertWithinLimits(statements);
+  expect(writes.length).toBeGreaterThan(1);
+});
+
+it('waves of many small changes stay far below 100,000 statements', async () => {
+  const writes = await writesOf(Array.from({ length: 30_000 }, (_, n) => insertOf(n, BigInt(n + 1))));
+  for (const { statements } of writes) expect(statements.length).toBeLessThanOrEqual(10_000);
+});
