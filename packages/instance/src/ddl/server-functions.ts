@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../catalog/namespace.js';
-import { readCursor } from '../catalog/read-cursor.js';
+import { readCursor } from '../catalog/read/read-cursor.js';
 import type { Cluster } from '../cluster/door.js';
 
 /** Where a database keeps the functions of its users. */

@@ -1,0 +1,67 @@
+import type { Timestamp } from 'mongodb';
+import { namespaceOf } from '../catalog/namespace.js';
+import type { FoundDefinition } from '../store/definition-journal.js';
+
+/** A collection that the migration follows, under the name that the journal gives it last. */
+export interface FollowedCollection {
+  uuid: string;
+  database: string;
+  name: string;
+}
+
+/** What collections are followed once all entries of the journal are applied: by this it is judged what an event means. */
+export class FollowedCollections {
+  readonly #byUuid = new Map<string, FollowedCollection>();
+  readonly #byName = new Map<string, FollowedCollection>();
+
+  constructor(collections: Iterable<FollowedCollection>) {
+    for (const collection of collections) this.#add(collection);
+  }
+
+  get(uuid: string): FollowedCollection | undefined {
+    return this.#byUuid.get(uuid);
+  }
+
+  /** The collection under a name. */
+  at(database: string, name: string): FollowedCollection | undefined {
+    return this.#byName.get(namespaceOf({ database, name }));
+  }
+
+  /** Takes a change in. */
+  apply({ operation, uuid, database, name, to, droppedUuid }: FoundDefinition): void {
+    if (droppedUuid !== null) this.remove(droppedUuid);
+    this.remove(uuid);
+    if (operation !== 'drop') this.#add({ uuid, ...(to ?? { database, name }) });
+  }
+
+  remove(uuid: string): void {
+    const collection = this.#byUuid.get(uuid);
+    if (collection === undefined) return;
+    this.#byUuid.delete(uuid);
+    this.#byName.delete(namespaceOf(collection));
+  }
+
+  #add({ uuid, database, name }: FollowedCollection): void {
+    const collection = { uuid, database, name };
+    this.#byUuid.set(uuid, collection);
+    this.#byName.set(namespaceOf(collection), collection);
+  }
+}
+
+/** A collection that nobody knew yet, in the place of whatever is followed under its name; null when it is followed. */
+export function creationOf(followed: FollowedCollections, { uuid, database, name }: FollowedCollection, time: Timestamp): FoundDefinition | null {
+  if (followed.get(uuid) !== undefined) return null;
+  return { operation: 'create', uuid, database, name, to: null, droppedUuid: followed.at(database, name)?.uuid ?? null, time };
+}
+
+/** A collection that came and went before anybody followed it: those who wait to hear of it do. Null when it is followed. */
+export function absenceOf(followed: FollowedCollections, collection: FollowedCollection, time: Timestamp): FoundDefinition | null {
+  if (followed.get(collection.uuid) !== undefined) return null;
+  return { ...collection, operation: 'drop', to: null, droppedUuid: null, time };
+}
+
+/** A followed collection that is made and copied anew; null when it is not followed. */
+export function restartOf(followed: FollowedCollections, uuid: string, time: Timestamp): FoundDefinition | null {
+  const collection = followed.get(uuid);
+  return collection === undefined ? null : { ...collection, operation: 'restart', to: null, droppedUuid: null, time };
+}

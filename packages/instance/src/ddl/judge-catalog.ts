@@ -1,0 +1,56 @@
+import { catalogChanges, type CatalogChange } from '../catalog/catalog-changes.js';
+import type { Catalog } from '../catalog/namespace.js';
+import { timestampOf } from '../cluster/cluster-time.js';
+import type { FoundDefinition } from '../store/definition-journal.js';
+import type { UuidPairs } from '../store/uuid-pairs.js';
+import { refuseCatalogChanges } from './definition-guard.js';
+import type { DefinitionLedger } from './definition-ledger.js';
+import { creationOf, type FollowedCollections, restartOf } from './followed-collections.js';
+
+/** Both catalogs as they were read, and what was known then. */
+export interface JudgeInput {
+  /** The source's catalog, with requested shard keys. */
+  now: Catalog;
+  /** The destination's. */
+  found: Catalog;
+  /** A time above the reading of both. */
+  time: bigint;
+  /** Everything known when they were read was applied, and nothing has become known since. */
+  isSettled: boolean;
+  ledger: DefinitionLedger;
+  pairs: Pick<UuidPairs, 'destinationOf'>;
+}
+
+type Judge = (followed: FollowedCollections) => FoundDefinition | null;
+
+/**
+ * What the catalogs say that has to go into the journal: new collections, collections that were sharded, and collections
+ * whose counterpart on the destination is not the recorded one. Drops and renames come with the stream.
+ * @throws ConvoyError as `refuseCatalogChanges` for what cannot be followed
+ */
+export function judgeCatalog({ now, found, time, isSettled, ledger, pairs }: JudgeInput): Judge[] {
+  const changes = catalogChanges([...ledger.entries.values()], now).filter(({ entry }) => entry.type === 'collection');
+  refuseCatalogChanges(changes.filter((change) => isRefused(change, ledger)));
+  const at = timestampOf(time);
+  const created = changes.filter(({ kind, entry }) => kind === 'created' && !ledger.isChanging(entry.uuid)).map(({ entry }) => entry);
+  const sharded = changes.filter((change) => change.kind === 'shardKey' && !ledger.isChanging(change.entry.uuid)).map(({ entry }) => entry.uuid);
+  return [
+    ...created.map((entry): Judge => (followed) => creationOf(followed, entry, at)),
+    ...sharded.map((uuid): Judge => (followed) => (ledger.isUnsharded(uuid) ? restartOf(followed, uuid, at) : null)),
+    ...(isSettled ? lost(now, found, ledger, pairs) : []).map((uuid): Judge => (followed) => (ledger.isChanging(uuid) ? null : restartOf(followed, uuid, at))),
+  ];
+}
+
+/** Collections that both sides should have, without their counterpart on the destination. */
+function lost(now: Catalog, found: Catalog, ledger: DefinitionLedger, pairs: Pick<UuidPairs, 'destinationOf'>): string[] {
+  const present = new Set(found.map(({ uuid }) => uuid));
+  // Capped ones are made anew by whoever copies them.
+  const followed = now.filter(({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.entries.has(uuid));
+  return followed.map(({ uuid }) => uuid).filter((uuid) => !present.has(pairs.destinationOf(uuid) ?? ''));
+}
+
+/** A collection that was sharded is made and copied anew; one with another shard key, or whose documents moved, is not followed. */
+function isRefused(change: CatalogChange, ledger: DefinitionLedger): boolean {
+  if (change.kind === 'chunksMoved' || change.kind === 'primaryShard') return !ledger.isChanging(change.entry.uuid);
+  return change.kind === 'shardKey' && change.before.sharding !== null;
+}

@@ -1,0 +1,46 @@
+import type { Document } from 'mongodb';
+import { buildIndexes, type IndexBuilding, isBuiltAs } from '../catalog/make/build-indexes.js';
+import { dropIndex } from '../catalog/make/drop-index.js';
+import type { CollectionPlan } from '../catalog/plan/destination-plan.js';
+import { indexSignature, isIdIndex, portableIndex } from '../catalog/index-spec.js';
+import type { CatalogEntry } from '../catalog/namespace.js';
+import { namespaceOf } from '../catalog/namespace.js';
+import { serverCode } from '../catalog/server-code.js';
+import { codeOf } from '../cluster/failure.js';
+import { type DestinationContext, meaning } from './destination-collections.js';
+
+type ReconcileContext = Pick<DestinationContext, 'destination' | 'confirm'>;
+
+/**
+ * Brings the indexes of a collection to the plan, in their temporary form: what stands in the way of a missing one goes
+ * first, then the missing ones are built, then goes what is left over, so that a shard key is never without its index.
+ * @param plan under the name that the collection has on the destination
+ * @param found the collection as the destination has it
+ * @throws as `buildIndexes`; the server's error when an index cannot be dropped
+ */
+export async function reconcileIndexes(context: ReconcileContext, plan: CollectionPlan, found: CatalogEntry, signal: AbortSignal): Promise<void> {
+  const wanted = plan.indexes.flatMap(({ temporary }): Document[] => (temporary === null ? [] : [temporary]));
+  const byName = new Map(wanted.map((index) => [index.name as string, index]));
+  const present = found.indexes.filter((index) => !isIdIndex(index)).map((index): Document => portableIndex(namespaceOf(found), index).index);
+  const surplus = present.filter((index) => !isWanted(index, byName));
+  const missing = wanted.filter((index) => !present.some((there) => there.name === index.name && isBuiltAs(there, index)));
+  const isInTheWay = (index: Document): boolean => byName.has(index.name as string) || missing.some((one) => indexSignature(one) === indexSignature(index));
+  const building = { door: context.destination.router, signal, confirm: () => context.confirm(signal), meaning: meaning(context, found) };
+  for (const index of surplus.filter(isInTheWay)) await dropSurplus(building, found, index.name as string);
+  await buildIndexes(building, plan, wanted);
+  for (const index of surplus.filter((one) => !isInTheWay(one))) await dropSurplus(building, found, index.name as string);
+}
+
+function isWanted(index: Document, wanted: ReadonlyMap<string, Document>): boolean {
+  const planned = wanted.get(index.name as string);
+  return planned !== undefined && isBuiltAs(index, planned);
+}
+
+/** One that is gone, or whose collection is, stays so. */
+async function dropSurplus(building: IndexBuilding, found: CatalogEntry, name: string): Promise<void> {
+  try {
+    await dropIndex(building, found, name);
+  } catch (error) {
+    if (codeOf(error) !== serverCode.namespaceNotFound) throw error;
+  }
+}

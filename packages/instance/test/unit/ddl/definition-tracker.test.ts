@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
+import type { DefinitionEvent } from '../../../src/ddl/definition-stream.js';
+import { DefinitionTracker } from '../../../src/ddl/definition-tracker.js';
+import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
+import { never } from '../model/parts.js';
+
+const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }] });
+const [orders, items, stranger] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
+let entries: Definition[];
+let ledger: DefinitionLedger;
+let tracker: DefinitionTracker;
+let triggers: number;
+let now_ms: number;
+
+function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
+  const chunks = shards.map((shard, index) => ({ min: { sk: index }, max: { sk: index + 1 }, shard }));
+  const sharding = shards.length === 0 ? null : { key: { sk: 1 }, unique: false, chunks, everMoved: false };
+  return { database: 'shop', name, type: 'collection', uuid, options: {}, indexes: [], sharding, primaryShard: 's0', sizeBytes: 0, documentCount: 0 };
+}
+
+beforeEach(() => {
+  entries = [];
+  triggers = 0;
+  now_ms = 0;
+  const append = (_epoch: number, ordinal: number, found: FoundDefinition): Promise<Definition> => {
+    const definition: Definition = { ...found, ordinal, state: 'undone', entry: null };
+    entries.push(definition);
+    return Promise.resolve(definition);
+  };
+  const journal = { append, finish: () => Promise.resolve() } as unknown as DefinitionJournal;
+  ledger = new DefinitionLedger(journal, 1, [entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])], []);
+  tracker = new DefinitionTracker({
+    ledger,
+    filter,
+    shardsReplicaSet: false,
+    monotonic_ms: () => now_ms,
+    hasLeft: () => Promise.resolve(true),
+    timeAboveAll: () => Promise.resolve(1000n),
+    onTrigger: () => (triggers += 1),
+  });
+});
+
+async function saw(operation: string, uuid: string | null, time: bigint, name: string, to: string | null = null): Promise<void> {
+  const event: DefinitionEvent = { operation, time, uuid, database: 'shop', name, to: to === null ? null : { database: 'shop', name: to } };
+  await tracker.take(event, never);
+}
+
+const shown = (): unknown[] => entries.map(({ operation, uuid, name, to, droppedUuid }) => [operation, uuid, name, to?.name ?? null, droppedUuid]);
+
+describe('copies of one change', () => {
+  it('are one entry at the time of the last; until then the horizon stays below the first', async () => {
+    await saw('drop', orders, 20n, 'orders');
+    expect([tracker.firstIncomplete, shown()]).toEqual([20n, []]);
+    await saw('drop', orders, 25n, 'orders');
+    expect([tracker.firstIncomplete, shown()]).toEqual([null, [['drop', orders, 'orders', null, null]]]);
+    expect(entries[0]?.time.toBigInt()).toBe(25n);
+  });
+
+  it('that come after a collection was made under the name say nothing about it', async () => {
+    for (const time of [20n, 21n]) await saw('drop', orders, time, 'orders');
+    await saw('create', stranger, 30n, 'orders');
+    await saw('drop', orders, 31n, 'orders');
+    expect(shown()).toEqual([['drop', orders, 'orders', null, null], ['create', stranger, 'orders', null, null]]);
+  });
+
+  it('that a resumed stream shows again are passed over', async () => {
+    await saw('rename', items, 20n, 'items', 'b');
+    await saw('rename', items, 30n, 'b', 'c');
+    tracker.forget();
+    await saw('rename', items, 20n, 'items', 'b');
+    await saw('rename', items, 30n, 'b', 'c');
+    expect(shown()).toEqual([['rename', items, 'items', 'b', null], ['rename', items, 'b', 'c', null]]);
+  });
+});
+
+describe('copies that do not come', () => {
+  it('are waited for no longer once the catalog shows the change and everything up to a time above it was read', async () => {
+    await saw('drop', orders, 20n, 'orders');
+    now_ms = 6_000;
+    await tracker.settle(30n, never);
+    await tracker.settle(1000n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([20n, []]);
+    await tracker.settle(1001n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([null, [['drop', orders, 'orders', null, null]]]);
+    expect(entries[0]?.time.toBigInt()).toBe(1000n);
+  });
+
+  it('leave the next rename in its place, though the catalog shows it already', async () => {
+    await saw('rename', orders, 20n, 'orders', 'b');
+    now_ms = 6_000;
+    await tracker.settle(30n, never);
+    await saw('rename', orders, 40n, 'b', 'c');
+    await saw('rename', orders, 41n, 'b', 'c');
+    await tracker.settle(1001n, never);
+    expect(shown()).toEqual([['rename', orders, 'orders', 'b', null], ['rename', orders, 'b', 'c', null]]);
+  });
+});
+
+describe("a rename and the filter's edge", () => {
+  it('inside is a rename', async () => {
+    await saw('rename', items, 20n, 'items', 'things');
+    expect(shown()).toEqual([['rename', items, 'items', 'things', null]]);
+  });
+
+  it('over a followed collection drops that', async () => {
+    await saw('rename', items, 20n, 'items', 'orders');
+    expect(shown()).toEqual([['rename', items, 'items', 'orders', orders]]);
+  });
+
+  it('out of it is a drop', async () => {
+    await saw('rename', items, 20n, 'items', 'hidden');
+    expect(shown()).toEqual([['drop', items, 'items', null, null]]);
+  });
+
+  it('into it is a creation, which drops a followed collection of the name', async () => {
+    await saw('rename', stranger, 20n, 'hidden', 'items');
+    expect(shown()).toEqual([['create', stranger, 'items', null, items]]);
+  });
+
+  it('outside is nothing', async () => {
+    await saw('rename', stranger, 20n, 'other', 'hidden');
+    expect(shown()).toEqual([]);
+  });
+});
+
+it('a dropped database is the drops of its included collections', async () => {
+  await saw('drop', stranger, 20n, 'hidden');
+  await saw('drop', items, 21n, 'items');
+  await saw('dropDatabase', null, 22n, '');
+  expect(shown()).toEqual([['drop', items, 'items', null, null]]);
+  expect(triggers).toBe(1);
+});

@@ -1,0 +1,92 @@
+import { Timestamp } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
+import { judgeCatalog, type JudgeInput } from '../../../src/ddl/judge-catalog.js';
+import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
+import { never } from '../model/parts.js';
+
+const uuid = (byte: string): string => byte.repeat(16);
+
+function entryOf(name: string, byte: string, more: Partial<CatalogEntry> = {}): CatalogEntry {
+  return { database: 'shop', name, type: 'collection', uuid: uuid(byte), options: {}, indexes: [], sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0, ...more };
+}
+
+const sharded = (key: string, shard = 's0') => ({ sharding: { key: { [key]: 1 }, unique: false, chunks: [{ min: { [key]: 0 }, max: { [key]: 1 }, shard }], everMoved: false } });
+
+function ledgerOf(begun: CatalogEntry[]): DefinitionLedger {
+  const append = (_epoch: number, ordinal: number, found: FoundDefinition): Promise<Definition> => Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
+  return new DefinitionLedger({ append, finish: () => Promise.resolve() } as unknown as DefinitionJournal, 1, begun, []);
+}
+
+/** What goes into the journal, each entry as a few words. */
+async function judged(ledger: DefinitionLedger, input: Partial<JudgeInput>): Promise<string[]> {
+  const found: string[] = [];
+  const judges = judgeCatalog({ now: [], found: [], time: 9n, isSettled: true, ledger, pairs: { destinationOf: (source) => `d${source}` }, ...input });
+  for (const judge of judges) {
+    await ledger.add((followed) => {
+      const definition = judge(followed);
+      if (definition !== null) found.push(`${definition.operation} ${definition.name}${definition.droppedUuid === null ? '' : ' over another'}`);
+      return definition;
+    }, never);
+  }
+  return found;
+}
+
+describe('what two catalogs say', () => {
+  const begun = [entryOf('a', '0a'), entryOf('b', '0b')];
+  const made = begun.map((entry) => ({ ...entry, uuid: `d${entry.uuid}` }));
+
+  it('is nothing when they are alike, and nothing about options and indexes', async () => {
+    const now = [entryOf('a', '0a', { indexes: [{ key: { x: 1 }, name: 'x_1' }] }), entryOf('b', '0b', { options: { validator: {} } })];
+    expect(await judged(ledgerOf(begun), { now, found: made })).toEqual([]);
+  });
+
+  it('leaves drops and renames to the stream', async () => {
+    expect(await judged(ledgerOf(begun), { now: [entryOf('c', '0a')], found: made })).toEqual([]);
+  });
+
+  it('is a creation of a collection that nobody knew, also in the place of another', async () => {
+    expect(await judged(ledgerOf(begun), { now: [...begun, entryOf('c', '0c')], found: made })).toEqual(['create c']);
+    expect(await judged(ledgerOf(begun), { now: [entryOf('a', '0c'), entryOf('b', '0b')], found: made })).toEqual(['create a over another']);
+  });
+
+  it('is one restart of a collection that was sharded, whoever tells of it first', async () => {
+    const now = [entryOf('a', '0a', sharded('k')), entryOf('b', '0b')];
+    const ledger = ledgerOf(begun);
+    expect(await judged(ledger, { now, found: made })).toEqual(['restart a']);
+    expect(await judged(ledger, { now, found: made })).toEqual([]);
+  });
+
+  it('is a restart of a collection whose counterpart is not the recorded one, once everything known is applied', async () => {
+    const found = [entryOf('a', '2a'), ...made.slice(1)];
+    expect(await judged(ledgerOf(begun), { now: begun, found, isSettled: false })).toEqual([]);
+    expect(await judged(ledgerOf(begun), { now: begun, found })).toEqual(['restart a']);
+  });
+
+  it.each([
+    ['another shard key', entryOf('a', '0a', sharded('other')), 'shardKeyChanged'],
+    ['chunks that have moved', entryOf('a', '0a', sharded('k', 's1')), 'chunkMigrationSeen'],
+    ['another primary shard', entryOf('a', '0a', { ...sharded('k'), primaryShard: 's1' }), 'primaryShardChanged'],
+  ])('%s end the migration by their name', async (_what, changed, error) => {
+    const ledger = ledgerOf([entryOf('a', '0a', sharded('k'))]);
+    await expect(judged(ledger, { now: [changed] })).rejects.toMatchObject({ error });
+  });
+});
+
+it('a journal that is read again leads to what it led to before', async () => {
+  const time = new Timestamp(5n);
+  const undone = (ordinal: number, more: Partial<Definition>): Definition => ({ ordinal, operation: 'drop', uuid: uuid('0a'), database: 'shop', name: 'a', to: null, droppedUuid: null, time, state: 'undone', entry: null, ...more });
+  const begun = [entryOf('a', '0a'), entryOf('b', '0b')];
+  const definitions = [
+    undone(1, { state: 'done' }),
+    undone(2, { operation: 'rename', uuid: uuid('0b'), name: 'b', to: { database: 'shop', name: 'a' } }),
+    undone(3, { operation: 'create', uuid: uuid('0c'), name: 'b' }),
+  ];
+  const ledger = new DefinitionLedger({ finish: () => Promise.resolve() } as unknown as DefinitionJournal, 2, begun, definitions);
+  expect([ledger.known, ledger.done, ledger.next?.ordinal, ledger.latest]).toEqual([3, 1, 2, 5n]);
+  expect([ledger.followed.at('shop', 'a')?.uuid, ledger.followed.at('shop', 'b')?.uuid]).toEqual([uuid('0b'), uuid('0c')]);
+  await ledger.finish(entryOf('a', '0b'), never);
+  await ledger.finish(null, never);
+  expect([ledger.followed.at('shop', 'b'), ledger.entries.get(uuid('0b'))?.name, ledger.next]).toEqual([undefined, 'a', undefined]);
+});

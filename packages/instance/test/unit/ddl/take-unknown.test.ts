@@ -1,0 +1,82 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
+import { creationOf } from '../../../src/ddl/followed-collections.js';
+import { takeUnknown } from '../../../src/ddl/take-unknown.js';
+import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
+import { never } from '../model/parts.js';
+import { entryOf } from '../model/share-view.js';
+
+const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }] });
+const [orders, built, later] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
+const time = 50n;
+let entries: Definition[];
+let ledger: DefinitionLedger;
+/** What the source's catalog shows. */
+let present: Map<string, string>;
+/** What becomes known while it is waited for. */
+let meanwhile: () => Promise<void> | void;
+
+beforeEach(() => {
+  entries = [];
+  present = new Map([[orders, 'orders'], [built, 'orders_new']]);
+  meanwhile = () => undefined;
+  const append = (_epoch: number, ordinal: number, found: FoundDefinition): Promise<Definition> => {
+    const definition: Definition = { ...found, ordinal, state: 'undone', entry: null };
+    entries.push(definition);
+    return Promise.resolve(definition);
+  };
+  ledger = new DefinitionLedger({ append } as unknown as DefinitionJournal, 1, [entryOf({ uuid: orders, name: 'orders' }, [])], []);
+});
+
+async function take(uuid = built, name = 'orders_new'): Promise<unknown[]> {
+  const context = {
+    ledger,
+    filter,
+    namesOf: () => Promise.resolve(new Map(present)),
+    timeAboveAll: () => Promise.resolve(time),
+    untilKnown: async () => meanwhile(),
+    add: (...[judge, signal]: Parameters<DefinitionLedger['add']>) => ledger.add(judge, signal),
+  };
+  await takeUnknown(context, [{ uuid, database: 'shop', name }], never);
+  return entries.map((entry) => [entry.operation, entry.uuid, entry.name, entry.droppedUuid, entry.time.toBigInt()]);
+}
+
+describe('a collection that nobody knows', () => {
+  it('is entered under the name it had before a time and has when all changes up to it are known', async () => {
+    expect(await take()).toEqual([['create', built, 'orders_new', null, time]]);
+  });
+
+  it('is entered under its present name when it was renamed since it was seen', async () => {
+    present.set(built, 'orders_2');
+    expect(await take()).toEqual([['create', built, 'orders_2', null, time]]);
+  });
+
+  it('waits for the stream to tell of a rename up to the time, which then says what it is', async () => {
+    meanwhile = () => ledger.add((followed) => creationOf(followed, { uuid: built, database: 'shop', name: 'orders' }, timestampOf(40n)), never);
+    expect(await take()).toEqual([['create', built, 'orders', orders, 40n]]);
+  });
+
+  it('is looked at again when it was renamed meanwhile: its entry would include a rename that has not been read', async () => {
+    meanwhile = () => void present.set(built, 'orders');
+    expect(await take()).toEqual([]);
+    meanwhile = () => undefined;
+    expect(await take()).toEqual([['create', built, 'orders', orders, time]]);
+  });
+
+  it('counts as dropped when it is gone, and takes no name from whoever bears it', async () => {
+    present.delete(built);
+    expect(await take(built, 'orders')).toEqual([['drop', built, 'orders', null, time]]);
+  });
+
+  it('counts as dropped outside of the filter', async () => {
+    present.set(built, 'hidden');
+    expect(await take()).toEqual([['drop', built, 'hidden', null, time]]);
+  });
+
+  it('takes no name from one that got it after the time', async () => {
+    meanwhile = () => ledger.add((followed) => creationOf(followed, { uuid: later, database: 'shop', name: 'orders_new' }, timestampOf(60n)), never);
+    expect(await take()).toEqual([['create', later, 'orders_new', null, 60n]]);
+  });
+});
