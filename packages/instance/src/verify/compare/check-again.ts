@@ -1,0 +1,128 @@
+import { compareGroup, idOf, type MismatchKind } from './compare-group.js';
+import { differingPaths, type PathDifference } from './differing-paths.js';
+import { findDocuments, type FindContext, type FoundDocuments, lookupName } from './find-documents.js';
+import { ownedValue, type RawValue } from '../../bson/scan.js';
+
+/** An `_id` that differed when it was last looked at. */
+export interface Suspect {
+  id: RawValue;
+  kind: MismatchKind;
+  /** State of its documents on each side at the last look (see `digestOf`). */
+  source: string;
+  destination: string;
+  /** Since when neither side has changed, and how often they were found in this state; milliseconds since 1970. */
+  unchangedSince_ms: number;
+  unchangedLooks: number;
+  firstSeen_ms: number;
+  looks: number;
+}
+
+/**
+ * Looks that have to find the same. A document that goes back and forth between two states on both sides is found in one pair of them
+ * by a fourth of all looks: by so many in a row, once in 16,000 times.
+ */
+export const looksForProof = 8;
+
+/** When a difference counts as proven. */
+export interface ProofRule {
+  /** Neither side has changed for so long: what would still be on its way has arrived by then. */
+  settle_ms: number;
+  /** And was found in the same state so often, so that a value that goes back and forth is not taken for one that stands still. */
+  looksMin: number;
+}
+
+/** A document of which it is proven, or which was found to the end, that it is not on both sides as it should be. */
+export interface Mismatch {
+  kind: MismatchKind;
+  id: RawValue;
+  /** Where the documents differ, for `different`. */
+  paths: PathDifference[];
+  firstSeen_ms: number;
+  lastSeen_ms: number;
+  /** How often it was found to differ. */
+  looks: number;
+}
+
+/** What another look at some suspects has shown. */
+export interface SecondLook {
+  /** Differ still, and are not proven. */
+  suspects: Suspect[];
+  proven: Mismatch[];
+  /** Are equal now. */
+  agreed: number;
+}
+
+/** Both sides of a look. */
+export interface LookContext {
+  source: FindContext;
+  destination: FindContext;
+  rule: ProofRule;
+  now_ms: number;
+}
+
+/**
+ * Looks at some suspects of one collection again: first at the source, so that the destination has the time in between.
+ * @throws what the doors throw
+ */
+export async function checkAgain(suspects: readonly Suspect[], context: LookContext): Promise<SecondLook> {
+  const ids = suspects.map(({ id }) => id);
+  const here = await findDocuments(context.source, ids);
+  const there = await findDocuments(context.destination, ids);
+  const result: SecondLook = { suspects: [], proven: [], agreed: 0 };
+  for (const before of suspects) {
+    const name = lookupName(before.id);
+    const sides = { source: foundOf(here, name), destination: foundOf(there, name) };
+    if (sides.source.digest === sides.destination.digest) {
+      result.agreed += 1;
+      continue;
+    }
+    const suspect = lookedAt(before, sides, context.now_ms);
+    if (isProven(suspect, context)) result.proven.push(...(await mismatchesOf(suspect, sides, context)));
+    else result.suspects.push(suspect);
+  }
+  return result;
+}
+
+interface Sides {
+  source: FoundDocuments;
+  destination: FoundDocuments;
+}
+
+function foundOf(found: ReadonlyMap<string, FoundDocuments>, name: string): FoundDocuments {
+  return found.get(name) ?? { digest: '', documents: [] };
+}
+
+function lookedAt(before: Suspect, { source, destination }: Sides, now_ms: number): Suspect {
+  const isUnchanged = before.source === source.digest && before.destination === destination.digest;
+  return {
+    ...before,
+    kind: source.digest === '' ? 'extraOnDestination' : destination.digest === '' ? 'missingOnDestination' : 'different',
+    source: source.digest,
+    destination: destination.digest,
+    unchangedSince_ms: isUnchanged ? before.unchangedSince_ms : now_ms,
+    unchangedLooks: isUnchanged ? before.unchangedLooks + 1 : 1,
+    looks: before.looks + 1,
+  };
+}
+
+function isProven({ unchangedLooks, unchangedSince_ms }: Suspect, { rule, now_ms }: LookContext): boolean {
+  return unchangedLooks >= rule.looksMin && now_ms - unchangedSince_ms >= rule.settle_ms;
+}
+
+/** What is wrong with a suspect's documents, read once more where they were too large to be kept; none when they agree now. */
+async function mismatchesOf(suspect: Suspect, sides: Sides, context: LookContext): Promise<Mismatch[]> {
+  const here = sides.source.documents ?? (await readSingle(context.source, suspect));
+  const there = sides.destination.documents ?? (await readSingle(context.destination, suspect));
+  return compareGroup(here, there).map(({ kind, source, destination }) => ({
+    kind,
+    id: ownedValue(idOf(source ?? destination ?? new Uint8Array())),
+    paths: source === null || destination === null ? [] : differingPaths(source, destination),
+    firstSeen_ms: suspect.firstSeen_ms,
+    lastSeen_ms: context.now_ms,
+    looks: suspect.looks,
+  }));
+}
+
+async function readSingle(context: FindContext, { id }: Suspect): Promise<Uint8Array[]> {
+  return (await findDocuments(context, [id])).get(lookupName(id))?.documents ?? [];
+}

@@ -1,0 +1,71 @@
+import { ownedValue, type RawValue } from '../../bson/scan.js';
+import { digestOf, idOf } from './compare-group.js';
+import type { Finding } from './compare-range.js';
+import { findCommand, type FindContext, findDocuments, lookupName } from './find-documents.js';
+
+/** Documents that are looked up on the other side at once. */
+const lookupsMax = 500;
+
+/** What a comparison by lookups tells while it goes on. */
+export interface LookupObserver {
+  found(findings: Finding[]): Promise<void>;
+  /** Of every batch that was compared; `bytes` of both sides together, as far as they were read as a whole. */
+  compared(figures: { sourceDocuments: number; destinationDocuments: number; bytes: number }): void;
+}
+
+/**
+ * Compares a collection whose order of `_id`s only the servers know: the documents of the source are looked up on the
+ * destination, and the `_id`s of the destination on the source.
+ * @throws what the doors and the observer throw; the whole may be repeated
+ */
+export async function compareByLookup(source: FindContext, destination: FindContext, observer: LookupObserver): Promise<void> {
+  for await (const batch of batchesOf(source)) {
+    const groups = grouped(batch);
+    const there = await findDocuments(destination, idsOf(groups));
+    const differs = [...groups].filter(([name, documents]) => digestOf(documents) !== there.get(name)?.digest);
+    await observer.found(differs.map(([name, documents]) => findingOf(documents, digestOf(documents), there.get(name)?.digest ?? '')));
+    const bytes = 2 * batch.reduce((sum, { length }) => sum + length, 0);
+    observer.compared({ sourceDocuments: batch.length, destinationDocuments: 0, bytes });
+  }
+  for await (const batch of batchesOf({ ...destination, idsOnly: true })) {
+    const groups = grouped(batch);
+    const here = await findDocuments({ ...source, idsOnly: true }, idsOf(groups));
+    const extra = [...groups].filter(([name]) => here.get(name)?.digest === '');
+    await observer.found(extra.map(([, documents]) => findingOf(documents, '', digestOf(documents))));
+    observer.compared({ sourceDocuments: 0, destinationDocuments: batch.length, bytes: 0 });
+  }
+}
+
+/** All documents of one side in no order. */
+async function* batchesOf(context: FindContext): AsyncGenerator<Uint8Array[]> {
+  const { door, database, signal } = context;
+  const cursor = await door.openCursor(database, { ...findCommand(context), batchSize: lookupsMax }, { signal });
+  try {
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
+      if (batch.documents.length > 0) yield batch.documents;
+      if (!cursor.open) return;
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+function grouped(documents: readonly Uint8Array[]): Map<string, Uint8Array[]> {
+  const groups = new Map<string, Uint8Array[]>();
+  for (const document of documents) {
+    const name = lookupName(idOf(document));
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [document]);
+    else group.push(document);
+  }
+  return groups;
+}
+
+function idsOf(groups: ReadonlyMap<string, readonly Uint8Array[]>): RawValue[] {
+  return [...groups.values()].map(([first]) => idOf(first ?? new Uint8Array()));
+}
+
+function findingOf([first]: readonly Uint8Array[], source: string, destination: string): Finding {
+  const kind = source === '' ? 'extraOnDestination' : destination === '' ? 'missingOnDestination' : 'different';
+  return { id: ownedValue(idOf(first ?? new Uint8Array())), kind, source, destination };
+}

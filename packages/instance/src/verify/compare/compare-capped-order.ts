@@ -1,0 +1,66 @@
+import type { RawValue } from '../../bson/scan.js';
+import { bufferOf, ownedValue } from '../../bson/scan.js';
+import { idOf } from './compare-group.js';
+import { findCommand, type FindContext, findDocuments, lookupName } from './find-documents.js';
+
+/**
+ * Whether the documents of a capped collection were inserted in one order on both sides. Those that only one side has are passed over:
+ * it may have dropped fewer of its oldest ones, or be ahead at the end.
+ * @throws what the doors throw
+ */
+export async function inSameInsertionOrder(source: FindContext, destination: FindContext): Promise<boolean> {
+  await using here = new IdSequence(source);
+  await using there = new IdSequence(destination);
+  let [a, b] = [await here.next(), await there.next()];
+  while (a !== null && b !== null) {
+    if (same(a, b)) {
+      [a, b] = [await here.next(), await there.next()];
+      continue;
+    }
+    const [aIsThere, bIsHere] = [await exists(destination, a), await exists(source, b)];
+    if (aIsThere && bIsHere) return false;
+    if (!aIsThere) a = await here.next();
+    if (!bIsHere) b = await there.next();
+  }
+  return true;
+}
+
+async function exists(context: FindContext, id: RawValue): Promise<boolean> {
+  return (await findDocuments({ ...context, idsOnly: true }, [id])).get(lookupName(id))?.digest !== '';
+}
+
+function same(a: RawValue, b: RawValue): boolean {
+  return a.type === b.type && bufferOf(a.bytes).equals(b.bytes);
+}
+
+/** The `_id`s of a capped collection in the order of insertion. */
+class IdSequence implements AsyncDisposable {
+  readonly #ids: AsyncGenerator<RawValue>;
+
+  constructor(context: FindContext) {
+    this.#ids = idsOf(context);
+  }
+
+  /** Null at the end. */
+  async next(): Promise<RawValue | null> {
+    const id = await this.#ids.next();
+    return id.done === true ? null : ownedValue(id.value);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#ids.return(undefined);
+  }
+}
+
+async function* idsOf(context: FindContext): AsyncGenerator<RawValue, void> {
+  const { door, database, signal } = context;
+  const cursor = await door.openCursor(database, { ...findCommand({ ...context, idsOnly: true }), sort: { $natural: 1 } }, { signal });
+  try {
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
+      for (const document of batch.documents) yield idOf(document);
+      if (!cursor.open) return;
+    }
+  } finally {
+    await cursor.close();
+  }
+}

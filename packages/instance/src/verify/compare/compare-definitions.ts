@@ -1,0 +1,80 @@
+import type { Document } from 'mongodb';
+import { canonicalText } from '../../catalog/canonical-text.js';
+import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import { type Catalog, type CatalogEntry, namespaceOf, type Sharding } from '../../catalog/namespace.js';
+import type { CatalogReport } from '../../catalog/read/read-catalog.js';
+import type { Cluster } from '../../cluster/door.js';
+
+/**
+ * A difference between two namespaces; `ranges`: the chunks of the destination's shard key do not cover it once; `order`: the documents
+ * of a capped collection were inserted in another order.
+ */
+export interface NamespaceDifference extends Omit<CatalogDifference, 'kind'> {
+  kind: CatalogDifference['kind'] | 'ranges' | 'order';
+}
+
+export interface DefinitionContext {
+  source: Pick<Cluster, 'kind'>;
+  destination: Pick<Cluster, 'kind' | 'version'>;
+  /** False: the destination is meant to have other shard keys. */
+  shardKeys: boolean;
+}
+
+/**
+ * Compares all definitions in their final form: which collections and views there are, their options, validators, pipelines
+ * and indexes, shard keys, and whether the destination's ranges are whole. Between a replica set and a sharded cluster shard
+ * keys are nothing to compare.
+ * @returns differences in order of namespace
+ */
+export function compareDefinitions(source: CatalogReport, destination: CatalogReport, context: DefinitionContext): NamespaceDifference[] {
+  const comparesKeys = comparesShardKeys(context);
+  const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog);
+  const options = { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: context.destination.version } as const;
+  const differences: NamespaceDifference[] = [
+    ...compareCatalogs(expected, destination.catalog, options),
+    ...compareTimeSeries(source.timeSeries, destination.timeSeries),
+    ...destination.inconsistentIndexes.map(({ namespace, index }): NamespaceDifference => ({ kind: 'index', namespace, detail: `${index} is not the same on all shards of the destination` })),
+    ...destination.catalog.flatMap(wrongRanges),
+  ];
+  return differences.sort((a, b) => (a.namespace < b.namespace ? -1 : a.namespace > b.namespace ? 1 : 0));
+}
+
+/** Whether shard keys are compared at all. */
+export function comparesShardKeys({ source, destination, shardKeys }: DefinitionContext): boolean {
+  return shardKeys && source.kind === 'sharded' && destination.kind === 'sharded';
+}
+
+/** The source's catalog as it is expected where the destination is sharded in its own way. */
+function withShardKeysOf(source: Catalog, destination: Catalog): Catalog {
+  const found = new Map(destination.map((entry) => [namespaceOf(entry), entry.sharding]));
+  return source.map((entry) => ({ ...entry, sharding: found.get(namespaceOf(entry)) ?? null }));
+}
+
+function compareTimeSeries(source: readonly string[], destination: readonly string[]): NamespaceDifference[] {
+  const missing = source.filter((namespace) => !destination.includes(namespace));
+  const extra = destination.filter((namespace) => !source.includes(namespace));
+  return [
+    ...missing.map((namespace): NamespaceDifference => ({ kind: 'missing', namespace, detail: 'timeseries' })),
+    ...extra.map((namespace): NamespaceDifference => ({ kind: 'extra', namespace, detail: 'timeseries that the source does not have' })),
+  ];
+}
+
+function wrongRanges(entry: CatalogEntry): NamespaceDifference[] {
+  if (entry.sharding === null || isWhole(entry.sharding)) return [];
+  return [{ kind: 'ranges', namespace: namespaceOf(entry), detail: 'the ranges of its shard key leave gaps or overlap' }];
+}
+
+/** From MinKey to MaxKey, each range beginning where the one before ends. */
+function isWhole({ chunks }: Sharding): boolean {
+  const [first] = chunks;
+  const last = chunks.at(-1);
+  if (first === undefined || last === undefined || !isAll(first.min, 'MinKey') || !isAll(last.max, 'MaxKey')) return false;
+  return chunks.every((chunk, position) => {
+    const next = chunks[position + 1];
+    return next === undefined || canonicalText(chunk.max) === canonicalText(next.min);
+  });
+}
+
+function isAll(bound: Document, type: 'MinKey' | 'MaxKey'): boolean {
+  return Object.values(bound).every((value) => (value as { _bsontype?: string } | null)?._bsontype === type);
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { bufferOf, findValue, nullValue, type RawValue } from '../../bson/scan.js';
+
+/** What can be wrong with a document of the destination. */
+export type MismatchKind = 'missingOnDestination' | 'extraOnDestination' | 'different';
+
+/** A document that is not on both sides as it should be. */
+export interface DocumentDifference {
+  kind: MismatchKind;
+  source: Uint8Array | null;
+  destination: Uint8Array | null;
+}
+
+/** The `_id` of a document as a view; null where there is none. */
+export function idOf(document: Uint8Array): RawValue {
+  return findValue(document, '_id') ?? nullValue;
+}
+
+/**
+ * Compares all documents of one `_id` as bytes. There may be several: sharded collections keep `_id`s unique on each shard
+ * alone. Equal ones go together, then those whose `_id`s have the same bytes, then the others in their order.
+ * @returns what is left; empty when both sides are equal
+ */
+export function compareGroup(source: readonly Uint8Array[], destination: readonly Uint8Array[]): DocumentDifference[] {
+  const here = [...source];
+  const there = [...destination];
+  takePairs(here, there, (a, b) => bufferOf(a).equals(b));
+  const different = [...takePairs(here, there, sameId), ...takePairs(here, there, () => true)];
+  return [
+    ...different.map(([a, b]): DocumentDifference => ({ kind: 'different', source: a, destination: b })),
+    ...here.map((document): DocumentDifference => ({ kind: 'missingOnDestination', source: document, destination: null })),
+    ...there.map((document): DocumentDifference => ({ kind: 'extraOnDestination', source: null, destination: document })),
+  ];
+}
+
+/** Takes out of both lists what goes together. */
+function takePairs(here: Uint8Array[], there: Uint8Array[], together: (a: Uint8Array, b: Uint8Array) => boolean): [Uint8Array, Uint8Array][] {
+  const pairs: [Uint8Array, Uint8Array][] = [];
+  for (const document of [...here]) {
+    const position = there.findIndex((other) => together(document, other));
+    const other = there[position];
+    if (other === undefined) continue;
+    pairs.push([document, other]);
+    here.splice(here.indexOf(document), 1);
+    there.splice(position, 1);
+  }
+  return pairs;
+}
+
+function sameId(a: Uint8Array, b: Uint8Array): boolean {
+  const idA = idOf(a);
+  const idB = idOf(b);
+  return idA.type === idB.type && bufferOf(idA.bytes).equals(idB.bytes);
+}
+
+/** Bytes of a digest: two states of one document are never taken for one by chance. */
+const digestBytes = 16;
+
+/** A short name for the state of all documents of one `_id`, whatever their order; empty when there is none. */
+export function digestOf(documents: readonly Uint8Array[]): string {
+  return joinedDigest(documents.map(documentDigest));
+}
+
+/** A short name for the state of one document. */
+export function documentDigest(document: Uint8Array): string {
+  return createHash('sha256').update(document).digest().subarray(0, digestBytes).toString('base64url');
+}
+
+/** What `digestOf` gives for several documents, from the digest of each. */
+export function joinedDigest(digests: readonly string[]): string {
+  return digests.length < 2 ? (digests[0] ?? '') : documentDigest(Buffer.from([...digests].sort().join()));
+}

@@ -1,0 +1,91 @@
+import { elementType } from '../../bson/element-type.js';
+import { bufferOf, elementsOf, type NamedElement } from '../../bson/scan.js';
+import { typeName } from '../../bson/type-name.js';
+
+/** One place in which two documents differ; names and types, never values. */
+export interface PathDifference {
+  /** Names on the way to the field, joined by dots; a name with a dot, a quote or nothing in it is quoted as JSON. Empty: the whole document. */
+  path: string;
+  kind: 'changed' | 'missingOnDestination' | 'extraOnDestination' | 'order';
+  /** As `$type` names them; absent where there is no value, and for `order`. */
+  sourceType?: string;
+  destinationType?: string;
+}
+
+/** As many as a person reads; the first of them say what is wrong. */
+export const differencesMax = 20;
+
+/**
+ * Where two documents differ, field by field. Arrays go by position; of a repeated name the first goes with the first.
+ * @param source,destination BSON documents whose bytes differ
+ * @returns at least one difference, and `differencesMax` at most
+ */
+export function differingPaths(source: Uint8Array, destination: Uint8Array): PathDifference[] {
+  const found: PathDifference[] = [];
+  compareFields(source, destination, '', found);
+  return found.length === 0 ? [{ path: '', kind: 'changed', sourceType: 'object', destinationType: 'object' }] : found;
+}
+
+function compareFields(source: Uint8Array, destination: Uint8Array, path: string, found: PathDifference[]): void {
+  const here = fieldsByName(source);
+  const there = fieldsByName(destination);
+  for (const [name, element] of here) {
+    if (found.length >= differencesMax) return;
+    const other = there.get(name);
+    const at = joined(path, element.name);
+    if (other === undefined) found.push({ path: at, kind: 'missingOnDestination', sourceType: typeName(element.type) });
+    else compareValues({ bytes: source, element }, { bytes: destination, element: other }, at, found);
+  }
+  for (const [name, element] of there) {
+    if (found.length >= differencesMax) return;
+    if (!here.has(name)) found.push({ path: joined(path, element.name), kind: 'extraOnDestination', destinationType: typeName(element.type) });
+  }
+  if (found.length < differencesMax && !inSameOrder(here, there)) found.push({ path, kind: 'order' });
+}
+
+interface Place {
+  bytes: Uint8Array;
+  element: NamedElement;
+}
+
+function compareValues(source: Place, destination: Place, path: string, found: PathDifference[]): void {
+  const here = valueOf(source);
+  const there = valueOf(destination);
+  const { type } = source.element;
+  const sameType = type === destination.element.type;
+  if (sameType && bufferOf(here).equals(there)) return;
+  if (sameType && (type === elementType.document || type === elementType.array)) {
+    const before = found.length;
+    compareFields(here, there, path, found);
+    if (found.length > before) return;
+  }
+  found.push({ path, kind: 'changed', sourceType: typeName(type), destinationType: typeName(destination.element.type) });
+}
+
+function valueOf({ bytes, element }: Place): Uint8Array {
+  return bytes.subarray(element.start, element.end);
+}
+
+/** Fields by name, repeated ones by name and number. */
+function fieldsByName(bytes: Uint8Array): Map<string, NamedElement> {
+  const fields = new Map<string, NamedElement>();
+  for (const element of elementsOf(bytes)) {
+    let key = element.name;
+    // Names cannot contain a zero byte: no other name reads like this.
+    for (let number = 2; fields.has(key); number += 1) key = `${element.name}\0${number}`;
+    fields.set(key, element);
+  }
+  return fields;
+}
+
+/** Whether the fields that both have come in one order. */
+function inSameOrder(here: ReadonlyMap<string, unknown>, there: ReadonlyMap<string, unknown>): boolean {
+  const others = [...there.keys()].filter((name) => here.has(name));
+  const own = [...here.keys()].filter((name) => there.has(name));
+  return own.every((name, position) => name === others[position]);
+}
+
+function joined(path: string, name: string): string {
+  const shown = name === '' || /[."]/.test(name) ? JSON.stringify(name) : name;
+  return path === '' ? shown : `${path}.${shown}`;
+}

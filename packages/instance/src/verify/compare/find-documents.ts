@@ -1,0 +1,88 @@
+import type { Document } from 'mongodb';
+import { idClass } from '../../bson/id-class.js';
+import { isLossless, losslessValue } from '../../bson/lossless.js';
+import type { RawValue } from '../../bson/scan.js';
+import { timestampOf } from '../../cluster/cluster-time.js';
+import type { Door } from '../../cluster/door.js';
+import { documentDigest, idOf, joinedDigest } from './compare-group.js';
+
+/** What one side has of an `_id`. */
+export interface FoundDocuments {
+  /** See `digestOf`; empty when there is none. */
+  digest: string;
+  /** Null when they were not kept, because all of them together were too large. */
+  documents: Uint8Array[] | null;
+}
+
+/** Where to look. */
+export interface FindContext {
+  door: Door;
+  database: string;
+  collection: string;
+  /** Everything that was written up to this cluster time is read. */
+  after: bigint;
+  /** Only the `_id`s are read: whether documents exist is all that counts. */
+  idsOnly?: boolean;
+  signal: AbortSignal;
+}
+
+/** Bytes of the replies whose documents are kept; the documents of a single `_id` are kept whatever they take. */
+const keptBytesMax = 8 * 2 ** 20;
+
+/** The name under which an `_id` is looked up: what the `_id` index takes for equal has the same one. */
+export function lookupName(id: RawValue): string {
+  return idClass(id, false);
+}
+
+/**
+ * Reads the documents of some `_id`s at majority, through a router, which leaves out orphans.
+ * @returns by `lookupName`; every `_id` that was asked for has its entry
+ */
+export async function findDocuments(context: FindContext, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
+  const { door, database, signal } = context;
+  const groups = new Map(ids.map((id) => [lookupName(id), new DocumentGroup()]));
+  const cursor = await door.openCursor(database, { ...findCommand(context), filter: idFilter(ids) }, { signal });
+  try {
+    let readBytes = 0;
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
+      const keeps = groups.size === 1 || readBytes <= keptBytesMax;
+      for (const document of batch.documents) groups.get(lookupName(idOf(document)))?.add(document, keeps);
+      readBytes += batch.bytes;
+      if (!cursor.open) break;
+    }
+  } finally {
+    await cursor.close();
+  }
+  return new Map([...groups].map(([name, group]) => [name, group.found()]));
+}
+
+/** A reading of one side without a filter. */
+export function findCommand({ collection, after, idsOnly }: FindContext): Document {
+  return {
+    find: collection,
+    ...(idsOnly === true ? { projection: { _id: 1 } } : {}),
+    readConcern: { level: 'majority', afterClusterTime: timestampOf(after) },
+  };
+}
+
+/** Finds the documents of some `_id`s; in place of values that cannot be sent, all of their type. */
+function idFilter(ids: readonly RawValue[]): Document {
+  const byValue = { _id: { $in: ids.filter(isLossless).map(losslessValue) } };
+  const types = new Set(ids.filter((id) => !isLossless(id)).map(({ type }) => type));
+  return types.size === 0 ? byValue : { $or: [byValue, { _id: { $type: [...types] } }] };
+}
+
+class DocumentGroup {
+  readonly #digests: string[] = [];
+  #documents: Uint8Array[] | null = [];
+
+  add(document: Uint8Array, keeps: boolean): void {
+    this.#digests.push(documentDigest(document));
+    if (keeps) this.#documents?.push(document);
+    else this.#documents = null;
+  }
+
+  found(): FoundDocuments {
+    return { digest: joinedDigest(this.#digests), documents: this.#documents };
+  }
+}

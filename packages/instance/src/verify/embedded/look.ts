@@ -1,0 +1,51 @@
+import type { RawValue } from '../../bson/scan.js';
+import { compareGroup, type MismatchKind } from '../compare/compare-group.js';
+import type { KnownTimes } from '../standalone/comparison-context.js';
+import { differingPaths, type PathDifference } from '../compare/differing-paths.js';
+import { type FindContext, findDocuments, lookupName } from '../compare/find-documents.js';
+import type { VerifierContext } from './verifier-context.js';
+import type { VerifiedCollection } from './verified-collection.js';
+
+/** Keys that are looked up by one command. */
+export const lookupsMax = 500;
+
+/** How the documents of a key differ. */
+export interface Difference {
+  kind: MismatchKind;
+  paths: PathDifference[];
+}
+
+/**
+ * Looks at some keys of a collection on both sides, first at the source, so that the destination has the time in between.
+ * @param times everything that was written up to them is seen
+ * @returns the differences by `lookupName`; keys that agree have none
+ * @throws what the doors throw
+ */
+export async function lookAt(
+  context: Pick<VerifierContext, 'source' | 'destination'>,
+  { database, name }: Pick<VerifiedCollection, 'database' | 'name'>,
+  ids: readonly RawValue[],
+  times: KnownTimes,
+  signal: AbortSignal,
+): Promise<Map<string, Difference>> {
+  const on = (side: 'source' | 'destination'): FindContext => ({ door: context[side].router, database, collection: name, after: times[side], signal });
+  const here = await findDocuments(on('source'), ids);
+  const there = await findDocuments(on('destination'), ids);
+  const differences = new Map<string, Difference>();
+  for (const id of ids) {
+    const wanted = lookupName(id);
+    const [source, destination] = [here.get(wanted), there.get(wanted)];
+    if (source?.digest === destination?.digest) continue;
+    const kind = source?.digest === '' ? 'extraOnDestination' : destination?.digest === '' ? 'missingOnDestination' : 'different';
+    differences.set(wanted, differenceOf(kind, source?.documents ?? null, destination?.documents ?? null));
+  }
+  return differences;
+}
+
+/** Where documents were too large to be kept there are no paths. */
+function differenceOf(kind: MismatchKind, source: Uint8Array[] | null, destination: Uint8Array[] | null): Difference {
+  if (source === null || destination === null) return { kind, paths: [] };
+  const [first] = compareGroup(source, destination);
+  if (first === undefined || first.source === null || first.destination === null) return { kind: first?.kind ?? kind, paths: [] };
+  return { kind: first.kind, paths: differingPaths(first.source, first.destination) };
+}

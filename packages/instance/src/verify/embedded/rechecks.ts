@@ -1,0 +1,159 @@
+import { highestTime } from '../../cluster/cluster-time.js';
+import type { KnownTimes } from '../standalone/comparison-context.js';
+import { lookupName } from '../compare/find-documents.js';
+import { lookAt, lookupsMax } from './look.js';
+import { restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
+import { sides, type TouchedKey } from './touched-keys.js';
+import type { BookedCollection, VerificationBook } from './verification-book.js';
+import type { VerifierContext } from './verifier-context.js';
+
+/** A key that differs so often, each time after its change was applied, is stored as one that differs. */
+const looksMax = 3;
+/** Between two looks at a key that differs, or was written to meanwhile: its next change is likely on its way. */
+const again_ms = 1_000;
+
+/** Looks again at keys that were written to and at documents that differed; what agrees is done with. */
+export class Rechecks {
+  #mismatches = 0;
+  /** Of those, the ones that were found since all of them were begun to be looked at. */
+  #foundSince = 0;
+
+  constructor(
+    private readonly context: VerifierContext,
+    private readonly book: VerificationBook,
+  ) {}
+
+  /** Counts what earlier processes have stored. */
+  async open(): Promise<void> {
+    this.#mismatches = await this.context.storage.countMismatches();
+  }
+
+  /** Documents that differed when they were looked at last; one that is found in two ways may count twice until it is looked at again. */
+  get mismatches(): number {
+    return this.#mismatches;
+  }
+
+  /** Counts documents that differ and were stored. */
+  found(count: number): void {
+    this.#mismatches += count;
+    this.#foundSince += count;
+  }
+
+  /**
+   * Looks at some keys that were written to.
+   * @param sourceTime the source's time now: what differs is looked at again when that is applied
+   * @returns false when none was due
+   */
+  async lookAtDue(sourceTime: bigint, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.context;
+    const [now_ms, applied] = [clock.monotonic_ms(), this.context.appliedTime()];
+    // Where no more keys find room nothing is read: some have to leave, as stored differences that are looked at again.
+    const { isFull } = this.book.keys;
+    const due = this.book.keys.some(lookupsMax, ({ notBefore_ms, appliedFrom }) => notBefore_ms <= now_ms && (isFull || appliedFrom <= applied));
+    if (due.length === 0) return false;
+    await this.#look(due, { source: 0n, destination: 0n }, (key) => {
+      if (key.looks + 1 >= looksMax) return false;
+      this.book.keys.keep(key, clock.monotonic_ms() + again_ms, sourceTime);
+      return true;
+    }, signal);
+    return true;
+  }
+
+  /** Looks at all keys that were written to up to some times; what differs is stored. */
+  async lookAtAll(times: KnownTimes, signal: AbortSignal): Promise<void> {
+    const isTouched = ({ first }: TouchedKey): boolean => sides.some((side) => first[side] !== null && first[side] <= times[side]);
+    for (;;) {
+      const keys = this.book.keys.some(lookupsMax, isTouched);
+      if (keys.length === 0) return;
+      await this.#look(keys, times, () => false, signal);
+    }
+  }
+
+  /**
+   * Looks once at every document that differed.
+   * @param isAllowed differences that do not count
+   * @returns how many differ still
+   */
+  async lookAtMismatches(times: KnownTimes, isAllowed: (booked: BookedCollection, kind: string) => boolean, signal: AbortSignal): Promise<number> {
+    let after = '';
+    let differing = 0;
+    this.#foundSince = 0;
+    for (;;) {
+      const stored = (await this.context.storage.mismatchesAfter(after, lookupsMax)).map(restoredMismatch);
+      for (const group of groupsOf(stored)) differing += await this.#lookAtGroup(group, times, isAllowed, signal);
+      const last = stored.at(-1);
+      if (last === undefined) break;
+      after = last.name;
+    }
+    this.#mismatches = differing + this.#foundSince;
+    return differing;
+  }
+
+  /** @param keeps whether a key that differs stays among the keys; otherwise it is stored */
+  async #look(keys: readonly TouchedKey[], floor: KnownTimes, keeps: (key: TouchedKey) => boolean, signal: AbortSignal): Promise<void> {
+    const booked = this.book.get(keys[0]?.key ?? '');
+    if (booked === undefined) return;
+    const { context, book } = this;
+    for (const key of keys) book.keys.begin(key);
+    const times = latest([floor, ...planned(booked), ...keys.map(({ last }) => last)]);
+    const differences = await context.retrying('look again', () => lookAt(context, booked.collection, keys.map(({ id }) => id), times, signal), signal);
+    const now = new Date(context.clock.now_ms());
+    const settled = keys.filter((key) => !(differences.has(key.idClass) && keeps(key)));
+    const differing = settled.flatMap(({ id, idClass }) => {
+      const difference = differences.get(idClass);
+      return difference === undefined ? [] : [storedMismatch(booked.collection, id, difference, { first: now, last: now, looks: 1, ordinal: book.ordinal })];
+    });
+    if (differing.length > 0 && book.get(booked.collection.key) === booked) {
+      await context.storage.putMismatches(differing);
+      this.found(differing.length);
+    }
+    const notBefore_ms = context.clock.monotonic_ms() + again_ms;
+    for (const key of settled) book.keys.done(key, notBefore_ms);
+  }
+
+  async #lookAtGroup(group: readonly StoredMismatch[], floor: KnownTimes, isAllowed: (booked: BookedCollection, kind: string) => boolean, signal: AbortSignal): Promise<number> {
+    const { context, book } = this;
+    const booked = book.get(group[0]?.key ?? '');
+    if (booked === undefined) return this.#removeUnfollowed(group);
+    const times = latest([floor, ...planned(booked)]);
+    const differences = await context.retrying('look again', () => lookAt(context, booked.collection, group.map(({ id }) => id), times, signal), signal);
+    const now = new Date(context.clock.now_ms());
+    const differing = group.flatMap((mismatch) => {
+      const difference = differences.get(lookupName(mismatch.id));
+      if (difference === undefined || isAllowed(booked, difference.kind)) return [];
+      return [storedMismatch(booked.collection, mismatch.id, difference, { first: mismatch.firstSeen, last: now, looks: mismatch.looks + 1, ordinal: book.ordinal })];
+    });
+    const kept = new Set(differing.map(({ _id }) => _id));
+    const agreed = group.filter(({ name }) => !kept.has(name)).map(({ name }) => name);
+    if (differing.length > 0) await context.storage.putMismatches(differing);
+    if (agreed.length > 0) await context.storage.removeMismatches(agreed);
+    return differing.length;
+  }
+
+  /** A collection that was followed when its mismatch was stored, and is not now, was dropped or renamed. @returns how many are left */
+  async #removeUnfollowed(group: readonly StoredMismatch[]): Promise<number> {
+    const over = group.filter(({ ordinal }) => ordinal <= this.book.ordinal).map(({ name }) => name);
+    if (over.length > 0) await this.context.storage.removeMismatches(over);
+    return group.length - over.length;
+  }
+}
+
+function planned({ plan }: BookedCollection): KnownTimes[] {
+  return plan === null ? [] : [plan.times];
+}
+
+/** The latest of some times, each side on its own. */
+export function latest(times: readonly KnownTimes[]): KnownTimes {
+  return { source: highestTime(times.map(({ source }) => source)), destination: highestTime(times.map(({ destination }) => destination)) };
+}
+
+/** Those of one collection together; they come in the order of their collections. */
+function groupsOf(mismatches: readonly StoredMismatch[]): StoredMismatch[][] {
+  const groups = new Map<string, StoredMismatch[]>();
+  for (const mismatch of mismatches) {
+    const group = groups.get(mismatch.key);
+    if (group === undefined) groups.set(mismatch.key, [mismatch]);
+    else group.push(mismatch);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,149 @@
+import { secondsOf } from '../../cluster/cluster-time.js';
+import { Signalled } from '../../store/signalled.js';
+import type { Side } from './touched-keys.js';
+import { TouchedStream, TouchesLostError } from './touched-stream.js';
+import type { BookedCollection, VerificationBook } from './verification-book.js';
+import type { VerifiedCollection } from './verified-collection.js';
+import type { VerifierContext } from './verifier-context.js';
+
+/** A key that was just written to is looked at a little later: others of its collection go with it, and the change is likely applied. */
+const settle_ms = 300;
+/** While too many keys wait, it is looked this often whether there is room. */
+const full_ms = 50;
+
+/** Follows what is written to the share's own collections on one side. */
+export class SideFollower {
+  readonly moved = new Signalled();
+  #followed: ReadonlyMap<string, VerifiedCollection> = new Map();
+  readonly #startAt: bigint | null;
+  #position: bigint | null;
+  #clusterTime = 0n;
+  #heard_ms: number;
+  #reopen = new AbortController();
+
+  /** @param startAt where an earlier process has left off; null: nothing was followed yet */
+  constructor(
+    readonly side: Side,
+    private readonly context: VerifierContext,
+    private readonly book: VerificationBook,
+    startAt: bigint | null,
+  ) {
+    this.#startAt = startAt;
+    this.#position = startAt;
+    this.#heard_ms = context.clock.monotonic_ms();
+  }
+
+  /** Everything below was read; null while nothing is followed. */
+  get position(): bigint | null {
+    return this.#followed.size === 0 ? null : this.#position;
+  }
+
+  /** Everything below was read and looked at: a process that goes on begins here. */
+  get settledBelow(): bigint | null {
+    const oldest = this.book.keys.oldest(this.side);
+    if (this.#position === null || oldest === null) return this.#position;
+    return oldest < this.#position ? oldest : this.#position;
+  }
+
+  /** The cluster's time when it answered last. */
+  get clusterTime(): bigint {
+    return this.#clusterTime;
+  }
+
+  /** How far what was looked at is behind the cluster; 0 while nothing is followed. */
+  get lag_seconds(): number {
+    return this.#behind_seconds(this.position === null ? null : this.settledBelow);
+  }
+
+  /** How far what was read is behind the cluster, keys that wait to be looked at left aside; 0 while nothing is followed. */
+  get readLag_seconds(): number {
+    return this.#behind_seconds(this.position);
+  }
+
+  #behind_seconds(time: bigint | null): number {
+    if (time === null || this.#clusterTime === 0n) return 0;
+    const silent_seconds = Math.max(0, this.context.clock.monotonic_ms() - this.#heard_ms) / 1000;
+    return Math.floor(Math.max(0, secondsOf(this.#clusterTime) - secondsOf(time)) + silent_seconds);
+  }
+
+  /** Follows the collections that were planned when the share was taken over, from where that left off. */
+  begin(): void {
+    const { streamed } = this.book;
+    for (const { plan } of this.#startAt === null ? streamed : []) this.#reachBackTo(plan?.times[this.side] ?? 0n);
+    this.#set(streamed);
+  }
+
+  /** Follows the collections that are planned now, those that are new from the times of their plans on. */
+  follow(): void {
+    const { streamed } = this.book;
+    const fresh = streamed.filter(({ collection }) => !this.#followed.has(collection.key));
+    if (fresh.length === 0 && this.#followed.size === streamed.length) return;
+    for (const { plan } of fresh) this.#reachBackTo(plan?.times[this.side] ?? 0n);
+    this.#set(streamed);
+  }
+
+  #reachBackTo(time: bigint): void {
+    if (this.#position === null || time < this.#position) this.#position = time;
+  }
+
+  #set(streamed: readonly BookedCollection[]): void {
+    // Whatever comes next is followed from the time of its plan on: how far others were read says nothing about it.
+    if (streamed.length === 0) this.#position = null;
+    this.#followed = new Map(streamed.map(({ collection }) => [collection.key, collection]));
+    this.#reopen.abort();
+    this.#reopen = new AbortController();
+    this.moved.changed();
+  }
+
+  /** Begins anew at a time: what was touched before it no longer counts. */
+  restartAt(time: bigint): void {
+    this.#position = time;
+    this.#reopen.abort();
+    this.#reopen = new AbortController();
+  }
+
+  /** @throws TouchesLostError */
+  async run(stop: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.moved.until(() => this.#followed.size > 0, stop);
+      const { signal: reopened } = this.#reopen;
+      const signal = AbortSignal.any([stop, reopened]);
+      await this.#read(signal).catch((error: unknown) => {
+        if (stop.aborted || !reopened.aborted || error instanceof TouchesLostError) throw error;
+      });
+    }
+  }
+
+  /** Whether everything up to a time was read. */
+  hasRead(time: bigint): boolean {
+    return this.position === null || this.position > time;
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const { context, book, side } = this;
+    const stream = new TouchedStream(context[side], [...this.#followed.values()], context.retrying, () => this.#position ?? 0n);
+    try {
+      for (;;) {
+        while (book.keys.isFull) await context.clock.sleep(full_ms, signal);
+        const { touches, readBelow, clusterTime } = await stream.next(signal);
+        signal.throwIfAborted();
+        const notBefore_ms = context.clock.monotonic_ms() + settle_ms;
+        for (const { database, name, id, time } of touches) {
+          const booked = book.named(database, name);
+          if (booked?.plan !== null && booked !== undefined && time > booked.plan.times[side]) book.keys.add(side, booked.collection.key, id, time, notBefore_ms);
+        }
+        this.#advance(readBelow, clusterTime);
+      }
+    } finally {
+      await stream.close();
+    }
+  }
+
+  #advance(readBelow: bigint, clusterTime: bigint): void {
+    this.#heard_ms = this.context.clock.monotonic_ms();
+    if (clusterTime > this.#clusterTime) this.#clusterTime = clusterTime;
+    if (readBelow <= (this.#position ?? 0n)) return;
+    this.#position = readBelow;
+    this.moved.changed();
+  }
+}

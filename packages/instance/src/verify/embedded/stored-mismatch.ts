@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import type { Binary, Document } from 'mongodb';
+import { namespaceOf } from '../../catalog/namespace.js';
+import type { RawValue } from '../../bson/scan.js';
+import { restoredValue, storedValue } from '../../bson/stored-value.js';
+import { lookupName } from '../compare/find-documents.js';
+import type { Difference } from './look.js';
+import type { VerifiedCollection } from './verified-collection.js';
+
+/** A document that differed when it was looked at last. */
+export interface StoredMismatch {
+  /** Its name among the share's. */
+  name: string;
+  key: string;
+  id: RawValue;
+  firstSeen: Date;
+  looks: number;
+  /** Entries of the definition journal at which its collection was followed. */
+  ordinal: number;
+}
+
+/** Its document in the metadata database. */
+export function storedMismatch(collection: VerifiedCollection, id: RawValue, difference: Difference, seen: { first: Date; last: Date; looks: number; ordinal: number }): Document & { _id: string } {
+  return {
+    _id: mismatchName(collection.key, id),
+    key: collection.key,
+    namespace: namespaceOf(collection),
+    id: storedValue(id),
+    kind: difference.kind,
+    paths: difference.paths,
+    firstSeen: seen.first,
+    lastSeen: seen.last,
+    looks: seen.looks,
+    ordinal: seen.ordinal,
+  };
+}
+
+export function restoredMismatch(stored: Document): StoredMismatch {
+  return {
+    name: String(stored._id),
+    key: String(stored.key),
+    id: restoredValue(stored.id as Binary),
+    firstSeen: stored.firstSeen as Date,
+    looks: Number(stored.looks),
+    ordinal: Number(stored.ordinal),
+  };
+}
+
+/** One name for all `_id`s that the `_id` index takes for equal, of any length. */
+export function mismatchName(key: string, id: RawValue): string {
+  return `${key}/${createHash('sha256').update(lookupName(id)).digest('hex')}`;
+}

@@ -1,0 +1,27 @@
+/** Gives out some of many things at a time, so that each has its turn before any has another. */
+export class Turns<Thing> {
+  readonly #had = new Set<string>();
+
+  constructor(private readonly nameOf: (thing: Thing) => string) {}
+
+  /**
+   * Some of those that have not had their turn, at least one where there is any.
+   * @param weightMax they weigh so much together at most
+   */
+  next(things: readonly Thing[], weightMax: number, weightOf: (thing: Thing) => number = () => 1): Thing[] {
+    let waiting = things.filter((thing) => !this.#had.has(this.nameOf(thing)));
+    if (waiting.length === 0) {
+      this.#had.clear();
+      waiting = [...things];
+    }
+    const chosen: Thing[] = [];
+    let weight = 0;
+    for (const thing of waiting) {
+      weight += weightOf(thing);
+      if (chosen.length > 0 && weight > weightMax) break;
+      chosen.push(thing);
+      this.#had.add(this.nameOf(thing));
+    }
+    return chosen;
+  }
+}

@@ -1,0 +1,36 @@
+import type { RawValue } from '../../bson/scan.js';
+import type { Clock } from '../../cluster/clock.js';
+import type { Cluster } from '../../cluster/door.js';
+import type { VerificationStorage } from '../../store/verification-storage.js';
+import type { Retrying } from '../../cluster/retry.js';
+import type { VerifiedCollection } from './verified-collection.js';
+
+/** What the migration follows: its collections, as of so many entries of the definition journal. */
+export interface VerifiedCatalog {
+  ordinal: number;
+  collections: readonly VerifiedCollection[];
+}
+
+/** What a share's verifier works with. */
+export interface VerifierContext {
+  source: Cluster;
+  destination: Cluster;
+  storage: VerificationStorage;
+  clock: Clock;
+  retrying: Retrying;
+  /** The share's number, and how many there are. */
+  share: number;
+  shares: number;
+  /** Bytes of keys that wait to be looked at. */
+  keysBytesMax: number;
+  /** The collections as they are followed now; the same object while they are the same. */
+  catalog(signal: AbortSignal): Promise<VerifiedCatalog>;
+  /** Those of some collections that all shares have copied. */
+  copied(collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Time of the source below which all shares have applied everything. */
+  appliedTime(): bigint;
+  /** Applying has fallen behind: reading documents waits for it. */
+  isApplyBehind(): boolean;
+  /** Cuts a collection into parts: the `_id`s at which they meet. */
+  boundsOf(collection: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]>;
+}

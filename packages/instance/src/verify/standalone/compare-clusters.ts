@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '@convoy/api/contract/canonical-json';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
+import type { Cluster } from '../../cluster/door.js';
+import { comparePartitions } from './compare-partitions.js';
+import { comparesShardKeys } from '../compare/compare-definitions.js';
+import { type ComparisonContext, knownTimes } from './comparison-context.js';
+import { planComparison } from './comparison-plan.js';
+import type { ComparisonTotals } from './comparison-state.js';
+import { type DefinitionOutcome, finalDefinitions, readReports } from './final-definitions.js';
+import { laterGenerations } from './later-generations.js';
+
+export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces'>;
+
+/**
+ * `equal`: everything was compared and is the same. `different`: at least one difference is proven. `undecided`: some documents
+ * changed each time they were looked at and never were the same. `incomplete`: something could not be compared.
+ */
+export type ComparisonVerdict = 'equal' | 'different' | 'undecided' | 'incomplete';
+
+/** The result of a comparison; single mismatches are in its state. */
+export interface ComparisonOutcome extends DefinitionOutcome {
+  verdict: ComparisonVerdict;
+  totals: ComparisonTotals;
+  collections: number;
+  /** Looks after the first one. */
+  generations: number;
+  /** False: one side is a replica set, or the caller has said that shard keys may differ. */
+  shardKeysCompared: boolean;
+  begun_ms: number;
+  ended_ms: number;
+  /** Processes that have worked on it. */
+  runs: number;
+}
+
+/** Names a comparison: of two clusters, with a filter. */
+export function comparisonIdentity(source: Cluster, destination: Cluster, filter: ComparisonFilter): string {
+  const { includeNamespaces, excludeNamespaces } = filter;
+  const text = canonicalJson({ source: source.clusterId, destination: destination.clusterId, includeNamespaces, excludeNamespaces });
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/**
+ * Compares two clusters that may both be written to: first every document of every collection that is included, then whatever
+ * differed again and again until it agrees or is proven different, then all definitions. Goes on where an earlier process ended.
+ * @throws ConvoyError `invalidConfiguration` when the state is that of another comparison, `sourceEqualsDestination`; what the
+ * doors throw beyond their retries
+ */
+export async function compareClusters(context: ComparisonContext, filter: ComparisonFilter): Promise<ComparisonOutcome> {
+  const { source, destination, state, options, clock } = context;
+  if (source.clusterId === destination.clusterId) throw new ConvoyError('sourceEqualsDestination');
+  const identity = comparisonIdentity(source, destination, filter);
+  const namespaces = compileNamespaceFilter(filter);
+  if (state.plan === null) {
+    context.entered('planning');
+    const reports = await readReports(context, namespaces);
+    await state.begin(identity, clock.now_ms(), await planComparison(source, reports, options.readers, context.signal));
+  } else if (state.identity !== identity) {
+    throw new ConvoyError('invalidConfiguration', 'The state is that of a comparison of other clusters or with another filter; give another folder.');
+  }
+  context.entered('comparing');
+  await comparePartitions(context, await knownTimes(context));
+  context.entered('looking again');
+  await laterGenerations(context);
+  context.entered('comparing definitions');
+  const plan = state.plan ?? { collections: [], partitions: [] };
+  const definitions = await finalDefinitions(context, namespaces, plan);
+  return {
+    ...definitions,
+    verdict: verdictOf(state.totals, definitions),
+    totals: { ...state.totals },
+    collections: plan.collections.length,
+    generations: state.generation.number,
+    shardKeysCompared: comparesShardKeys({ ...context, shardKeys: options.shardKeys }),
+    begun_ms: state.begun_ms,
+    ended_ms: clock.now_ms(),
+    runs: state.runs,
+  };
+}
+
+function verdictOf({ mismatches, suspects }: ComparisonTotals, { differences, notCompared }: DefinitionOutcome): ComparisonVerdict {
+  if (mismatches > 0 || differences.length > 0) return 'different';
+  if (suspects > 0) return 'undecided';
+  return notCompared.length > 0 ? 'incomplete' : 'equal';
+}

@@ -1,0 +1,112 @@
+import type { RawValue } from '../../bson/scan.js';
+import { mapBounded } from '../../catalog/map-bounded.js';
+import type { Suspect } from '../compare/check-again.js';
+import { compareByLookup } from '../compare/compare-by-lookup.js';
+import { compareRange, type Finding } from '../compare/compare-range.js';
+import { type ComparedCollection, type ComparisonPartition, readOf } from './compared-collection.js';
+import { type ComparisonContext, type KnownTimes, lookupSides } from './comparison-context.js';
+import type { PartFigures } from './comparison-journal.js';
+import { OrderedDocuments } from '../compare/ordered-documents.js';
+
+/**
+ * Compares everything that was not compared yet. Whatever differs at this first look is a suspect; what was compared is
+ * recorded, so that a process that goes on after this one does not compare it again.
+ * @throws what the doors throw beyond their retries, and what the state throws
+ */
+export async function comparePartitions(context: ComparisonContext, times: KnownTimes): Promise<void> {
+  const partitions = [...context.state.pending.values()];
+  await mapBounded(partitions, context.options.readers, async (partition) => {
+    context.signal.throwIfAborted();
+    const collection = context.state.collection(partition.collection);
+    await (collection.unordered ? compareUnordered(context, collection, partition, times) : compareOrdered(context, collection, partition, times));
+  });
+}
+
+async function compareOrdered(context: ComparisonContext, collection: ComparedCollection, whole: ComparisonPartition, times: KnownTimes): Promise<void> {
+  const { state, clock, options, retrying, signal } = context;
+  const source = new OrderedDocuments(context.source.router, readOf(collection, whole, times.source), retrying, signal);
+  const destination = new OrderedDocuments(context.destination.router, readOf(collection, whole, times.destination), retrying, signal);
+  const attempt = state.nextAttempt();
+  let partition = whole;
+  let part = new PartCount(source, destination);
+  let recorded_ms = clock.monotonic_ms();
+  try {
+    await compareRange(source, destination, {
+      async found(findings) {
+        part.suspects += findings.length;
+        await state.addSuspects(originOf(partition, attempt), findings.map((finding) => suspectOf(finding, clock.now_ms())));
+      },
+      async reached(next: RawValue) {
+        if (clock.monotonic_ms() - recorded_ms < options.record_ms) return;
+        partition = await state.split(partition, attempt, part.figures(), next);
+        part = new PartCount(source, destination);
+        recorded_ms = clock.monotonic_ms();
+      },
+    });
+  } finally {
+    await Promise.all([source.close(), destination.close()]);
+  }
+  await state.finish(partition, attempt, part.figures());
+}
+
+/** What was read since a moment. */
+class PartCount {
+  suspects = 0;
+  readonly #begin: Omit<PartFigures, 'suspects'>;
+
+  constructor(
+    private readonly source: OrderedDocuments,
+    private readonly destination: OrderedDocuments,
+  ) {
+    this.#begin = this.#read();
+  }
+
+  figures(): PartFigures {
+    const now = this.#read();
+    return {
+      sourceDocuments: now.sourceDocuments - this.#begin.sourceDocuments,
+      destinationDocuments: now.destinationDocuments - this.#begin.destinationDocuments,
+      bytes: now.bytes - this.#begin.bytes,
+      suspects: this.suspects,
+    };
+  }
+
+  #read(): Omit<PartFigures, 'suspects'> {
+    const { source, destination } = this;
+    return { sourceDocuments: source.takenDocuments, destinationDocuments: destination.takenDocuments, bytes: source.bytes + destination.bytes };
+  }
+}
+
+/** A collection in no known order is compared as a whole, and from the beginning when that fails. */
+async function compareUnordered(context: ComparisonContext, collection: ComparedCollection, partition: ComparisonPartition, times: KnownTimes): Promise<void> {
+  const { state, clock, retrying, signal } = context;
+  const sides = lookupSides(context, collection, times);
+  await retrying(
+    'compare by lookup',
+    async () => {
+      const attempt = state.nextAttempt();
+      const figures: PartFigures = { sourceDocuments: 0, destinationDocuments: 0, bytes: 0, suspects: 0 };
+      await compareByLookup(sides.source, sides.destination, {
+        async found(findings) {
+          figures.suspects += findings.length;
+          await state.addSuspects(originOf(partition, attempt), findings.map((finding) => suspectOf(finding, clock.now_ms())));
+        },
+        compared(batch) {
+          figures.sourceDocuments += batch.sourceDocuments;
+          figures.destinationDocuments += batch.destinationDocuments;
+          figures.bytes += batch.bytes;
+        },
+      });
+      await state.finish(partition, attempt, figures);
+    },
+    signal,
+  );
+}
+
+function originOf({ number, collection }: ComparisonPartition, attempt: number): { collection: number; partition: number; attempt: number } {
+  return { collection, partition: number, attempt };
+}
+
+function suspectOf({ id, kind, source, destination }: Finding, now_ms: number): Suspect {
+  return { id, kind, source, destination, unchangedSince_ms: now_ms, unchangedLooks: 1, firstSeen_ms: now_ms, looks: 1 };
+}

@@ -1,0 +1,76 @@
+import { evenBounds } from '../../bson/even-bounds.js';
+import { isLossless } from '../../bson/lossless.js';
+import type { RawValue } from '../../bson/scan.js';
+import { isIdIndex } from '../../catalog/index-spec.js';
+import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
+import type { CatalogReport } from '../../catalog/read/read-catalog.js';
+import { isCollated } from '../../catalog/share-bounds.js';
+import type { Cluster } from '../../cluster/door.js';
+import { sampleIdsIfGiven } from '../../cluster/sample-ids.js';
+import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
+
+/** What is to be compared: fixed at the begin of a comparison. */
+export interface ComparisonPlan {
+  collections: ComparedCollection[];
+  /** Those of the largest collections first. */
+  partitions: ComparisonPartition[];
+}
+
+/** Below this another partition costs more than it gains. */
+const partitionBytesMin = 16 * 2 ** 20;
+/** Samples per partition: evens out the ranges. */
+const samplesPerPartition = 16;
+/** Partitions per reader at the begin: whoever is done early takes over from the others. */
+const partitionsPerReader = 4;
+
+/**
+ * Plans the comparison of all collections that both sides have.
+ * @param readers partitions that are compared at once
+ * @throws what the source's door throws
+ */
+export async function planComparison(source: Cluster, reports: Record<'source' | 'destination', CatalogReport>, readers: number, signal: AbortSignal): Promise<ComparisonPlan> {
+  const found = new Map(reports.destination.catalog.filter(isCollection).map((entry) => [namespaceOf(entry), entry]));
+  const both = reports.source.catalog.filter(isCollection).flatMap((entry) => {
+    const other = found.get(namespaceOf(entry));
+    return other === undefined ? [] : [[entry, other] as const];
+  });
+  const collections = both.map(([entry, other], number) => comparedCollection(number, entry, other));
+  const partitions: ComparisonPartition[] = [];
+  for (const collection of [...collections].sort((a, b) => b.sizeBytes - a.sizeBytes)) {
+    const bounds = [null, ...(await boundsOf(source, collection, readers * partitionsPerReader, signal)), null];
+    for (const [position, lower] of bounds.slice(0, -1).entries()) {
+      partitions.push({ number: partitions.length, collection: collection.number, lower, upper: bounds[position + 1] ?? null });
+    }
+  }
+  return { collections, partitions };
+}
+
+function isCollection(entry: CatalogEntry): boolean {
+  return entry.type === 'collection';
+}
+
+function comparedCollection(number: number, source: CatalogEntry, destination: CatalogEntry): ComparedCollection {
+  const { database, name } = source;
+  return {
+    number,
+    database,
+    name,
+    sourceUuid: source.uuid,
+    destinationUuid: destination.uuid,
+    unordered: [source, destination].some((entry) => isCollated(entry) || !hasIdIndex(entry)),
+    sizeBytes: Math.max(source.sizeBytes, destination.sizeBytes),
+    documentCount: Math.max(source.documentCount, destination.documentCount),
+  };
+}
+
+function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
+  return options.clusteredIndex !== undefined || indexes.some(isIdIndex);
+}
+
+/** `_id`s that part a large collection, in order; sampling is for speed alone. */
+async function boundsOf(source: Cluster, collection: ComparedCollection, partitionsMax: number, signal: AbortSignal): Promise<RawValue[]> {
+  const count = Math.min(partitionsMax, Math.floor(collection.sizeBytes / partitionBytesMin));
+  if (count < 2 || collection.unordered) return [];
+  const sample = await sampleIdsIfGiven(source.router, collection, count * samplesPerPartition, signal);
+  return evenBounds(sample.filter(isLossless), count);
+}

@@ -1,0 +1,44 @@
+import { BSON } from 'mongodb';
+import { isLossless, losslessValue } from '../../bson/lossless.js';
+import type { RawValue } from '../../bson/scan.js';
+import type { Mismatch, Suspect } from '../compare/check-again.js';
+import type { MismatchKind } from '../compare/compare-group.js';
+import type { PathDifference } from '../compare/differing-paths.js';
+
+/** A mismatch as it is shown: namespaces, `_id`s, paths and types alone. */
+export interface DescribedMismatch {
+  namespace: string;
+  kind: MismatchKind;
+  /** As canonical extended JSON; of values that it cannot hold, type byte and bytes. */
+  _id: unknown;
+  paths: PathDifference[];
+  /** ISO 8601. */
+  firstSeen: string;
+  lastSeen: string;
+  looks: number;
+  /** False: one side or the other changed each time it was looked at, to the end. */
+  proven: boolean;
+}
+
+interface Named {
+  database: string;
+  name: string;
+}
+
+/** A proven mismatch as it is shown. */
+export function describeMismatch({ database, name }: Named, { kind, id, paths, firstSeen_ms, lastSeen_ms, looks }: Mismatch): DescribedMismatch {
+  const times = { firstSeen: new Date(firstSeen_ms).toISOString(), lastSeen: new Date(lastSeen_ms).toISOString() };
+  return { namespace: `${database}.${name}`, kind, _id: idJson(id), paths, ...times, looks, proven: true };
+}
+
+/** What differed to the end, and kept changing. */
+export function describeSuspect(collection: Named, suspect: Suspect, now_ms: number): DescribedMismatch {
+  return { ...describeMismatch(collection, { ...suspect, paths: [], lastSeen_ms: now_ms }), proven: false };
+}
+
+/** A value as canonical extended JSON. */
+export function idJson(id: RawValue): unknown {
+  if (!isLossless(id)) return { type: id.type, base64: Buffer.from(id.bytes).toString('base64') };
+  const { v } = BSON.EJSON.serialize({ v: losslessValue(id) }, { relaxed: false });
+  return v as unknown;
+}

@@ -1,0 +1,90 @@
+import { namespaceOf } from '../../catalog/namespace.js';
+import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
+import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
+import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
+import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
+import { type ComparisonContext, knownTimes, lookupSides } from './comparison-context.js';
+import type { ComparisonPlan } from './comparison-plan.js';
+
+/** Something that both sides have, and whose documents were not compared. */
+export interface NotCompared {
+  namespace: string;
+  reason: string;
+}
+
+/** What the definitions at the end of a comparison say. */
+export interface DefinitionOutcome {
+  differences: NamespaceDifference[];
+  notCompared: NotCompared[];
+  /** Collections and views on the source. */
+  namespaces: number;
+}
+
+/** Readings of both catalogs at most: definitions that change each time are reported as they were found last. */
+const readingsMax = 5;
+
+/** Reads both catalogs. */
+export async function readReports(context: ComparisonContext, filter: NamespaceFilter): Promise<Record<'source' | 'destination', CatalogReport>> {
+  const { retrying, signal } = context;
+  const read = (side: 'source' | 'destination') => retrying(`read the catalog of ${context[side].name}`, () => readCatalogReport(context[side], filter, signal), signal);
+  const [source, destination] = await Promise.all([read('source'), read('destination')]);
+  return { source, destination };
+}
+
+/**
+ * Compares the definitions of both sides after the documents. As with documents a difference counts once it has been there for
+ * the rule's time; what a change of definitions leaves for a moment does not.
+ * @throws what the doors throw
+ */
+export async function finalDefinitions(context: ComparisonContext, filter: NamespaceFilter, plan: ComparisonPlan): Promise<DefinitionOutcome> {
+  const { options, clock, signal } = context;
+  let before: ReadonlySet<string> | null = null;
+  for (let reading = 1; ; reading += 1) {
+    const reports = await readReports(context, filter);
+    const differences = [
+      ...compareDefinitions(reports.source, reports.destination, { ...context, shardKeys: options.shardKeys }),
+      ...(await orderDifferences(context, reports.source, plan)),
+    ];
+    const isOld = before !== null && differences.every((difference) => before?.has(nameOf(difference)));
+    if (differences.length === 0 || isOld || reading === readingsMax) {
+      return { differences, notCompared: notCompared(reports, plan), namespaces: reports.source.catalog.length + reports.source.timeSeries.length };
+    }
+    before = new Set(differences.map(nameOf));
+    await clock.sleep(options.rule.settle_ms, signal);
+  }
+}
+
+/** Capped collections whose documents come in another order. */
+async function orderDifferences(context: ComparisonContext, source: CatalogReport, plan: ComparisonPlan): Promise<NamespaceDifference[]> {
+  const capped = new Set(source.catalog.filter(({ options }) => options.capped === true).map(namespaceOf));
+  const collections = plan.collections.filter((collection) => capped.has(namespaceOf(collection)));
+  if (collections.length === 0) return [];
+  const times = await knownTimes(context);
+  const differences: NamespaceDifference[] = [];
+  for (const collection of collections) {
+    const { source: here, destination: there } = lookupSides(context, collection, times);
+    const isSame = await context.retrying('compare the order of insertion', () => inSameInsertionOrder(here, there), context.signal);
+    if (!isSame) differences.push({ kind: 'order', namespace: namespaceOf(collection), detail: 'the documents were inserted in another order' });
+  }
+  return differences;
+}
+
+function nameOf({ kind, namespace, detail }: NamespaceDifference): string {
+  return JSON.stringify([kind, namespace, detail]);
+}
+
+function notCompared({ source, destination }: Record<'source' | 'destination', CatalogReport>, plan: ComparisonPlan): NotCompared[] {
+  const there = new Map(destination.catalog.map((entry) => [namespaceOf(entry), entry]));
+  const planned = new Map(plan.collections.map((collection) => [namespaceOf(collection), collection]));
+  const missed = source.catalog.filter((entry) => {
+    const other = there.get(namespaceOf(entry));
+    if (entry.type !== 'collection' || other?.type !== 'collection') return false;
+    const known = planned.get(namespaceOf(entry));
+    return known?.sourceUuid !== entry.uuid || known.destinationUuid !== other.uuid;
+  });
+  const series = source.timeSeries.filter((namespace) => destination.timeSeries.includes(namespace));
+  return [
+    ...missed.map((entry) => ({ namespace: namespaceOf(entry), reason: 'it was made, or made anew, while the comparison ran; run it again' })),
+    ...series.map((namespace) => ({ namespace, reason: 'documents of a time series have no order and no _id that both sides must share' })),
+  ];
+}

@@ -1,0 +1,91 @@
+import { checkAgain, type Mismatch, type Suspect } from '../compare/check-again.js';
+import { type ComparisonContext, type KnownTimes, knownTimes, lookupSides } from './comparison-context.js';
+import type { SuspectOrigin } from './stored-suspect.js';
+
+/** Suspects that are taken up at once; of each only its `_id` and two digests are in memory. */
+const portionMax = 2_000;
+/** Suspects of one collection that are looked up by one command. */
+const lookupsMax = 500;
+
+type StoredSuspect = SuspectOrigin & Suspect;
+
+/**
+ * Looks at all suspects again, generation by generation, until they agree, are proven different, or as many generations as
+ * allowed have passed. Between two generations it waits, so that the rule's time passes over its number of looks.
+ * @throws what the doors throw beyond their retries, and what the state throws
+ */
+export async function laterGenerations(context: ComparisonContext): Promise<void> {
+  const { state, options, clock, signal } = context;
+  const pause_ms = options.rule.settle_ms / options.rule.looksMin;
+  while (state.totals.suspects > 0) {
+    const isUnderWay = state.generation.number > 0 && (await hasMore(context));
+    if (!isUnderWay) {
+      if (state.generation.number >= options.generationsMax) return;
+      await clock.sleep(pause_ms, signal);
+      await state.nextGeneration();
+    }
+    await lookAtGeneration(context, await knownTimes(context));
+  }
+}
+
+/** Whether the present generation was left before its end, by a process that was ended. */
+async function hasMore({ state }: ComparisonContext): Promise<boolean> {
+  const first = await state.suspects(state.generation.number - 1, state.generation.offset).next();
+  return first.done !== true;
+}
+
+async function lookAtGeneration(context: ComparisonContext, times: KnownTimes): Promise<void> {
+  const { state, signal } = context;
+  let portion: StoredSuspect[] = [];
+  let end = state.generation.offset;
+  const look = async () => {
+    signal.throwIfAborted();
+    if (portion.length > 0) await lookAtPortion(context, portion, end, times);
+    portion = [];
+  };
+  for await (const next of state.suspects(state.generation.number - 1, state.generation.offset)) {
+    portion.push(next.suspect);
+    end = next.end;
+    if (portion.length >= portionMax) await look();
+  }
+  await look();
+}
+
+async function lookAtPortion(context: ComparisonContext, portion: readonly StoredSuspect[], end: number, times: KnownTimes): Promise<void> {
+  const { state, clock, retrying, signal, options } = context;
+  const suspects: StoredSuspect[] = [];
+  const mismatches: { collection: number; mismatch: Mismatch }[] = [];
+  let agreed = 0;
+  let proven = 0;
+  for (const group of groupsOf(portion)) {
+    const collection = state.collection(group.collection);
+    const sides = lookupSides(context, collection, times);
+    const looked = await retrying(
+      'look again',
+      () => checkAgain(group.suspects, { ...sides, rule: options.rule, now_ms: clock.now_ms() }),
+      signal,
+    );
+    agreed += looked.agreed;
+    proven += group.suspects.length - looked.agreed - looked.suspects.length;
+    suspects.push(...looked.suspects.map((suspect) => ({ collection: collection.number, partition: 0, attempt: 0, ...suspect })));
+    mismatches.push(...looked.proven.map((mismatch) => ({ collection: collection.number, mismatch })));
+  }
+  await state.recordLook(end, { suspects, mismatches, agreed, proven });
+}
+
+/** Suspects of one collection together, as many as one command looks up. */
+function groupsOf(portion: readonly StoredSuspect[]): { collection: number; suspects: StoredSuspect[] }[] {
+  const open = new Map<number, StoredSuspect[]>();
+  const groups: { collection: number; suspects: StoredSuspect[] }[] = [];
+  for (const suspect of portion) {
+    const known = open.get(suspect.collection);
+    if (known !== undefined && known.length < lookupsMax) {
+      known.push(suspect);
+      continue;
+    }
+    const suspects = [suspect];
+    open.set(suspect.collection, suspects);
+    groups.push({ collection: suspect.collection, suspects });
+  }
+  return groups;
+}

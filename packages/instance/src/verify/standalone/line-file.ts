@@ -1,0 +1,111 @@
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** Read from the disk at a time. */
+const readBytes = 256 * 1024;
+const newline = 0x0a;
+
+/** A line of a `LineFile`, and where it ends. */
+export interface Line {
+  value: unknown;
+  /** Position behind it, from which the next reading may go on. */
+  end: number;
+}
+
+/**
+ * A file that grows by lines of JSON and is read from its beginning: more of them than fit into memory. What a killed
+ * process has left of its last line does not count.
+ */
+export class LineFile {
+  #writing: Promise<unknown> = Promise.resolve();
+  /** Whether the last sync is of everything that was appended. */
+  #synced = true;
+  #syncing: Promise<void> = Promise.resolve();
+
+  private constructor(
+    private readonly handle: FileHandle,
+    private size: number,
+  ) {}
+
+  /** Opens a file, or makes it, readable by its owner alone. */
+  static async open(path: string): Promise<LineFile> {
+    const handle = await open(path, 'a+', 0o600);
+    const { size } = await handle.stat();
+    const file = new LineFile(handle, size);
+    const whole = await file.#wholeLength();
+    if (whole < size) await file.truncate(whole);
+    return file;
+  }
+
+  /** Bytes of all whole lines, those included that are being written. */
+  get length(): number {
+    return this.size;
+  }
+
+  /** Writes lines behind all others, in the order of the calls. */
+  async append(values: readonly object[]): Promise<void> {
+    if (values.length === 0) return;
+    const text = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(''));
+    this.size += text.length;
+    this.#synced = false;
+    await this.#after(() => this.handle.appendFile(text));
+  }
+
+  /** Waits until everything is on the disk. */
+  sync(): Promise<void> {
+    if (!this.#synced) this.#syncing = this.#after(() => this.handle.datasync());
+    this.#synced = true;
+    return this.#syncing;
+  }
+
+  /** Forgets everything behind a position. */
+  async truncate(length: number): Promise<void> {
+    await this.#after(() => this.handle.truncate(length));
+    this.size = length;
+  }
+
+  /** All lines from a position on, up to the end that the file has now. */
+  async *lines(from = 0): AsyncGenerator<Line> {
+    await this.#after(() => Promise.resolve());
+    const end = this.size;
+    const chunk = Buffer.alloc(readBytes);
+    let rest: Buffer = Buffer.alloc(0);
+    for (let position = from; position < end; ) {
+      const { bytesRead } = await this.handle.read(chunk, 0, Math.min(chunk.length, end - position), position);
+      if (bytesRead === 0) return;
+      let bytes = Buffer.concat([rest, chunk.subarray(0, bytesRead)]);
+      const begin = position - rest.length;
+      let at = 0;
+      for (let stop = bytes.indexOf(newline); stop >= 0; stop = bytes.indexOf(newline, at)) {
+        yield { value: JSON.parse(bytes.toString('utf8', at, stop)) as unknown, end: begin + stop + 1 };
+        at = stop + 1;
+      }
+      bytes = bytes.subarray(at);
+      rest = Buffer.from(bytes);
+      position += bytesRead;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.handle.close();
+  }
+
+  #after<T>(step: () => Promise<T>): Promise<T> {
+    const done = this.#writing.then(step);
+    this.#writing = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Length up to the last newline. */
+  async #wholeLength(): Promise<number> {
+    const chunk = Buffer.alloc(readBytes);
+    for (let end = this.size; end > 0; ) {
+      const begin = Math.max(0, end - chunk.length);
+      const { bytesRead } = await this.handle.read(chunk, 0, end - begin, begin);
+      const last = chunk.subarray(0, bytesRead).lastIndexOf(newline);
+      if (last >= 0) return begin + last + 1;
+      end = begin;
+    }
+    return 0;
+  }
+}

@@ -1,0 +1,55 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { z } from 'zod';
+import type { ComparisonPlan } from './comparison-plan.js';
+import { textOfValue, valueOfText } from './stored-suspect.js';
+
+const bound = z.string().nullable();
+const storedPlan = z.object({
+  /** Clusters and options that the plan was made for. */
+  identity: z.string(),
+  begun_ms: z.number(),
+  collections: z.array(
+    z.object({
+      number: z.number(),
+      database: z.string(),
+      name: z.string(),
+      sourceUuid: z.string(),
+      destinationUuid: z.string(),
+      unordered: z.boolean(),
+      sizeBytes: z.number(),
+      documentCount: z.number(),
+    }),
+  ),
+  partitions: z.array(z.object({ number: z.number(), collection: z.number(), lower: bound, upper: bound })),
+});
+
+/** A plan with what it was made for and when. */
+export interface RecordedPlan {
+  identity: string;
+  begun_ms: number;
+  plan: ComparisonPlan;
+}
+
+/** Writes a plan; after a crash there is the whole of it, or none. */
+export async function writePlan(path: string, { identity, begun_ms, plan }: RecordedPlan): Promise<void> {
+  const partitions = plan.partitions.map(({ lower, upper, ...rest }) => ({ ...rest, lower: lower && textOfValue(lower), upper: upper && textOfValue(upper) }));
+  const text = JSON.stringify({ identity, begun_ms, collections: plan.collections, partitions });
+  await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
+  await rename(`${path}.new`, path);
+}
+
+/** @returns null when there is none yet */
+export async function readPlan(path: string): Promise<RecordedPlan | null> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return null;
+  const { identity, begun_ms, collections, partitions } = storedPlan.parse(JSON.parse(text));
+  const restored = partitions.map(({ lower, upper, ...rest }) => ({
+    ...rest,
+    lower: lower === null ? null : valueOfText(lower),
+    upper: upper === null ? null : valueOfText(upper),
+  }));
+  return { identity, begun_ms, plan: { collections, partitions: restored } };
+}

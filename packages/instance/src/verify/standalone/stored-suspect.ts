@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { RawValue } from '../../bson/scan.js';
+import type { Suspect } from '../compare/check-again.js';
+
+/** A value as text: its type byte and its bytes. */
+export function textOfValue({ type, bytes }: RawValue): string {
+  return Buffer.concat([Buffer.from([type]), bytes]).toString('base64');
+}
+
+/** What `textOfValue` has made text. */
+export function valueOfText(text: string): RawValue {
+  const bytes = Buffer.from(text, 'base64');
+  return new RawValue(bytes.readUInt8(0), bytes.subarray(1));
+}
+
+const storedSuspect = z.object({
+  collection: z.number(),
+  partition: z.number(),
+  attempt: z.number(),
+  id: z.string(),
+  kind: z.enum(['missingOnDestination', 'extraOnDestination', 'different']),
+  source: z.string(),
+  destination: z.string(),
+  unchangedSince_ms: z.number(),
+  unchangedLooks: z.number(),
+  firstSeen_ms: z.number(),
+  looks: z.number(),
+});
+
+/** A suspect as a line of a file. */
+export type StoredSuspect = z.output<typeof storedSuspect>;
+
+/** Where a suspect was found. */
+export interface SuspectOrigin {
+  collection: number;
+  partition: number;
+  /** Of several tries to compare the partition, the one that found it. */
+  attempt: number;
+}
+
+export function storeSuspect(origin: SuspectOrigin, suspect: Suspect): StoredSuspect {
+  return { ...origin, ...suspect, id: textOfValue(suspect.id) };
+}
+
+/** @throws ZodError for a line that is no suspect */
+export function restoreSuspect(line: unknown): SuspectOrigin & Suspect {
+  const stored = storedSuspect.parse(line);
+  return { ...stored, id: valueOfText(stored.id) };
+}

@@ -1,0 +1,197 @@
+import type { Binary, Document } from 'mongodb';
+import { decodeValue, encodeValue } from '../../../../src/bson/scan.js';
+import { restoredValue } from '../../../../src/bson/stored-value.js';
+import type { Cluster, Door } from '../../../../src/cluster/door.js';
+import { Metadata } from '../../../../src/store/metadata.js';
+import { VerificationStorage } from '../../../../src/store/verification-storage.js';
+import { ShareVerifier, type VerifierStart } from '../../../../src/verify/embedded/share-verifier.js';
+import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
+import type { VerifierContext } from '../../../../src/verify/embedded/verifier-context.js';
+import { fakeCluster } from '../../fake-door.js';
+import { MetadataModel } from '../../model/metadata-model.js';
+import { LiveDoor, LiveSide } from './live-side.js';
+import { VirtualClock } from './virtual-clock.js';
+
+export interface LiveMigrationOptions {
+  /** From 0 to 1, the same for one seed. */
+  random: () => number;
+  documents: number;
+  shares: number;
+  /** Parts of the collection. */
+  parts: number;
+  /** Users write until a time, to `_id`s below `writtenBelow`; a tenth of the writes goes to three of them. */
+  writesPerSecond: number;
+  writesEnd_ms: number;
+  writtenBelow: number;
+  /** The destination has a write so much later at most, in the order of the source; now and then applying stands still for `stall_ms`. */
+  lag_ms: number;
+  stall_ms: number;
+  batchMax: number;
+  /** A call takes so long at most. */
+  callMax_ms: number;
+}
+
+/** A process of one share, until it is killed. */
+interface Process {
+  readonly verifier: ShareVerifier;
+  readonly end: AbortController;
+  readonly running: Promise<unknown>;
+}
+
+const hotDocuments = 3;
+/** As often as the product stores where a verifier is. */
+const save_ms = 1_000;
+
+/** A migration of one collection in virtual time: what users write comes to the destination later, and one verifier for each share compares. */
+export class LiveMigration {
+  readonly clock: VirtualClock;
+  readonly source: LiveSide;
+  readonly destination: LiveSide;
+  readonly metadata = new MetadataModel();
+  readonly processes: Process[] = [];
+  readonly #late: { due_ms: number; id: number; value: number | undefined; time: bigint }[] = [];
+  readonly #starts: VerifierStart[];
+  readonly #over = new AbortController();
+  #epoch = 0;
+
+  constructor(readonly options: LiveMigrationOptions) {
+    const values = Array.from({ length: options.documents }, () => 0);
+    this.clock = new VirtualClock(options.random);
+    this.source = new LiveSide('source', values, this.clock);
+    this.destination = new LiveSide('destination', [...values], this.clock);
+    this.#starts = Array.from({ length: options.shares }, () => ({ source: null, destination: null }));
+    for (let share = 0; share < options.shares; share += 1) this.begin(share);
+  }
+
+  /** Starts the process of a share, or another one in its place. */
+  begin(share: number): void {
+    const end = new AbortController();
+    this.#epoch += 1;
+    const wake = (): Promise<void> => {
+      for (const side of [this.source, this.destination]) side.tick();
+      return Promise.resolve();
+    };
+    const verifier = new ShareVerifier(this.#context(share, this.#epoch, end.signal), this.#starts[share] ?? { source: null, destination: null }, wake);
+    const run = async (): Promise<void> => {
+      await verifier.open(end.signal);
+      await Promise.all([verifier.run(end.signal), this.#keep(share, verifier, end.signal)]);
+    };
+    const running = run().catch((error: unknown) => {
+      if (!end.signal.aborted) throw error;
+    });
+    running.catch(() => undefined);
+    this.processes[share] = { verifier, end, running };
+  }
+
+  /** Ends the process of a share in the middle of what it does; another one goes on. */
+  async kill(share: number): Promise<void> {
+    const process = this.processes[share];
+    process?.end.abort(new Error('killed'));
+    await process?.running;
+    this.begin(share);
+  }
+
+  /** Users write, and changes are applied, until all of it is. */
+  async live(): Promise<void> {
+    await Promise.all([this.#write(), this.#apply()]);
+  }
+
+  /** Rejects when a process fails, and lets all of them end. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const result = await Promise.race([work(), ...this.processes.map(async ({ running }) => running.then(() => new Promise<never>(() => undefined)))]);
+    this.#over.abort();
+    for (const { end, running } of this.processes) {
+      end.abort(new Error('over'));
+      await running;
+    }
+    return result;
+  }
+
+  /** The last look of all shares. @returns how many documents differ */
+  async lastLook(): Promise<number> {
+    const { signal } = this.#over;
+    const planned = () => this.processes.every(({ verifier }) => verifier.plannedUpTo >= 0);
+    while (!planned()) await this.clock.sleep(20, signal);
+    const times = { source: this.source.tick(), destination: this.destination.tick() };
+    const look = { times, expiring: new Set<string>(), whole: true };
+    const found = await Promise.all(this.processes.map(({ verifier }) => verifier.lastLook(look, signal)));
+    return found.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** The `_id`s of the stored mismatches, each once. */
+  get mismatches(): number[] {
+    const ids = this.metadata.documents('mismatches').map(({ id }) => Number(decodeValue(restoredValue(id as Binary))));
+    return [...new Set(ids)].sort((a, b) => a - b);
+  }
+
+  async #write(): Promise<void> {
+    const { random, writesPerSecond, writesEnd_ms, writtenBelow, lag_ms } = this.options;
+    for (;;) {
+      await this.clock.sleep((2 * random() * 1_000) / writesPerSecond, this.#over.signal);
+      if (this.clock.monotonic_ms() >= writesEnd_ms) return;
+      const id = Math.floor(random() * (random() < 0.1 ? Math.min(hotDocuments, writtenBelow) : writtenBelow));
+      const value = random() < 0.2 ? undefined : Math.floor(random() * 3);
+      const time = this.source.write(id, value);
+      const due_ms = Math.max(this.#late.at(-1)?.due_ms ?? 0, this.clock.monotonic_ms() + random() * lag_ms);
+      this.#late.push({ due_ms, id, value, time });
+    }
+  }
+
+  async #apply(): Promise<void> {
+    const { random, writesEnd_ms, stall_ms } = this.options;
+    while (this.clock.monotonic_ms() < writesEnd_ms || this.#late.length > 0) {
+      await this.clock.sleep(random() < 0.01 ? random() * stall_ms : 10, this.#over.signal);
+      for (let next = this.#late[0]; next !== undefined && next.due_ms <= this.clock.monotonic_ms(); next = this.#late[0]) {
+        this.destination.write(next.id, next.value);
+        this.#late.shift();
+      }
+    }
+  }
+
+  async #keep(share: number, verifier: ShareVerifier, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const { settled } = verifier;
+      if (settled !== null) this.#starts[share] = settled;
+      await this.clock.sleep(save_ms, signal);
+    }
+  }
+
+  #context(share: number, epoch: number, signal: AbortSignal): VerifierContext {
+    const { documents, shares, parts, random, batchMax, callMax_ms } = this.options;
+    const way = { batchMax, signal, call_ms: () => 1 + random() * callMax_ms };
+    const cluster = (side: LiveSide): Cluster => fakeCluster({ router: new LiveDoor({ side, ...way }), name: side.name });
+    const retrying = <T>(_what: string, operation: () => Promise<T>): Promise<T> => operation();
+    const collection: VerifiedCollection = { key: 'copy@0', copy: 'copy', copiers: [], database: 'db', name: 'coll', unordered: false, capped: false, sizeBytes: 1, documentCount: documents, planner: 0 };
+    const catalog = { ordinal: 0, collections: [collection] };
+    const bounds = Array.from({ length: parts - 1 }, (_, part) => encodeValue(Math.floor((documents * (part + 1)) / parts)));
+    return {
+      source: cluster(this.source),
+      destination: cluster(this.destination),
+      storage: new VerificationStorage(new Metadata(this.#metadataDoor(signal), retrying), `shard${share}`, epoch, signal),
+      clock: this.clock,
+      retrying,
+      share,
+      shares,
+      keysBytesMax: 1_000_000,
+      catalog: () => Promise.resolve(catalog),
+      copied: () => Promise.resolve(new Set([collection.key])),
+      appliedTime: () => this.#late[0]?.time ?? this.source.present,
+      isApplyBehind: () => false,
+      boundsOf: () => Promise.resolve(bounds),
+    };
+  }
+
+  #metadataDoor(signal: AbortSignal): Door {
+    const unknown = () => Promise.reject(new Error('the metadata takes commands alone'));
+    return {
+      label: 'metadata',
+      command: async (_database: string, command: Document) => {
+        await this.clock.sleep(1 + this.options.random() * 3, signal);
+        return this.metadata.run(command);
+      },
+      openCursor: unknown,
+      write: unknown,
+      close: () => Promise.resolve(),
+    };
+  }
+}

@@ -1,0 +1,67 @@
+import { Timestamp } from 'mongodb';
+import { expect, it } from 'vitest';
+import { encodeValue } from '../../../../src/bson/scan.js';
+import { timestampOf } from '../../../../src/cluster/cluster-time.js';
+import type { RawBatch, RawCursor } from '../../../../src/cluster/door.js';
+import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';
+import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
+import type { BookedCollection, VerificationBook } from '../../../../src/verify/embedded/verification-book.js';
+import type { VerifierContext } from '../../../../src/verify/embedded/verifier-context.js';
+
+const seconds = (count: number): bigint => BigInt(count) << 32n;
+const tokenOf = (time: bigint): string => `82${time.toString(16).padStart(16, '0')}`;
+
+/** A stream that says once how far it is, and nothing more. */
+function silentAfter(batch: RawBatch): RawCursor {
+  const next = (signal: AbortSignal) => new Promise<RawBatch>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  return { first: batch, open: true, next: ({ signal }) => next(signal), close: () => Promise.resolve() };
+}
+
+/** A follower at 100 s of a stream that has read up to 120 s when the cluster is at 130 s. */
+function scene() {
+  const keys = new TouchedKeys(10_000);
+  const booked = { collection: { key: 'c', database: 'shop', name: 'orders' }, plan: { times: { source: seconds(100), destination: 0n } } } as BookedCollection;
+  const opened: unknown[] = [];
+  const clock = { now_ms: 0 };
+  const router = {
+    openCursor: (_database: string, command: { pipeline: { $changeStream?: { startAtOperationTime: Timestamp } }[] }) => {
+      opened.push(command.pipeline[0]?.$changeStream?.startAtOperationTime);
+      return Promise.resolve(silentAfter({ documents: [], bytes: 0, resumeToken: tokenOf(seconds(120)), operationTime: timestampOf(seconds(130)) }));
+    },
+  };
+  const context = { clock: { monotonic_ms: () => clock.now_ms }, source: { router, version: [6, 0, 0], name: 'cluster0' }, retrying: (_: string, run: () => unknown) => run() } as unknown as VerifierContext;
+  const book = { keys, streamed: [booked], named: () => booked };
+  const follower = (startAt: bigint | null) => new SideFollower('source', context, book as unknown as VerificationBook, startAt);
+  return { keys, booked, opened, clock, book, follower };
+}
+
+it('its lag is the time since what was looked at last, and grows while nothing is heard', async () => {
+  const { keys, opened, clock, ...made } = scene();
+  const follower = made.follower(null);
+  expect(follower.lag_seconds).toBe(0);
+  follower.follow();
+  const end = new AbortController();
+  const running = follower.run(end.signal).catch(() => undefined);
+  await follower.moved.until(() => follower.hasRead(seconds(119)), new AbortController().signal);
+  expect(opened).toEqual([timestampOf(seconds(100))]);
+  expect(follower.lag_seconds).toBe(10);
+  keys.add('source', 'c', encodeValue(1), seconds(105), 0);
+  expect([follower.lag_seconds, follower.settledBelow]).toEqual([25, seconds(105)]);
+  clock.now_ms = 3_000;
+  expect([follower.lag_seconds, follower.readLag_seconds]).toEqual([28, 13]);
+  end.abort();
+  await running;
+});
+
+it('once nothing is followed any more, what comes next is followed from the time of its plan on', () => {
+  const { booked, book, ...made } = scene();
+  const follower = made.follower(seconds(50));
+  follower.begin();
+  expect(follower.position).toBe(seconds(50));
+  book.streamed = [];
+  follower.follow();
+  expect([follower.position, follower.settledBelow]).toEqual([null, null]);
+  book.streamed = [{ ...booked, collection: { ...booked.collection, key: 'd' } }];
+  follower.follow();
+  expect(follower.position).toBe(seconds(100));
+});
