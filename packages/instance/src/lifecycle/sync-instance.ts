@@ -1,29 +1,44 @@
+import { setMaxListeners } from 'node:events';
 import { idleProgress, type Progress, progressInfo, type MigrationState } from '@convoy/api/contract/progress';
+import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
-import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import type { Cluster } from '../cluster/door.js';
 import { isNetworkFailure } from '../cluster/failure.js';
-import { checkStart } from '../preflight/check-start.js';
+import { publishProgress } from '../metrics/publish-progress.js';
 import { Metadata } from '../store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
+import { listenersMax } from '../store/run-together.js';
 import { ShareRecords } from '../store/share-record.js';
-import { type ClusterName, isClusterName, openDestination, openSource, requireClusterName } from './clusters.js';
-import { MigrationRun } from './migration-run.js';
-import { type PublishedTotals, publishMetrics } from './publish-metrics.js';
-import { isReadyToCommit, progressOf } from './progress-view.js';
-import { refuseNewerRelease } from './release.js';
-import { Rates, reportOf } from './report.js';
-import { type Runtime, writeSessionsMax } from './runtime.js';
-import { requireState } from './state-table.js';
+import { raiseRelease, takeOverRelease } from '../store/take-over-release.js';
+import { type ClusterName, type Connect, connectConfigured, openDestination, openRecordedSource, openSource, requireClusterName } from './migration/clusters.js';
+import { refuseRecorded, unreachable } from './commands/command-refusals.js';
+import { Calm } from './leader/calm.js';
+import { CommitReadiness } from './figures/commit-readiness.js';
+import { clusterIdsOf, refuseOtherClusters } from './migration/fleet-clusters.js';
+import { instanceFiguresOf } from './progress/instance-figures.js';
+import { LagObserver } from './progress/lag-observer.js';
+import { MigrationRun } from './run/migration-run.js';
+import { readMismatches, ReportedMismatches } from './leader/verification-mismatches.js';
+import { type PublishedTotals, publishMetrics, publishObserved } from './progress/publish-metrics.js';
+import { Posting } from './progress/posting.js';
+import { progressOf } from './progress/progress-view.js';
+import { recordMigration } from './commands/record-migration.js';
+import { countsCopyAnew, refuseNewerRelease } from './migration/release.js';
+import { Rates, reportOf } from './figures/report.js';
+import { type Runtime, writeSessionsMax } from './migration/runtime.js';
+import { checkReverse, openNextSource, readReversible } from './commands/check-reverse.js';
+import { homeOf } from '../store/reversal.js';
+import { requireState } from './commands/state-table.js';
 
-/** Of what the filter matches so many are named in the log; the rest is counted. */
-const namespacesLoggedMax = 1_000;
 /** Peers are told of this instance's figures this often. */
 const report_ms = 250;
+/** The same when its state and totals have been the same for long: what changes them next is told within this time. */
+const calmReport_ms = 1_000;
+const calm_ms = 10_000;
 
 /** One instance: the owner of its state, behind the contract's commands. */
 export class SyncInstance implements ContractService {
@@ -32,9 +47,19 @@ export class SyncInstance implements ContractService {
   readonly #clusters = new Map<ClusterName, Cluster>();
   #source: Cluster | null = null;
   #run: MigrationRun | null = null;
+  readonly #reported = new ReportedMismatches();
+  readonly #readiness = new CommitReadiness();
+  #observer: LagObserver | null = null;
+  #observing: Promise<void> = Promise.resolve();
+  /** The present destination as it is read once the clusters are swapped, from the command to reverse on. */
+  #nextSource: Cluster | null = null;
+  #turning: Promise<void> = Promise.resolve();
+  readonly #posting = new Posting(() => this.#expectedIds());
   #startFailure: Failure | null = null;
   #isInitialized = false;
   #published: PublishedTotals = { copiedBytes: 0, copiedDocuments: 0 };
+  /** Of the state and the totals. */
+  readonly #calm: Calm;
   #commands: Promise<unknown> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
 
@@ -42,13 +67,23 @@ export class SyncInstance implements ContractService {
     private readonly runtime: Runtime,
     private readonly fleet: Fleet,
     private readonly identity: InstanceIdentity,
+    private readonly connect: Connect = connectConfigured,
   ) {
+    setMaxListeners(listenersMax, this.#ending.signal);
     this.#rates = new Rates(runtime.clock);
+    this.#calm = new Calm(runtime.clock, calm_ms);
     runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
 
+  /** Whether it takes commands. */
   get isReady(): boolean {
-    return this.#isInitialized;
+    return this.#isInitialized && this.#startFailure === null;
+  }
+
+  /** Why it does not, in words that anybody may read. */
+  get whyNotReady(): string {
+    if (this.#startFailure !== null) return `The instance cannot begin (${this.#startFailure.error}); progress and its log say more.`;
+    return 'The instance connects to both clusters and looks for the migration that it takes part in; try again shortly.';
   }
 
   get state(): MigrationState {
@@ -61,7 +96,7 @@ export class SyncInstance implements ContractService {
     this.#reporting = this.#report().catch(() => undefined);
     const { signal } = this.#ending;
     for (const name of ['cluster0', 'cluster1'] as const) {
-      this.#clusters.set(name, await openDestination(this.runtime, name, signal));
+      this.#clusters.set(name, await openDestination(this.runtime, name, signal, this.connect));
     }
     await this.#restore(signal);
     this.#isInitialized = true;
@@ -69,12 +104,13 @@ export class SyncInstance implements ContractService {
 
   start(request: StartRequest): Promise<void> {
     return this.#command('start', async (signal) => {
+      refuseOtherClusters(clusterIdsOf(this.#clusters), this.fleet.reports());
       const sourceName = requireClusterName(request.source);
       const destination = this.#cluster(requireClusterName(request.destination));
       const records = new MigrationRecords(this.#metadata(destination));
       const recorded = await records.read(signal);
-      if (recorded !== null) this.#refuseRecorded(recorded);
-      const source = await openSource(this.runtime, sourceName, recorded?.access ?? null, signal);
+      if (recorded !== null) refuseRecorded(recorded, this.identity.release);
+      const source = await openSource(this.runtime, sourceName, recorded?.access ?? null, signal, this.connect);
       try {
         await this.#begin(request, source, destination, recorded, signal);
       } catch (error) {
@@ -93,34 +129,54 @@ export class SyncInstance implements ContractService {
   }
 
   commit(): Promise<void> {
-    return this.#command('commit', async () => {
-      if (!this.#fleetCanCommit()) throw new ConvoyError('cannotCommit');
+    return this.#command('commit', async (signal) => {
+      // Where another instance has taken the command, the fleet was ready: what has come since is waited for.
+      if (!this.#fleetCanCommit() && !(await this.#running().isCommitRequested(signal))) throw new ConvoyError('cannotCommit');
       await this.#running().requestCommit();
     });
   }
 
   reverse(): Promise<void> {
-    return this.#command('reverse', () => Promise.reject(new ConvoyError('notReversible')));
+    return this.#command('reverse', async (signal) => {
+      const run = this.#running();
+      const record = await readReversible(run, signal);
+      this.#nextSource ??= await openNextSource(this.runtime, record, this.connect, signal);
+      const records = new MigrationRecords(this.#metadata(run.input.home));
+      await checkReverse({ runtime: this.runtime, records, former: run.input.source, next: this.#nextSource, record, signal });
+      await run.requestReverse();
+    });
   }
 
   progress(): Promise<Progress> {
     const failure = this.#failure();
     if (failure !== null) return Promise.reject(new ConvoyError(failure.error, failure.errorDescription));
+    this.#observer?.observe();
     return Promise.resolve(this.#present());
+  }
+
+  async *mismatches(query: MismatchQuery): AsyncGenerator<Mismatch> {
+    const run = this.#run;
+    if (run !== null) yield* readMismatches(this.#metadata(run.input.home), run.view.record, run.failure !== null, query, this.#ending.signal);
   }
 
   /** Ends cleanly: stations finish what is in flight, identity and connections are given back. */
   async close(): Promise<void> {
     this.#ending.abort(new ConvoyError('shuttingDown'));
     await this.#run?.close();
+    await this.#turning;
+    await this.#run?.close();
     await this.#reporting;
+    await this.#observing;
+    await this.#posting.ended;
     await this.fleet.leave();
     await this.#source?.close();
+    await this.#nextSource?.close();
     for (const cluster of this.#clusters.values()) await cluster.close();
   }
 
   /** Commands follow each other; a failed migration takes none. */
   #command(name: CommandName, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const timer = this.runtime.metrics.commandDuration.startTimer({ command: name });
     const result = this.#commands.then(async () => {
       if (this.#failure() !== null) throw new ConvoyError('migrationFailed');
       requireState(name, this.state);
@@ -130,91 +186,91 @@ export class SyncInstance implements ContractService {
       this.runtime.logger.info({ event: 'command', command: name }, 'command taken');
       this.#publish();
     });
-    this.#commands = result.catch(() => undefined);
+    this.#commands = result.then(() => timer({ result: 'accepted' }), () => timer({ result: 'refused' }));
     return result;
   }
 
   async #begin(request: StartRequest, source: Cluster, destination: Cluster, recorded: MigrationRecord | null, signal: AbortSignal): Promise<void> {
     const ownIds = this.#ownIds(source);
-    const { syncUser } = this.runtime.config;
-    const metadata = this.#metadata(destination);
-    const records = new MigrationRecords(metadata);
-    const input = { source, destination, request, signal, ...(syncUser === undefined ? {} : { syncUser }) };
-    const check = await checkStart({ ...input, alreadyRecorded: recorded !== null }).catch(async (error: unknown) => {
-      // A peer that was started at the same moment may have recorded the migration meanwhile: this instance then joins it.
-      if (recorded !== null || (await records.read(signal)) === null) throw error;
-      return checkStart({ ...input, alreadyRecorded: true });
-    });
-    this.#logMatched(check.sourceCatalog);
-    const shares = new ShareRecords(metadata);
-    const record = await records.begin(
-      {
-        release: this.identity.release,
-        options: request,
-        source: { name: source.name, clusterId: source.clusterId },
-        destination: { name: destination.name, clusterId: destination.clusterId },
-        access: source.access,
-        shareIds: [...source.shardIds],
-        warnings: check.warnings,
-      },
-      signal,
-    );
-    const owner = { syncID: this.identity.syncID, incarnation: this.identity.incarnation };
-    for (const id of ownIds) await shares.take(id, owner, writeSessionsMax(this.runtime.config), signal);
-    await this.#go(record, source, destination, ownIds, signal);
+    const { runtime, fleet, identity, connect } = this;
+    const record = await recordMigration({ runtime, fleet, release: identity.release, connect, request, source, destination, recorded, signal });
+    const shares = new ShareRecords(this.#metadata(destination));
+    const owner = { syncID: identity.syncID, incarnation: identity.incarnation };
+    for (const id of ownIds) await shares.take(id, owner, writeSessionsMax(runtime.config), signal);
+    await this.#go(record, source, ownIds, signal);
     this.fleet.nudge();
   }
 
   async #restore(signal: AbortSignal): Promise<void> {
     for (const name of ['cluster1', 'cluster0'] as const) {
-      const destination = this.#cluster(name);
-      const metadata = this.#metadata(destination);
+      const home = this.#cluster(name);
+      const metadata = this.#metadata(home);
       const record = await new MigrationRecords(metadata).read(signal);
-      if (record === null || record.destination.name !== name) continue;
+      if (record === null || homeOf(record).name !== name) continue;
       refuseNewerRelease(record.release, this.identity.release);
-      if (record.destination.clusterId !== destination.clusterId || !isClusterName(record.source.name)) throw new ConvoyError('wrongCluster');
-      const source = await openSource(this.runtime, record.source.name, record.access, signal);
-      if (source.clusterId !== record.source.clusterId) throw new ConvoyError('wrongCluster');
-      const ownIds = this.#ownIds(source);
+      if (homeOf(record).clusterId !== home.clusterId) throw new ConvoyError('wrongCluster');
+      const source = await openRecordedSource(this.runtime, record, signal, this.connect);
+      const ownIds = this.#ownIds(source, record);
       const shares = await new ShareRecords(metadata).readAll(signal);
       const started = ownIds.every((id) => shares.some((share) => share._id === id && share.started));
-      if (started) await this.#go(record, source, destination, ownIds, signal);
+      if (started) await this.#go(await this.#takenOver(metadata, record, signal), source, ownIds, signal);
       else await source.close();
       return;
     }
   }
 
-  async #go(record: MigrationRecord, source: Cluster, destination: Cluster, ownIds: readonly string[], signal: AbortSignal): Promise<void> {
-    const shares = await new ShareRecords(this.#metadata(destination)).readAll(signal);
+  async #go(record: MigrationRecord, source: Cluster, ownIds: readonly string[], signal: AbortSignal): Promise<void> {
+    const home = this.#cluster(requireClusterName(homeOf(record).name));
+    const shares = await new ShareRecords(this.#metadata(home)).readAll(signal);
     this.#source = source;
-    this.#run = new MigrationRun({
+    const run = new MigrationRun({
       runtime: this.runtime,
       fleet: this.fleet,
       source,
-      destination,
+      destination: this.#cluster(requireClusterName(record.destination.name)),
+      home,
       ownIds,
       owner: { syncID: this.identity.syncID, incarnation: this.identity.incarnation },
       initial: { record, shares: new Map(shares.map((share) => [share._id, share])) },
     });
-    this.#run.begin();
+    this.#run = run;
+    run.begin();
+    const observer = new LagObserver(run, this.runtime.clock);
+    this.#observer = observer;
+    this.#observing = observer.measure(AbortSignal.any([signal, run.ended])).catch(() => undefined);
+    this.#posting.follow(run, signal);
+    this.#turning = this.#followSwap(run).catch((error: unknown) => {
+      if (!this.#ending.signal.aborted) this.fail(toConvoyError(error));
+    });
   }
 
-  #refuseRecorded(recorded: MigrationRecord): void {
-    refuseNewerRelease(recorded.release, this.identity.release);
-    if (recorded.failure !== null || recorded.phase === 'committed') throw new ConvoyError('migrationExists');
+  /** Once the clusters are swapped, the same shares are synced in the other direction. */
+  async #followSwap(run: MigrationRun): Promise<void> {
+    if (!(await run.untilSwapped())) return;
+    const { signal } = this.#ending;
+    const { record } = await run.refresh(signal);
+    await run.close();
+    const source = this.#nextSource ?? (await openRecordedSource(this.runtime, record, signal, this.connect));
+    this.#nextSource = null;
+    await this.#source?.close();
+    await this.#go(record, source, run.input.ownIds, signal);
+    this.#publish();
   }
 
-  #logMatched(catalog: Catalog): void {
-    const namespaces = catalog.slice(0, namespacesLoggedMax).map(namespaceOf);
-    this.runtime.logger.info({ event: 'filterMatched', matched: catalog.length, namespaces }, 'what the filter matches on the source');
+  /** After a live upgrade: from then on an earlier release refuses. One that has counted the copy otherwise has it counted anew. */
+  async #takenOver(metadata: Metadata, record: MigrationRecord, signal: AbortSignal): Promise<MigrationRecord> {
+    const { release } = this.identity;
+    if (countsCopyAnew(record.release)) return takeOverRelease(metadata, record, release, signal);
+    return record.release === release ? record : raiseRelease(metadata, record, release, signal);
   }
 
   /** The configured shard, or all of them for a lone instance. */
-  #ownIds(source: Cluster): readonly string[] {
+  #ownIds(source: Cluster, record: MigrationRecord | null = null): readonly string[] {
     const { id } = this.runtime.config;
-    if (id === undefined) return source.shardIds;
-    if (source.shardIds.includes(id)) return [id];
-    throw new ConvoyError('shardUnknown', `The configured id ${id} is not a shard of the source; it has: ${source.shardIds.join(', ')}.`);
+    const shareIds = record?.shareIds ?? source.shardIds;
+    if (id === undefined) return shareIds;
+    if (shareIds.includes(id)) return [id];
+    throw new ConvoyError('shardUnknown', `The configured id ${id} is not a shard of the source; it has: ${shareIds.join(', ')}.`);
   }
 
   #metadata(destination: Cluster): Metadata {
@@ -244,9 +300,9 @@ export class SyncInstance implements ContractService {
 
   #ownReady(): boolean {
     const run = this.#run;
-    if (run === null || run.failure !== null) return false;
-    const settled = run.state === 'RUNNING' || run.state === 'COMMITTING';
-    return settled && isReadyToCommit(run.liveFigures, run.input.ownIds.length);
+    const settled = run?.failure === null && (run.state === 'RUNNING' || run.state === 'COMMITTING');
+    const isVerified = run?.verification?.every((figures) => figures?.isReady === true) ?? true;
+    return settled && isVerified ? this.#readiness.judge(run.liveFigures, run.input.ownIds.length) : this.#readiness.withdraw();
   }
 
   /** Every instance of the fleet is ready; silent ones are not. */
@@ -264,12 +320,13 @@ export class SyncInstance implements ContractService {
   #present(): Progress {
     const run = this.#run;
     if (!this.#isInitialized) return { ...idleProgress(), state: 'INITIALIZING', info: progressInfo.initializing };
-    if (run === null) return idleProgress();
+    if (run === null || this.#observer === null) return idleProgress();
     return progressOf({
       state: run.state,
       view: run.view,
       ownIds: run.input.ownIds,
       figures: run.figures,
+      verification: run.verification,
       syncID: this.identity.syncID,
       leader: this.fleet.leader(),
       directionMapping: {
@@ -278,20 +335,38 @@ export class SyncInstance implements ContractService {
       },
       canCommit: this.#fleetCanCommit(),
       indexBuilding: run.indexBuilding,
+      observed: this.#observer.seen,
       warnings: run.warnings(),
     });
   }
 
+  /** One for each share, unless this instance has them all. */
+  #expectedIds(): string[] {
+    if (this.#run === null) return [];
+    return this.runtime.config.id === undefined ? [this.identity.id] : this.#run.view.record.shareIds;
+  }
+
   async #report(): Promise<void> {
     for (;;) {
+      this.#reported.refresh(this.#run?.view ?? null, this.runtime.clock.monotonic_ms(), (query) => this.mismatches(query));
       this.#publish();
-      await this.runtime.clock.sleep(report_ms, this.#ending.signal);
+      await this.runtime.clock.sleep(this.#isCalm() ? calmReport_ms : report_ms, this.#ending.signal);
     }
+  }
+
+  /** Whether the state and what only grows have been the same for long. */
+  #isCalm(): boolean {
+    const events = (this.#run?.figures ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
+    return this.#calm.isCalm([this.state, this.#failure()?.error, this.#published.copiedBytes, events].join());
   }
 
   #publish(): void {
     const run = this.#run;
+    this.#observer?.observe();
+    if (this.#observer !== null) publishObserved(this.runtime.metrics, this.#observer.seen);
     const progress = this.#present();
+    const standing = { hasFailed: this.#failure() !== null, leads: this.fleet.isLeader(), leaderEpoch: run?.view.record.leaderEpoch ?? null };
+    publishProgress(this.runtime.metrics, progress, standing);
     this.#published = publishMetrics(this.runtime.metrics, this.state, run?.figures ?? [], this.#published);
     this.fleet.report(
       reportOf(
@@ -301,16 +376,16 @@ export class SyncInstance implements ContractService {
           failure: this.#failure(),
           canCommit: this.#ownReady(),
           canWrite: run?.view.record.canWrite ?? false,
-          expectedIds: run?.view.record.shareIds ?? [],
+          expectedIds: this.#expectedIds(),
+          clusterIds: clusterIdsOf(this.#clusters),
+          optionsDigest: run?.view.record.digest ?? null,
           step: run?.view.record.phase ?? null,
           progress,
+          mismatches: this.#reported.mismatches,
+          figures: run === null ? undefined : instanceFiguresOf(run, this.runtime.config.memoryBytesMax),
         },
         this.#rates,
       ),
     );
   }
-}
-
-function unreachable(name: CommandName, cause: unknown): ConvoyError {
-  return new ConvoyError('sourceUnavailable', `A cluster could not be reached while ${name} was carried out; nothing was begun that is not recorded. Try again.`, { cause });
 }

@@ -4,9 +4,8 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { systemClock } from '../cluster/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
-import { clustersDigest } from '../lifecycle/clusters.js';
-import { release } from '../lifecycle/release.js';
-import { createRuntime } from '../lifecycle/runtime.js';
+import { release } from '../lifecycle/migration/release.js';
+import { createRuntime } from '../lifecycle/migration/runtime.js';
 import { SyncInstance } from '../lifecycle/sync-instance.js';
 import type { Logger } from '../logging/logger.js';
 import { Metrics } from '../metrics/metrics.js';
@@ -32,7 +31,7 @@ export async function runInstance(config: InstanceConfig, options: { fleet: Flee
   const metrics = new Metrics({ processMetrics: true });
   const runtime = createRuntime(config, systemClock, logger, metrics);
   const id = config.id ?? loneId;
-  const identity = { id, syncID: id, incarnation: randomUUID(), release, clustersDigest: clustersDigest(config) };
+  const identity = { id, syncID: id, incarnation: randomUUID(), release };
   await fleet.join(identity);
   const instance = new SyncInstance(runtime, fleet, identity);
   const server = await createInstanceServer({
@@ -45,6 +44,7 @@ export async function runInstance(config: InstanceConfig, options: { fleet: Flee
       ...(config.token === undefined ? {} : { token: config.token.reveal() }),
     },
     isReady: () => instance.isReady,
+    whyNotReady: () => instance.whyNotReady,
     logger,
   });
   fleet.serve((command) => carryOut(instance, command));

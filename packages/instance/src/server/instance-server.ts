@@ -2,9 +2,8 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { AccessSettings } from '@convoy/api/http/access-guard';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import { createHttpApp } from '@convoy/api/http/http-app';
+import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
 import type { Metrics } from '../metrics/metrics.js';
-
-export const METRICS_PATH = '/metrics';
 
 export interface InstanceServerOptions {
   service: ContractService;
@@ -12,6 +11,8 @@ export interface InstanceServerOptions {
   access: AccessSettings;
   /** Whether commands can be taken; before that `/readyz` answers 503. */
   isReady: () => boolean;
+  /** What `/readyz` says then; see `HttpAppOptions`. */
+  whyNotReady?: () => string;
   logger?: FastifyBaseLogger;
 }
 
@@ -21,11 +22,12 @@ export interface InstanceServerOptions {
  * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
  */
 export async function createInstanceServer(options: InstanceServerOptions): Promise<FastifyInstance> {
-  const { service, metrics, access, isReady, logger } = options;
-  const app = await createHttpApp({ service, access, isReady, scope: 'instance', ...(logger === undefined ? {} : { logger }) });
-  app.get(METRICS_PATH, async (_request, reply) => {
-    void reply.header('content-type', metrics.registry.contentType);
-    return metrics.registry.metrics();
+  const { service, metrics, access, isReady, whyNotReady, logger } = options;
+  const app = await createHttpApp({ service, access, isReady, scope: 'instance', ...(whyNotReady === undefined ? {} : { whyNotReady }), ...(logger === undefined ? {} : { logger }) });
+  app.get(METRICS_PATH, async (request, reply) => {
+    const { contentType, body } = metricsReply(request.headers.accept, await metrics.registry.metrics());
+    void reply.header('content-type', contentType);
+    return body;
   });
   return app;
 }

@@ -12,13 +12,17 @@ export class ByteBudget {
     return this.#used;
   }
 
+  get isFull(): boolean {
+    return this.#used >= this.bytesMax;
+  }
+
   take(bytes: number): void {
     this.#used += bytes;
   }
 
   give(bytes: number): void {
     this.#used -= bytes;
-    if (this.#used >= this.bytesMax || this.#waiters.length === 0) return;
+    if (this.isFull || this.#waiters.length === 0) return;
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();
@@ -26,7 +30,7 @@ export class ByteBudget {
 
   /** Resolves once less than the bound is in use; rejects with the signal's reason. */
   async untilFree(signal: AbortSignal): Promise<void> {
-    while (this.#used >= this.bytesMax) {
+    while (this.isFull) {
       signal.throwIfAborted();
       await this.#wait(signal);
     }

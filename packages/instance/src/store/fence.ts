@@ -3,9 +3,12 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, Door, RawWrite, WriteTicket } from '../cluster/door.js';
 import { classify } from '../cluster/failure.js';
 import { refuseFailures } from './fenced-writer.js';
-import { metadataDatabase, throwWriteError, type Retrying } from './metadata.js';
+import type { Retrying } from '../cluster/retry.js';
+import { metadataDatabase, throwWriteError } from './metadata.js';
 
 const fenceCollection = 'fence';
+/** Sessions fenced at the same time: they all change the same documents, so that more only wait for each other. */
+const fencesParallel = 8;
 
 /**
  * Stops a share's former owner: one majority update in each of its sessions, numbered by the new epoch, that changes
@@ -23,11 +26,10 @@ export async function fenceSessions(
   signal: AbortSignal,
 ): Promise<void> {
   const txnNumber = BigInt(epoch) * 2n ** 32n;
-  for (const lsid of sessions) {
-    const statements = fenceIds.map((id) => BSON.serialize({ q: { _id: id }, u: { $inc: { fenced: 1 } } }));
-    const write = { database: metadataDatabase, collection: fenceCollection, kind: 'update' as const, statements, ordered: false };
-    await retrying('fence the former owner', () => sendFence(door, write, { lsid, txnNumber }, signal), signal);
-  }
+  const statements = fenceIds.map((id) => BSON.serialize({ q: { _id: id }, u: { $inc: { fenced: 1 } } }));
+  const write = { database: metadataDatabase, collection: fenceCollection, kind: 'update' as const, statements, ordered: false };
+  const fence = (lsid: Uint8Array): Promise<void> => retrying('fence the former owner', () => sendFence(door, write, { lsid, txnNumber }, signal), signal);
+  for (let at = 0; at < sessions.length; at += fencesParallel) await Promise.all(sessions.slice(at, at + fencesParallel).map(fence));
 }
 
 /** Only a document that was really changed holds on its shard: anything less is no fence. */

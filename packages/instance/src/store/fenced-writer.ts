@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
 import { classify, kindOfCode } from '../cluster/failure.js';
-import type { Retrying } from './metadata.js';
+import type { Retrying } from '../cluster/retry.js';
 import { Signalled } from './signalled.js';
 
 /** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */

@@ -1,14 +1,14 @@
-import type { Document } from 'mongodb';
+import { BSON, type Document, type Long } from 'mongodb';
 import type { Door } from '../cluster/door.js';
+import type { Retrying } from '../cluster/retry.js';
+import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
 
 /** Database on the destination that holds all durable state; never synced. */
 export const metadataDatabase = 'convoy_metadata';
 
 /** Collections of the metadata database. */
-export type MetadataCollection = 'migration' | 'shares' | 'collections' | 'partitions' | 'repairs' | 'fence';
-
-/** Runs an operation again while its failure is retryable, within the process's one retry policy. */
-export type Retrying = <T>(label: string, operation: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+export type MetadataCollection = 'migration' | 'shares' | 'collections' | 'committedCollections' | 'openedCollections' | 'partitions' | 'repairs' | 'definitions' | 'uuids' | 'history' | 'fence'
+  | 'verificationPlans' | 'verificationParts' | 'mismatches';
 
 /** Read in one batch where possible; metadata documents are few. */
 const findBatchDocumentsMax = 10_000;
@@ -26,24 +26,49 @@ export class Metadata {
   async findOne(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<Document | null> {
     const command = { find: collection, filter, limit: 1, singleBatch: true, readConcern: { level: 'majority' } };
     const reply = await this.#run(`read ${collection}`, command, signal);
-    return firstBatch(reply)[0] ?? null;
+    return cursorOf(reply).firstBatch[0] ?? null;
   }
 
   /** All documents that match, in order of `_id`. */
   async find(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<Document[]> {
     const documents: Document[] = [];
-    let after: unknown;
     for (;;) {
-      const page = await this.#page(collection, filter, after, signal);
+      const { firstBatch: page, id } = await this.#page(collection, filter, documents.at(-1)?._id, signal);
       documents.push(...page);
-      const last = page.at(-1);
-      // A page may be short because its documents are large: a reply holds 16 MB.
-      if (last === undefined) return documents;
-      after = last._id;
+      const isOpen = id !== undefined && Number(id) !== 0;
+      if (!isOpen && page.length < findBatchDocumentsMax) return documents;
+      // Nothing is kept open between calls, which are repeated each for itself.
+      if (isOpen) await this.#run(`read ${collection}`, { killCursors: collection, cursors: [id] }, signal);
     }
   }
 
-  async #page(collection: MetadataCollection, filter: Document, after: unknown, signal: AbortSignal): Promise<Document[]> {
+  /** Some documents that match, in order of `_id`. */
+  async findSome(collection: MetadataCollection, filter: Document, limit: number, signal: AbortSignal): Promise<Document[]> {
+    const command = { find: collection, filter, sort: { _id: 1 }, limit, singleBatch: true, readConcern: { level: 'majority' } };
+    return cursorOf(await this.#run(`read ${collection}`, command, signal)).firstBatch;
+  }
+
+  /** Copy and share of all documents that match, as many as one reply holds; for documents whose rest is large. */
+  async findNames(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<{ copy: string; share: string }[]> {
+    const command = {
+      find: collection,
+      filter,
+      projection: { copy: 1, share: 1 },
+      batchSize: findBatchDocumentsMax,
+      singleBatch: true,
+      readConcern: { level: 'majority' },
+    };
+    return cursorOf(await this.#run(`read ${collection}`, command, signal)).firstBatch as unknown as { copy: string; share: string }[];
+  }
+
+  /** How many documents match. */
+  async count(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<number> {
+    const reply = await this.#run(`count ${collection}`, { count: collection, query: filter, readConcern: { level: 'majority' } }, signal);
+    return Number(reply.n);
+  }
+
+  /** What lies behind an `_id`, or everything: as much as one reply holds. */
+  async #page(collection: MetadataCollection, filter: Document, after: unknown, signal: AbortSignal): Promise<CursorReply> {
     const conditions = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
     const command = {
       find: collection,
@@ -51,10 +76,9 @@ export class Metadata {
       sort: { _id: 1 },
       limit: findBatchDocumentsMax,
       batchSize: findBatchDocumentsMax,
-      singleBatch: true,
       readConcern: { level: 'majority' },
     };
-    return firstBatch(await this.#run(`read ${collection}`, command, signal));
+    return cursorOf(await this.#run(`read ${collection}`, command, signal));
   }
 
   /** Updates one document. Returns whether one matched the filter (or was upserted). */
@@ -103,14 +127,15 @@ export class Metadata {
   }
 
   /**
-   * Upserts one document per statement. A filter that names an `_id` and a condition which the document there does not
-   * meet is refused.
+   * Upserts one document per statement, in as many commands as it takes. A filter that names an `_id` and a condition
+   * which the document there does not meet is refused.
    * @throws MetadataWriteError with code 11000 then
    */
   async upsertEach(collection: MetadataCollection, statements: readonly { q: Document; u: Document }[], signal: AbortSignal): Promise<void> {
-    if (statements.length === 0) return;
-    const updates = statements.map((statement) => ({ ...statement, upsert: true }));
-    await this.#run(`write ${collection}`, { update: collection, updates, ordered: false, writeConcern: { w: 'majority' } }, signal);
+    for (const part of partsWithin(statements, (statement) => BSON.calculateObjectSize(statement), commandBytesMax)) {
+      const updates = part.map((statement) => ({ ...statement, upsert: true }));
+      await this.#run(`write ${collection}`, { update: collection, updates, ordered: false, writeConcern: { w: 'majority' } }, signal);
+    }
   }
 
   async deleteMany(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<void> {
@@ -150,7 +175,12 @@ export function throwWriteError(reply: Document): void {
   if (failure !== undefined) throw new MetadataWriteError(failure.code, failure.errmsg ?? 'metadata write failed');
 }
 
-function firstBatch(reply: Document): Document[] {
-  const cursor = reply.cursor as { firstBatch: Document[] };
-  return cursor.firstBatch;
+interface CursorReply {
+  /** Of a cursor that has more, because its reply was full; zero, or nothing, when it has not. */
+  id?: Long | number;
+  firstBatch: Document[];
+}
+
+function cursorOf(reply: Document): CursorReply {
+  return reply.cursor as CursorReply;
 }

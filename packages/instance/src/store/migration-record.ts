@@ -5,8 +5,8 @@ import type { ErrorName } from '@convoy/api/errors/table';
 import type { Document, Timestamp } from 'mongodb';
 import type { Metadata } from './metadata.js';
 
-/** The migration as a whole, from the first start on. Phases only go forward. */
-export const migrationPhases = ['starting', 'syncing', 'committing', 'opening', 'committed'] as const;
+/** The migration as a whole, from the first start on. Phases only go forward; a reverse leads from the last one to `syncing` again. */
+export const migrationPhases = ['starting', 'syncing', 'committing', 'opening', 'committed', 'reversing'] as const;
 export type MigrationPhase = (typeof migrationPhases)[number];
 
 /** One commit attempt: all shares drain past `time`. A new round has a later time. */
@@ -15,6 +15,25 @@ export interface CommitRound {
   time: Timestamp;
   /** True once every share was seen drained with nothing above `time`: no further round follows. */
   sealed: boolean;
+  /** Epoch of the leader that has sealed: its stored catalog is the source's as it is committed. Null until then. */
+  catalogEpoch: number | null;
+}
+
+/** What a reversible migration records about its two directions. */
+export interface Reversal {
+  /** How many times source and destination have been swapped. */
+  turns: number;
+  /** The shards of the present source and destination, each in the order of the record's `shareIds`: the same share leads from one to the other in either direction. */
+  sourceShards: string[];
+  destinationShards: string[];
+  /** How the present destination is read once it is the source. */
+  accessBack: MigrationRecord['access'];
+  /** Time of the destination right before it was opened to users, from which on a reverse replays its changes; null until then. */
+  openedAt: Timestamp | null;
+  /** Epoch of the leader that has stored the destination's catalog of then; null until one has. */
+  openedCatalogEpoch: number | null;
+  /** Set by a cleanup: from here on nobody swaps the clusters any more. */
+  isOver: boolean;
 }
 
 /** The one document of the collection `migration`. */
@@ -36,17 +55,36 @@ export interface MigrationRecord {
   startTime: Timestamp | null;
   estimatedTotalBytes: number | null;
   commit: CommitRound | null;
+  /** Entries of the definition journal that count, and those of them that are applied: the largest ordinals, 0 for none. */
+  definitions: { known: number; done: number };
+  /** The time below which all definition changes are in the journal, and the ordinal of the last of them, as last stored. */
+  horizon: { time: Timestamp; ordinal: number } | null;
   canWrite: boolean;
+  /** After a failure of the commit: the source, whose writes had been blocked, takes them again. */
+  sourceReleased: boolean;
   /** What the balancers were before Convoy stopped them; null until it did. */
   balancers: { source: boolean; destination: boolean } | null;
+  /** What a reverse needs; null when the migration was not started with `reversible`, left out by releases without it. */
+  reversal?: Reversal | null;
+  /** The last look of the verifiers that the leader has asked for: up to these times, before or after attributes were restored. */
+  verification?: { number: number; source: Timestamp; destination: Timestamp; restored: boolean } | null;
+  /** All documents were verified and attributes are being restored: the destination may expire documents by itself. */
+  attributesRestoring?: boolean;
+  /** Set by a cleanup that asks who is at work; a process answers it in its share's record. */
+  rollCall?: string;
   /** Preflight's and initialisation's remarks for the operator. */
   warnings: { name: string; description: string }[];
+}
+
+/** Whether the migration is verified in the direction that it has now: a reverse is not. */
+export function isVerified({ options, reversal }: Pick<MigrationRecord, 'options' | 'reversal'>): boolean {
+  return options.verification.enabled && (reversal?.turns ?? 0) === 0;
 }
 
 const recordId = 'migration';
 
 /** What a new migration's record is made of. */
-export type NewMigration = Pick<MigrationRecord, 'release' | 'options' | 'source' | 'destination' | 'access' | 'shareIds' | 'warnings'>;
+export type NewMigration = Pick<MigrationRecord, 'release' | 'options' | 'source' | 'destination' | 'access' | 'shareIds' | 'warnings' | 'reversal'>;
 
 /** Reads and writes of the migration record. Leader writes carry the leader's epoch; a write of an old one is refused. */
 export class MigrationRecords {
@@ -72,7 +110,10 @@ export class MigrationRecords {
       startTime: null,
       estimatedTotalBytes: null,
       commit: null,
+      definitions: { known: 0, done: 0 },
+      horizon: null,
       canWrite: false,
+      sourceReleased: false,
       balancers: null,
     };
     const stored = (await this.metadata.findAndUpdate(
@@ -94,30 +135,102 @@ export class MigrationRecords {
     return Number(stored.leaderEpoch);
   }
 
-  /** @throws ConvoyError `staleEpoch` when another leader has taken over */
+  /**
+   * Sets fields of the record. A copy of the write that a router has kept, and carries out after later ones of the same
+   * leader, changes nothing of how far the migration is.
+   * @throws ConvoyError `staleEpoch` when another leader has taken over
+   */
   async updateAsLeader(leaderEpoch: number, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<void> {
+    const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch, ...notBeyond(set) }, { $set: set }, signal);
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+  }
+
+  /**
+   * Notes what a reverse has to know of the opening of the destination, beside what is noted already.
+   * @throws ConvoyError `staleEpoch` when another leader has taken over
+   */
+  async noteOpening(leaderEpoch: number, noted: Partial<Pick<Reversal, 'openedAt' | 'openedCatalogEpoch'>>, signal: AbortSignal): Promise<void> {
+    const set = Object.fromEntries(Object.entries(noted).map(([field, value]) => [`reversal.${field}`, value]));
     const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, { $set: set }, signal);
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+  }
+
+  /**
+   * Asks whether this leader is still the present one.
+   * @throws ConvoyError `staleEpoch` when another leader has taken over
+   */
+  async confirmLeader(leaderEpoch: number, signal: AbortSignal): Promise<void> {
+    await this.updateAsLeader(leaderEpoch, { leaderEpoch }, signal);
+  }
+
+  /**
+   * Moves the ends of the definition journal on; a smaller ordinal changes nothing, so that a late repetition does no harm.
+   * @throws ConvoyError `staleEpoch` when another leader has taken over
+   */
+  async raiseDefinitions(leaderEpoch: number, ends: Partial<MigrationRecord['definitions']>, signal: AbortSignal): Promise<void> {
+    const raised = Object.fromEntries(Object.entries(ends).map(([end, ordinal]) => [`definitions.${end}`, ordinal]));
+    const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, { $max: raised }, signal);
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
   }
 
   /**
    * Decides between *failed* and *opening*: only while the migration has not failed may it move on.
    * Returns false when it had failed before.
+   * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
   async openAsLeader(leaderEpoch: number, signal: AbortSignal): Promise<boolean> {
-    return this.metadata.updateOne(
-      'migration',
-      { _id: recordId, leaderEpoch, failure: null },
-      { $set: { phase: 'opening' } },
-      signal,
-    );
+    const undecided = { _id: recordId, leaderEpoch, failure: null, ...notBeyond({ phase: 'opening' }) };
+    if (await this.metadata.updateOne('migration', undecided, { $set: { phase: 'opening' } }, signal)) return true;
+    const stored = await this.read(signal);
+    if (stored !== null && stored.failure !== null) return false;
+    throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+  }
+
+  /**
+   * Swaps the clusters of a committed migration. One conditional write decides between this and a cleanup.
+   * @param turns how often they have been swapped before
+   * @throws ConvoyError `staleEpoch` when another leader has taken over, or the migration can no longer be reversed
+   */
+  async turnAsLeader(leaderEpoch: number, turns: number, set: Partial<MigrationRecord>, signal: AbortSignal): Promise<void> {
+    const committed = { _id: recordId, leaderEpoch, phase: 'committed', 'reversal.turns': turns, 'reversal.isOver': false };
+    const written = await this.metadata.updateOne('migration', committed, { $set: set }, signal);
+    if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance, or the migration was cleaned up.');
+  }
+
+  /** Decides that a committed migration is not reversed any more. Returns false when it is being reversed. */
+  async endReversal(signal: AbortSignal): Promise<boolean> {
+    return this.metadata.updateOne('migration', { _id: recordId, phase: 'committed' }, { $set: { 'reversal.isOver': true } }, signal);
+  }
+
+  /** Notes that the source of a failed migration takes writes again. */
+  async noteSourceReleased(signal: AbortSignal): Promise<void> {
+    await this.metadata.updateOne('migration', { _id: recordId, failure: { $ne: null } }, { $set: { sourceReleased: true } }, signal);
+  }
+
+  /** Asks the migration's processes to say that they are at work. */
+  async callRoll(rollCall: string, signal: AbortSignal): Promise<void> {
+    await this.metadata.updateOne('migration', { _id: recordId }, { $set: { rollCall } }, signal);
   }
 
   /** Records the first failure; later ones, and any after the decision to open, change nothing. */
   async fail(failure: { error: ErrorName; errorDescription: string }, signal: AbortSignal): Promise<void> {
-    const undecided = { _id: recordId, failure: null, phase: { $in: ['starting', 'syncing', 'committing'] } };
+    const undecided = { _id: recordId, failure: null, phase: { $in: ['starting', 'syncing', 'committing', 'reversing'] } };
     await this.metadata.updateOne('migration', undecided, { $set: { failure } }, signal);
   }
+}
+
+/** The condition under which a leader's write comes in its turn, or once more: the record is not further than it says. */
+function notBeyond({ phase, commit, verification }: Partial<MigrationRecord>): Document {
+  const later: Document[] = [];
+  if (commit) later.push({ 'commit.round': { $gt: commit.round } });
+  if (commit?.sealed === false) later.push({ 'commit.round': commit.round, 'commit.sealed': true });
+  if (verification) later.push({ 'verification.number': { $gt: verification.number } });
+  return { ...(phase !== undefined && { phase: { $in: phasesUpTo(phase) } }), ...(later.length > 0 && { $nor: later }) };
+}
+
+/** A reverse begins before all phases that follow it in the other direction. */
+function phasesUpTo(phase: MigrationPhase): MigrationPhase[] {
+  return ['reversing', ...migrationPhases.slice(0, migrationPhases.indexOf(phase) + 1)];
 }
 
 function refuseOtherMigration(stored: MigrationRecord, wanted: NewMigration, digest: string): void {

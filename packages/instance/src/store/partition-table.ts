@@ -1,6 +1,7 @@
-import { Binary, type Document, Timestamp } from 'mongodb';
+import { type Binary, type Document, Timestamp } from 'mongodb';
 import { compareRaw } from '../bson/compare.js';
-import { maxKey, minKey, ownedValue, RawValue } from '../bson/scan.js';
+import { maxKey, minKey, ownedValue, type RawValue } from '../bson/scan.js';
+import { restoredValue, storedValue } from '../bson/stored-value.js';
 import type { ChangeEvent } from './change-event.js';
 import type { SyncedCollection } from './synced-collection.js';
 
@@ -34,6 +35,11 @@ export interface Partition extends IdRange {
   documents: number;
   /** True from when all its documents are acknowledged; stored as done from then on, while events are still held. */
   closing: boolean;
+  /**
+   * True from when a done partition is made to wait again, stored as waiting and dirty from then on, until the doubtful keys of its range
+   * are gone: before that it is not copied.
+   */
+  reopening: boolean;
   /** Events later than `readTime`, in order, while starting and copying. */
   held: ChangeEvent[];
 }
@@ -59,6 +65,11 @@ export class PartitionTable {
     const bounds = [range.lower, ...starts.map(ownedValue), range.upper];
     const partitions = bounds.slice(0, -1).map((lower, index) => waitingPartition(lower, bounds[index + 1] ?? range.upper));
     return new PartitionTable(collection, partitions, save);
+  }
+
+  /** A table of one partition that needs no copy: everything up to a time is on the destination. */
+  static copied(collection: SyncedCollection, readTime: bigint, save: SavePartitions, range: IdRange = wholeRange): PartitionTable {
+    return new PartitionTable(collection, [{ ...waitingPartition(range.lower, range.upper), state: 'done', readTime }], save);
   }
 
   /** The table as it was saved. Partitions that were being copied wait again, dirty. */
@@ -104,18 +115,23 @@ export class PartitionTable {
     this.#saving = saved.catch(() => undefined);
     return saved;
   }
+
+  /** Resolves once every `persist` so far has ended, whether or not it has succeeded. */
+  async saved(): Promise<void> {
+    await this.#saving;
+  }
 }
 
 function waitingPartition(lower: RawValue, upper: RawValue): Partition {
-  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, dropped: 0n, bytes: 0, documents: 0, closing: false, held: [] };
+  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, dropped: 0n, bytes: 0, documents: 0, closing: false, reopening: false, held: [] };
 }
 
 function storedPartition(partition: Partition): Document {
   return {
-    lower: storedBound(partition.lower),
-    upper: storedBound(partition.upper),
-    state: partition.closing ? 'done' : partition.state,
-    dirty: partition.dirty && !partition.closing,
+    lower: storedValue(partition.lower),
+    upper: storedValue(partition.upper),
+    state: storedState(partition),
+    dirty: (partition.dirty || partition.reopening) && !partition.closing,
     readTime: storedTime(partition.readTime),
     readEnd: storedTime(partition.readEnd),
     bytes: partition.bytes,
@@ -123,11 +139,16 @@ function storedPartition(partition: Partition): Document {
   };
 }
 
+function storedState({ closing, reopening, state }: Partition): PartitionState {
+  if (closing) return 'done';
+  return reopening ? 'waiting' : state;
+}
+
 function restoredPartition(stored: Document): Partition {
   const wasDone = stored.state === 'done';
   return {
-    lower: restoredBound(stored.lower as Binary),
-    upper: restoredBound(stored.upper as Binary),
+    lower: restoredValue(stored.lower as Binary),
+    upper: restoredValue(stored.upper as Binary),
     state: wasDone ? 'done' : 'waiting',
     dirty: Boolean(stored.dirty),
     readTime: restoredTime(stored.readTime as Timestamp | null),
@@ -136,18 +157,9 @@ function restoredPartition(stored: Document): Partition {
     bytes: wasDone ? Number(stored.bytes) : 0,
     documents: wasDone ? Number(stored.documents) : 0,
     closing: false,
+    reopening: false,
     held: [],
   };
-}
-
-/** A bound as its type byte and bytes: the only form that brings every `_id` back exactly. */
-function storedBound(value: RawValue): Binary {
-  return new Binary(Buffer.concat([Buffer.from([value.type]), value.bytes]));
-}
-
-function restoredBound(stored: Binary): RawValue {
-  const bytes = Buffer.from(stored.value());
-  return new RawValue(bytes.readUInt8(0), bytes.subarray(1));
 }
 
 function storedTime(time: bigint | null): Timestamp | null {

@@ -1,15 +1,18 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { Binary, type Document } from 'mongodb';
+import type { Binary, Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
-import { ownedValue, RawValue } from '../bson/scan.js';
+import { ownedValue, type RawValue } from '../bson/scan.js';
+import { restoredValue, storedValue } from '../bson/stored-value.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { ChangeEvent } from './change-event.js';
+import { ownedEvent } from './owned-event.js';
 import { Signalled } from './signalled.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** Why a key is doubtful; a rising number of any of them is a finding. */
 export type RepairReason =
   | 'duplicateKey'
+  | 'indexKeys'
   | 'unmatchedDelta'
   | 'inexactDelta'
   | 'shardKeyChange'
@@ -35,6 +38,14 @@ export interface RepairEntry {
   durable: boolean;
 }
 
+/** How the latest reading of a repaired key was. */
+interface Reading {
+  /** Its document has every event up to here. */
+  readonly readTime: bigint;
+  /** The source's operation time at the end: what a reading shows too early is not later. */
+  readonly readEnd: bigint;
+}
+
 /** A key to be added. */
 export interface DoubtfulKey {
   collection: SyncedCollection;
@@ -44,7 +55,9 @@ export interface DoubtfulKey {
   time: bigint;
 }
 
-/** About 100 MB in memory. So many doubtful keys mean that something is wrong with one of the clusters. */
+/** About 50 MB in memory. Beyond it, copying a range of the keys anew is cheaper than reading each of them. */
+const doubtfulKeysMax = 250_000;
+/** Keys come in while a range of them is given up, and not all can be; so many are about 100 MB. */
 const keysMax = 500_000;
 
 /** The durable form of the set, written at majority. */
@@ -59,18 +72,33 @@ export interface RepairStorage {
  */
 export class RepairSet {
   readonly #entries = new Map<string, RepairEntry>();
-  /** Where the readings of repaired keys ended, until the checkpoint has passed it. */
-  readonly #readEnds = new Map<string, bigint>();
+  /** The readings of repaired keys, until every event up to their end is done. */
+  readonly #readings = new Map<string, Reading>();
+  /** The latest time of them: no later event has to be looked up. */
+  #readUpTo = -1n;
   readonly added = new Signalled();
   readonly counts = new Map<RepairReason, number>();
 
   constructor(
     private readonly storage: RepairStorage,
     private readonly budget: ByteBudget,
+    /** From so many keys on the densest range is given up. */
+    private readonly fullAt = doubtfulKeysMax,
   ) {}
+
+  /** There are more keys than should be read one by one. */
+  get isFull(): boolean {
+    return this.#entries.size >= this.fullAt;
+  }
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** Whether a key is in doubt of a collection that can be read at a time. */
+  anyUpTo(time: bigint): boolean {
+    for (const { collection } of this.#entries.values()) if (collection.notBefore <= time) return true;
+    return false;
   }
 
   entries(): Iterable<RepairEntry> {
@@ -82,10 +110,9 @@ export class RepairSet {
     for (const document of stored) {
       const collection = collections.get(String(document.uuid));
       if (collection === undefined) continue;
-      const bytes = Buffer.from((document.id as Binary).value());
       const key: DoubtfulKey = {
         collection,
-        id: new RawValue(bytes.readUInt8(0), bytes.subarray(1)),
+        id: restoredValue(document.id as Binary),
         reason: document.reason as RepairReason,
         time: 0n,
       };
@@ -99,39 +126,51 @@ export class RepairSet {
     return this.#entries.get(entryKey({ collection, idClass: idClass(id, false) }));
   }
 
+  has(entry: RepairEntry): boolean {
+    return this.#entries.get(entryKey(entry)) === entry;
+  }
+
   /** Adds keys and resolves once they are durable. Keys that are in the set already stay as they are. */
   async add(keys: readonly DoubtfulKey[]): Promise<void> {
-    const fresh: RepairEntry[] = [];
-    for (const key of keys) {
-      const entry = newEntry({ ...key, id: ownedValue(key.id) });
-      const present = this.#entries.get(entryKey(entry));
-      if (present !== undefined) {
-        if (present.dropped < key.time) present.dropped = key.time;
-        continue;
-      }
-      this.#entries.set(entryKey(entry), entry);
-      this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
-      fresh.push(entry);
+    await this.store(keys.flatMap((key) => this.enter(key) ?? []));
+  }
+
+  /** Adds a key, which absorbs its events from now on. @returns the entry that is to be stored, or null when the key was there already */
+  enter(key: DoubtfulKey): RepairEntry | null {
+    const entry = newEntry({ ...key, id: ownedValue(key.id) });
+    const present = this.#entries.get(entryKey(entry));
+    if (present !== undefined) {
+      if (present.dropped < key.time) present.dropped = key.time;
+      return null;
     }
+    this.#entries.set(entryKey(entry), entry);
+    this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
     if (this.#entries.size > keysMax) throw tooManyKeys();
-    if (fresh.length === 0) return;
-    await this.storage.put(fresh.map(storedEntry));
-    for (const entry of fresh) entry.durable = true;
+    return entry;
+  }
+
+  /** Makes entered keys durable, all in one write. */
+  async store(entries: readonly RepairEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    await this.storage.put(entries.map(storedEntry));
+    for (const entry of entries) entry.durable = true;
     this.added.changed();
   }
 
   /**
-   * Says what becomes of an event of a key in the set: dropped (the coming reading includes it) or held.
-   * @returns false when the key is not in the set and the event goes its ordinary way
+   * Says what becomes of an event of a key in the set, or of one that was: dropped (a reading includes it) or held.
+   * @returns false when it goes its ordinary way
    */
   absorb(event: ChangeEvent, collection: SyncedCollection): 'dropped' | 'held' | false {
-    const entry = this.get(collection, event.id);
-    if (entry === undefined) return false;
+    if (this.#entries.size === 0 && event.time > this.#readUpTo) return false;
+    const key = entryKey({ collection, idClass: idClass(event.id, false) });
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return isIncluded(event, collection, this.#readings.get(key)) ? 'dropped' : false;
     if (entry.readTime === null || event.time <= entry.readTime) {
       if (event.time > entry.dropped) entry.dropped = event.time;
       return 'dropped';
     }
-    entry.held.push(event);
+    entry.held.push(ownedEvent(event));
     return 'held';
   }
 
@@ -160,20 +199,48 @@ export class RepairSet {
     await this.storage.remove(entries.map(storedId));
     for (const entry of entries) {
       this.#entries.delete(entryKey(entry));
-      this.#readEnds.set(entryKey(entry), readEnd);
+      const readTime = entry.readTime ?? -1n;
+      this.#readings.set(entryKey(entry), { readTime, readEnd });
+      if (readTime > this.#readUpTo) this.#readUpTo = readTime;
       release(entry);
     }
   }
 
-  /** Up to which time transactions may be in the document of a key already, because it was repaired lately; or null. */
-  readEndOf(collection: SyncedCollection, id: RawValue): bigint | null {
-    if (this.#readEnds.size === 0) return null;
-    return this.#readEnds.get(entryKey({ collection, idClass: idClass(id, false) })) ?? null;
+  /**
+   * Takes keys out, durably first, that are not being read: their documents are gone from the destination, and a copy to come includes what
+   * there is of them on the source.
+   * @returns the latest event of theirs that was dropped: that copy may not be read earlier
+   */
+  async giveUp(entries: readonly RepairEntry[]): Promise<bigint> {
+    await this.storage.remove(entries.map(storedId));
+    let dropped = 0n;
+    for (const entry of entries) {
+      this.#entries.delete(entryKey(entry));
+      if (entry.dropped > dropped) dropped = entry.dropped;
+    }
+    return dropped;
   }
 
-  /** Everything below `time` is done: readings that ended before it no longer matter. */
+  /** Takes all keys of a collection out, durably first: it is gone, and what was held is done with. */
+  async forget(uuid: string): Promise<void> {
+    const gone = [...this.#entries.values()].filter(({ collection }) => collection.uuid === uuid);
+    if (gone.length > 0) await this.storage.remove(gone.map(storedId));
+    for (const entry of gone) {
+      this.#entries.delete(entryKey(entry));
+      for (const event of entry.held) this.budget.give(event.bytes);
+      entry.held = [];
+    }
+  }
+
+  /** Up to which time changes may be in the document of a key too early, because it was repaired lately; or null. */
+  readEndOf(collection: SyncedCollection, id: RawValue): bigint | null {
+    if (this.#readings.size === 0) return null;
+    return this.#readings.get(entryKey({ collection, idClass: idClass(id, false) }))?.readEnd ?? null;
+  }
+
+  /** Every event below `time` of a repaired key is done: readings that ended before it no longer matter. */
   forgetReadings(time: bigint): void {
-    for (const [key, readEnd] of this.#readEnds) if (readEnd < time) this.#readEnds.delete(key);
+    for (const [key, { readEnd }] of this.#readings) if (readEnd < time) this.#readings.delete(key);
   }
 
   /** Time of the earliest held event, or null. */
@@ -185,6 +252,11 @@ export class RepairSet {
     }
     return oldest;
   }
+}
+
+/** The order of a capped collection lies in its inserts and deletes, which a reading does not make up for. */
+function isIncluded({ time }: ChangeEvent, { capped }: SyncedCollection, reading: Reading | undefined): boolean {
+  return reading !== undefined && !capped && time <= reading.readTime;
 }
 
 function tooManyKeys(): ConvoyError {
@@ -208,7 +280,7 @@ function storedEntry(entry: RepairEntry): Document {
   return {
     _id: storedId(entry),
     uuid: entry.collection.uuid,
-    id: new Binary(Buffer.concat([Buffer.from([entry.id.type]), entry.id.bytes])),
+    id: storedValue(entry.id),
     reason: entry.reason,
   };
 }

@@ -9,8 +9,9 @@ export type Task = (signal: AbortSignal) => Promise<void>;
 /**
  * Runs tasks at once and waits for all of them. The first failure ends the others and is thrown when they have ended;
  * when `stop` is aborted, its reason is.
+ * @param onFailure told of every failure at once, while the others may still be ending
  */
-export async function runTogether(stop: AbortSignal, tasks: readonly Task[]): Promise<void> {
+export async function runTogether(stop: AbortSignal, tasks: readonly Task[], onFailure: (error: unknown) => void = () => undefined): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([stop, failed.signal]);
   setMaxListeners(listenersMax, signal);
@@ -20,6 +21,7 @@ export async function runTogether(stop: AbortSignal, tasks: readonly Task[]): Pr
       task(signal).catch((error: unknown) => {
         failures.push(error);
         failed.abort(error);
+        onFailure(error);
       }),
     ),
   );

@@ -1,7 +1,32 @@
 import { randomUUID } from 'node:crypto';
+import type { VerificationSideProgress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Binary, type Document, type Timestamp } from 'mongodb';
 import type { Metadata } from './metadata.js';
+
+/** What is durable of one share's verifier, beside its parts and mismatches. */
+export interface ShareVerification {
+  /** Entries of the definition journal up to which all collections that this share plans are planned; -1 while some are not. */
+  planned: number;
+  /** On both sides everything below was looked at; null while nothing is followed. */
+  settled: { source: Timestamp | null; destination: Timestamp | null };
+  /** The last look that was answered, and how many documents differed at it. */
+  answered: number;
+  mismatches: number;
+  /** How many differed when they were looked at last. */
+  differing: number;
+  /** For progress. */
+  figures: { isReady: boolean; source: VerificationSideProgress; destination: VerificationSideProgress };
+}
+
+/** What a share has drained. */
+export interface DrainedRound {
+  round: number;
+  /** Source writes that were seen after the commit time, deletes left out. */
+  eventsAbove: number;
+  /** UUIDs of the collections of which documents were deleted after it. */
+  deletedIn?: string[];
+}
 
 /** What is durable of one share: one source shard's part of the migration, and who works on it. */
 export interface ShareRecord {
@@ -9,6 +34,8 @@ export interface ShareRecord {
   /** Minted by every new owner; writes under an earlier one are refused. */
   epoch: number;
   owner: { syncID: string; incarnation: string };
+  /** Tells the present owner's taking from all others; absent when an earlier release took the share. */
+  taking?: string;
   started: boolean;
   paused: boolean;
   commitRequested: boolean;
@@ -22,10 +49,36 @@ export interface ShareRecord {
   copyDone: boolean;
   eventsApplied: number;
   /** Set when everything up to the commit time of a round is durable; `eventsAbove` counts source writes seen after it. */
-  drained: { round: number; eventsAbove: number } | null;
+  drained: DrainedRound | null;
   /** Ids of the server sessions of this identity's writes. */
   sessions: Binary[];
+  /** All entries of the definition journal up to this ordinal are known to the share, and it has let go of what undone ones are about. */
+  consented: number;
+  /** Collections that the share's stream has shown changes of and that are not followed. */
+  unknown: { uuid: string; database: string; name: string }[];
+  /** The number of turns (`Reversal.turns`) that the record is about, left out for 0, and the one that the share was told to reverse. */
+  turn?: number;
+  reverseTold?: number;
+  /** Of the embedded verifier; absent until it has begun. */
+  verification?: ShareVerification;
+  /** The last roll call that this share's process has answered. */
+  present?: string;
 }
+
+/** The durable state of a share of which nothing is done. */
+const unbegun = {
+  paused: false,
+  commitRequested: false,
+  checkpoint: null,
+  begun: null,
+  lastWrite: null,
+  copied: { bytes: 0, documents: 0 },
+  copyDone: false,
+  eventsApplied: 0,
+  drained: null,
+  consented: 0,
+  unknown: [],
+} satisfies Partial<ShareRecord>;
 
 /** Reads and writes of share records, conditional on the owner's epoch. */
 export class ShareRecords {
@@ -36,7 +89,8 @@ export class ShareRecords {
   }
 
   /**
-   * Takes a share over for this process: mints the next epoch and makes sure that its write sessions exist.
+   * Takes a share over for this process: mints the next epoch and makes sure that its write sessions exist. Repeated by a
+   * router, early or late, it is one taking: it raises the one epoch that was found.
    * @param sessionsMax number of server sessions, one per write that may be in flight
    */
   async take(
@@ -47,29 +101,55 @@ export class ShareRecords {
   ): Promise<ShareRecord> {
     const sessions = Array.from({ length: sessionsMax }, () => newSessionId());
     const initial: Document = {
+      epoch: 0,
+      owner,
       started: true,
-      paused: false,
-      commitRequested: false,
-      checkpoint: null,
-      begun: null,
-      lastWrite: null,
-      copied: { bytes: 0, documents: 0 },
-      copyDone: false,
-      eventsApplied: 0,
-      drained: null,
+      ...unbegun,
       sessions,
     };
-    const update = { $inc: { epoch: 1 }, $set: { owner }, $setOnInsert: initial };
-    const stored = await this.metadata.findAndUpdate('shares', { _id: shareId }, update, signal, { upsert: true });
-    if (stored === null) throw new ConvoyError('internalError', `The record of share ${shareId} could not be written.`);
-    return stored as unknown as ShareRecord;
+    const taking = randomUUID();
+    for (;;) {
+      const stored = await this.metadata.findAndUpdate('shares', { _id: shareId }, { $setOnInsert: initial }, signal, { upsert: true });
+      if (stored === null) throw new ConvoyError('internalError', `The record of share ${shareId} could not be written.`);
+      if (stored.taking === taking) return stored as unknown as ShareRecord;
+      const found = Number(stored.epoch);
+      const taken = await this.metadata.findAndUpdate('shares', { _id: shareId, epoch: found }, { $set: { epoch: found + 1, owner, taking } }, signal);
+      if (taken !== null) return taken as unknown as ShareRecord;
+    }
   }
 
-  /** @throws ConvoyError `staleEpoch` when another process has taken the share over */
+  /**
+   * Lets all shares begin anew after the clusters were swapped: everything is copied, and nothing of the new source's
+   * changes applied. Shares that have done so are left alone, whoever repeats it when.
+   */
+  async beginTurn(turn: number, signal: AbortSignal): Promise<void> {
+    const set: Partial<ShareRecord> = {
+      ...unbegun,
+      turn,
+      copyDone: true,
+    };
+    await this.metadata.updateMany('shares', { turn: { $not: { $gte: turn } } }, { $set: set, $inc: { epoch: 1 } }, signal);
+  }
+
+  /**
+   * Sets fields of a record. Those that an owner only raises are never lowered, whatever copy of an earlier write a router
+   * carries out late.
+   * @throws ConvoyError `staleEpoch` when another process has taken the share over
+   */
   async update(shareId: string, epoch: number, set: Partial<ShareRecord>, signal: AbortSignal): Promise<void> {
-    const written = await this.metadata.updateOne('shares', { _id: shareId, epoch }, { $set: set }, signal);
+    const written = await this.metadata.updateOne('shares', { _id: shareId, epoch }, changesOf(set), signal);
     if (!written) throw new ConvoyError('staleEpoch', `Another process works on share ${shareId}.`);
   }
+}
+
+/** Fields that go only up while an epoch lasts. */
+const raisedFields: ReadonlySet<string> = new Set<keyof ShareRecord>(['checkpoint', 'begun', 'consented']);
+
+function changesOf(fields: Partial<ShareRecord>): Document {
+  const isRaised = ([field]: [string, unknown]): boolean => raisedFields.has(field);
+  const raised = Object.entries(fields).filter(isRaised);
+  const set = Object.entries(fields).filter((entry) => !isRaised(entry));
+  return { ...(set.length > 0 && { $set: Object.fromEntries(set) }), ...(raised.length > 0 && { $max: Object.fromEntries(raised) }) };
 }
 
 function newSessionId(): Binary {

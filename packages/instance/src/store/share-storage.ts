@@ -1,16 +1,15 @@
 import type { Binary, Document } from 'mongodb';
+import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
 import type { Metadata } from './metadata.js';
-import { MetadataWriteError } from './metadata.js';
 import type { SavePartitions } from './partition-table.js';
+import { refusingStale } from './refusing-stale.js';
 import type { RepairStorage } from './repair-set.js';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
-/** Entries of one command: one alone may have nearly 16 MB, a command as a whole 48 MB. */
-const entriesBytesMax = 8 * 2 ** 20;
-const entriesMax = 1_000;
-
-/** The error of an upsert that a later epoch's document stands in the way of. */
-const duplicateKeyCode = 11000;
+/** Name of the document that holds a share's partitions of a copy. */
+export function partitionsName(shareId: string, copy: string): string {
+  return `${shareId}/${copy}`;
+}
 
 /**
  * Partitions and doubtful keys of one share in the metadata database. Every document carries the epoch of its owner. A
@@ -27,79 +26,98 @@ export class ShareStorage implements RepairStorage {
 
   /**
    * Claims what former owners have left, and reads it.
-   * @param uuids collections of the share
+   * @param copies names of the copies of the share's collections
+   * @returns stored partitions by name of their copy, and stored doubtful keys
    * @throws ConvoyError `staleEpoch` when a later owner has done so already
    */
-  async claim(uuids: readonly string[]): Promise<{ partitions: Map<string, Document[]>; repairs: Document[] }> {
+  async claim(copies: readonly string[]): Promise<{ partitions: Map<string, Document[]>; repairs: Document[] }> {
+    await this.claimCopies(copies);
     const set = { share: this.shareId, epoch: this.epoch };
-    const claims = uuids.map((uuid) => ({ q: this.#earlier(uuid), u: { $set: { ...set, uuid }, $setOnInsert: { partitions: null } } }));
-    await this.#refusingStale(() => this.metadata.upsertEach('partitions', claims, this.signal));
     const former = { share: this.shareId, epoch: { $lte: this.epoch } };
     await this.metadata.updateMany('repairs', former, { $set: { epoch: this.epoch } }, this.signal);
     const stored = await this.metadata.find('partitions', set, this.signal);
     const repairs = await this.metadata.find('repairs', set, this.signal);
     const saved = stored.filter(({ partitions }) => partitions !== null);
-    return { partitions: new Map(saved.map((document) => [String(document.uuid), document.partitions as Document[]])), repairs };
+    return { partitions: new Map(saved.map((document) => [String(document.copy), document.partitions as Document[]])), repairs };
   }
 
-  /** Saves all partitions of a claimed collection as one document. */
-  readonly savePartitions: SavePartitions = async (collection, partitions) => {
-    const filter = { _id: `${this.shareId}/${collection.uuid}`, epoch: this.epoch };
-    const written = await this.metadata.updateOne('partitions', filter, { $set: { partitions } }, this.signal);
-    if (!written) throw new ConvoyError('staleEpoch');
-  };
+  /**
+   * Claims copies, those not yet there included.
+   * @throws ConvoyError `staleEpoch` when a later owner has done so already
+   */
+  async claimCopies(copies: readonly string[]): Promise<void> {
+    const set = { share: this.shareId, epoch: this.epoch };
+    const claims = copies.map((copy) => ({ q: this.#earlier(copy), u: { $set: { ...set, copy }, $setOnInsert: { partitions: null } } }));
+    await refusingStale(() => this.metadata.upsertEach('partitions', claims, this.signal));
+  }
+
+  /** Saves all partitions of a claimed copy as one document. */
+  saverOf(copy: string): SavePartitions {
+    return async (_collection, partitions) => {
+      const filter = { _id: partitionsName(this.shareId, copy), epoch: this.epoch };
+      const written = await this.metadata.updateOne('partitions', filter, { $set: { partitions } }, this.signal);
+      if (!written) throw new ConvoyError('staleEpoch');
+    };
+  }
+
+  /** Removes the partitions of a copy that is over. */
+  async forgetCopy(copy: string): Promise<void> {
+    await this.metadata.deleteMany('partitions', { _id: partitionsName(this.shareId, copy), epoch: this.epoch }, this.signal);
+  }
 
   async put(documents: Document[]): Promise<void> {
     const statements = documents.map((document) => {
       const q = this.#earlier(String(document._id));
       return { q, u: { ...document, _id: q._id, share: this.shareId, epoch: this.epoch } };
     });
-    await this.#refusingStale(() => this.metadata.upsertEach('repairs', statements, this.signal));
+    await refusingStale(() => this.metadata.upsertEach('repairs', statements, this.signal));
   }
 
   async remove(ids: string[]): Promise<void> {
     const names = ids.map((id) => `${this.shareId}/${id}`);
-    await this.metadata.deleteMany('repairs', { _id: { $in: names }, epoch: this.epoch }, this.signal);
+    for (const part of partsWithin(names, (name) => name.length, commandBytesMax)) {
+      await this.metadata.deleteMany('repairs', { _id: { $in: part }, epoch: this.epoch }, this.signal);
+    }
   }
 
   /** A document of the share, unless a later owner has claimed it. */
   #earlier(name: string): { _id: string; epoch: Document } {
     return { _id: `${this.shareId}/${name}`, epoch: { $lte: this.epoch } };
   }
-
-  async #refusingStale(write: () => Promise<void>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      if (error instanceof MetadataWriteError && error.code === duplicateKeyCode) throw new ConvoyError('staleEpoch');
-      throw error;
-    }
-  }
 }
+
+/** The source's catalog as it was when the migration (or its present direction) began, and as it is committed; the destination's as it was opened. */
+export type StoredCatalog = 'collections' | 'committedCollections' | 'openedCollections';
 
 /**
  * Collections of the migration in catalog order, as their stored entries.
  * @param leaderEpoch the epoch of the leader whose entries count
  */
-export async function readStoredEntries(metadata: Metadata, leaderEpoch: number, signal: AbortSignal): Promise<Binary[]> {
-  const stored = await metadata.find('collections', { epoch: leaderEpoch }, signal);
+export async function readStoredEntries(metadata: Metadata, leaderEpoch: number, signal: AbortSignal, collection: StoredCatalog = 'collections'): Promise<Binary[]> {
+  const stored = await metadata.find(collection, { epoch: leaderEpoch }, signal);
   return stored.sort((a, b) => Number(a.position) - Number(b.position)).map((document) => document.entry as Binary);
 }
 
 /**
- * Stores the source's catalog as it was when the migration began. May be repeated: what a former leader writes when it
+ * Stores a catalog of the source. May be repeated: what a former leader writes when it
  * thaws stands beside the entries that count, and is not read.
  */
-export async function storeEntries(metadata: Metadata, leaderEpoch: number, entries: readonly Binary[], signal: AbortSignal): Promise<void> {
-  await metadata.deleteMany('collections', { epoch: { $lte: leaderEpoch } }, signal);
-  let batch: Document[] = [];
-  let bytes = 0;
-  for (const [position, entry] of entries.entries()) {
-    batch.push({ _id: `${leaderEpoch}/${position}`, epoch: leaderEpoch, position, entry });
-    bytes += entry.length();
-    if (bytes < entriesBytesMax && batch.length < entriesMax && position < entries.length - 1) continue;
-    await metadata.putMany('collections', batch, signal);
-    batch = [];
-    bytes = 0;
+export async function storeEntries(metadata: Metadata, leaderEpoch: number, entries: readonly Binary[], signal: AbortSignal, collection: StoredCatalog = 'collections'): Promise<void> {
+  await metadata.deleteMany(collection, { epoch: { $lt: leaderEpoch } }, signal);
+  const documents = entries.map((entry, position) => ({ _id: `${leaderEpoch}/${position}`, epoch: leaderEpoch, position, entry }));
+  await metadata.putMany(collection, documents, signal);
+  // Only what the catalog does not have: a router may carry a deletion out once more when the entries are there.
+  await metadata.deleteMany(collection, { epoch: leaderEpoch, position: { $gte: entries.length } }, signal);
+}
+
+/**
+ * Removes what the direction before a reverse has left of the shares' partitions and doubtful keys, and of the pairs of
+ * UUIDs. Those who write any of it from here on have later epochs, whenever this is carried out.
+ * @param shareEpochs the epoch of each share, by its id
+ */
+export async function clearDirection(metadata: Metadata, leaderEpoch: number, shareEpochs: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
+  for (const [share, epoch] of shareEpochs) {
+    for (const collection of ['partitions', 'repairs'] as const) await metadata.deleteMany(collection, { share, epoch: { $lte: epoch } }, signal);
   }
+  await metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);
 }

@@ -4,8 +4,11 @@ import type { KeySource, ShardKeyField } from '../bson/shard-key.js';
 export interface SyncedCollection {
   /** UUID on the source, 32 hexadecimal digits. */
   readonly uuid: string;
+  /** Its namespace on the source and the destination; a rename changes it. */
   readonly database: string;
   readonly name: string;
+  /** No reading may be earlier: before this time it had another name, or was another collection. 0 when there was no change. */
+  readonly notBefore: bigint;
   readonly capped: boolean;
   /** Estimated size of one document; left out when it is not known. */
   readonly documentBytes?: number;
@@ -27,3 +30,9 @@ export interface SyncedCollection {
 
 /** The collections that a share takes part in, by UUID. */
 export type SyncedCollections = ReadonlyMap<string, SyncedCollection>;
+
+/** Gives a collection its new namespace, for all who hold it, and the time from which it bears it. */
+export function renameCollection(collection: SyncedCollection, to: Pick<SyncedCollection, 'database' | 'name' | 'notBefore'>): void {
+  const { database, name, notBefore } = to;
+  Object.assign(collection, { database, name, notBefore });
+}

@@ -1,7 +1,34 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { duplicateKeyCode } from '../cluster/failure.js';
+import type { RepairReason } from './repair-set.js';
+import type { SyncedCollection } from './synced-collection.js';
 
 /** BSONObjectTooLarge, and what updates answer when a document would grow beyond 16 MB. */
 const tooLargeCodes = new Set([10334, 17419, 17420]);
+
+const immutableFieldCode = 66;
+
+/** What servers answer when an index cannot take a document, by the list that they keep of these codes themselves. */
+const indexKeysCodes = new Set([
+  // CannotIndexParallelArrays, CannotBuildIndexKeys, field names that are ambiguous in arrays, hashed indexes
+  171, 201, 16746, 16766,
+  // text
+  16675, 16732, 16733, 17261, 17262,
+  // 2dsphere, 2d, geoHaystack
+  16755, 16756, 13026, 13027, 13067, 13068, 16804, 16775, 16776,
+]);
+
+/**
+ * Why a key is to be read anew whose statement was refused for what stands on the destination just then: a document in the
+ * way, or an index that is ahead of the documents. Null when no reading mends it.
+ */
+export function doubtOfRefusal({ capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>, code: number): RepairReason | null {
+  if (code === duplicateKeyCode) return 'duplicateKey';
+  // Under the collation of the collection the filter has found a document with another `_id`, which no update changes.
+  if (collated && code === immutableFieldCode) return 'duplicateKey';
+  // No repair puts a document of a capped collection in its place among the others.
+  return !capped && indexKeysCodes.has(code) ? 'indexKeys' : null;
+}
 
 /** The named failure of a statement that no repetition mends; carries namespace and code, never values. */
 export function writeRefused(collection: { database: string; name: string }, code: number): ConvoyError {

@@ -3,19 +3,20 @@ import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-
 import { BSON, MongoClient } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { catalogChanges } from '../../../src/catalog/catalog-changes.js';
-import { compareCatalogs } from '../../../src/catalog/compare-catalogs.js';
-import { createCollections } from '../../../src/catalog/create-collections.js';
+import { compareCatalogs } from '../../../src/catalog/plan/compare-catalogs.js';
+import { createCollections } from '../../../src/catalog/make/create-collections.js';
 import { fingerprint } from '../../../src/catalog/fingerprint.js';
 import type { Catalog } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
-import { readCatalog, readCatalogReport } from '../../../src/catalog/read-catalog.js';
-import { restoreAttributes } from '../../../src/catalog/restore-attributes.js';
+import { readCatalog, readCatalogReport } from '../../../src/catalog/read/read-catalog.js';
+import { restoreAttributes } from '../../../src/catalog/make/restore-attributes.js';
 import type { Cluster, Door } from '../../../src/cluster/door.js';
 import { checkStart } from '../../../src/preflight/check-start.js';
 import { openTestCluster } from './clusters.js';
 
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
+const confirm = (): Promise<void> => Promise.resolve();
 
 function requestOf(body: Partial<StartRequestBody> = {}): StartRequest {
   return startRequestSchema.parse({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...body });
@@ -81,7 +82,7 @@ describe('from a sharded cluster to an equal one', () => {
     await destination.client.db('admin').command({ balancerStop: 1 });
 
     const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
-    await createCollections({ destination: destination.cluster, plan, signal });
+    await createCollections({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const made = await readCatalog(destination.cluster, everything, signal);
     expect(distributionOf(made)).toEqual(distributionOf(sourceCatalog));
@@ -90,7 +91,7 @@ describe('from a sharded cluster to an equal one', () => {
     expect(await config.collection('tags').countDocuments()).toBe(0);
     expect((await config.collection('shards').find().toArray()).flatMap((shard) => (shard.tags as string[] | undefined) ?? [])).toEqual([]);
 
-    await restoreAttributes({ destination: destination.cluster, plan, signal });
+    await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
   });
 
@@ -99,14 +100,14 @@ describe('from a sharded cluster to an equal one', () => {
     await using destination = await openTestCluster('cluster1', 1);
     await makePlainCollections(source.client);
     const { plan } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
-    await createCollections({ destination: destination.cluster, plan, signal });
+    await createCollections({ destination: destination.cluster, plan, signal, confirm });
     await destination.client.db('app').collection('plain').insertMany([{ u: 'secret' }, { u: 'secret' }]);
-    await expect(restoreAttributes({ destination: destination.cluster, plan, signal })).rejects.toMatchObject({
+    await expect(restoreAttributes({ destination: destination.cluster, plan, signal, confirm })).rejects.toMatchObject({
       error: 'uniqueIndexViolated',
       errorDescription: 'Documents of app.plain on the destination violate the unique index u_1.',
     });
     await destination.client.db('app').collection('plain').deleteMany({});
-    await restoreAttributes({ destination: destination.cluster, plan, signal });
+    await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
   });
 
   it('is refused while the destination holds documents or another form', async () => {
@@ -151,7 +152,7 @@ describe('from a sharded cluster to an equal one', () => {
     for (const afterCommands of [3, 9, 12, 15, 8, Infinity]) {
       commandsLeft = afterCommands;
       try {
-        await createCollections({ destination: destination.cluster, plan, signal });
+        await createCollections({ destination: destination.cluster, plan, signal, confirm });
       } catch (failure) {
         expect(String(failure)).toContain('connection lost');
         losses += 1;
@@ -171,7 +172,7 @@ describe('from two shards to three', () => {
     await makeShardedCollections(source.client);
     await destination.client.db('admin').command({ balancerStop: 1 });
     const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
-    await createCollections({ destination: destination.cluster, plan, signal });
+    await createCollections({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const made = await readCatalog(destination.cluster, everything, signal);
     const owners = (name: string): Set<string | undefined> => new Set(made.find((entry) => entry.name === name)?.sharding?.chunks.map((chunk) => chunk.shard));
@@ -186,8 +187,8 @@ describe('from a replica set', () => {
     await using destination = await openTestCluster('cluster1', 0);
     await makePlainCollections(source.client);
     const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request: requestOf(), signal });
-    await createCollections({ destination: destination.cluster, plan, signal });
-    await restoreAttributes({ destination: destination.cluster, plan, signal });
+    await createCollections({ destination: destination.cluster, plan, signal, confirm });
+    await restoreAttributes({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'final')).toEqual([]);
   });
 
@@ -204,7 +205,7 @@ describe('from a replica set', () => {
       },
     });
     const { plan, sourceCatalog } = await checkStart({ source: source.cluster, destination: destination.cluster, request, signal });
-    await createCollections({ destination: destination.cluster, plan, signal });
+    await createCollections({ destination: destination.cluster, plan, signal, confirm });
     expect(await differences(sourceCatalog, destination.cluster, 'temporary')).toEqual([]);
     const events = (await readCatalog(destination.cluster, everything, signal)).find((entry) => entry.name === 'events');
     expect(events?.sharding?.chunks.map((chunk) => chunk.shard).join(' ')).toBe('shard0 shard0 shard0 shard0 shard1 shard1 shard1 shard1');

@@ -1,4 +1,4 @@
-import type { Fleet, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { Fleet, FleetNews, Horizon, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
 
 /** What the instances of a fleet in one process see of each other; the first that joins leads. */
@@ -6,6 +6,7 @@ export class Board {
   readonly reports = new Map<string, SeenReport>();
   readonly watchers = new Watchers();
   members: InstanceIdentity[] = [];
+  horizon: Horizon | null = null;
   /** False while nobody is elected. */
   hasLeader = true;
 
@@ -24,13 +25,17 @@ class BoardFleet implements Fleet {
   join(identity: InstanceIdentity): Promise<void> {
     this.#identity = identity;
     this.board.members.push(identity);
-    this.board.watchers.notify();
+    this.board.watchers.notify('leader');
     return Promise.resolve();
   }
 
   report(report: InstanceReport): void {
     this.board.reports.set(report.identity.id, { report, reportedAt_ms: Date.now(), fresh: true });
-    this.board.watchers.notify();
+    this.board.watchers.notify('report');
+  }
+
+  post(): void {
+    return;
   }
 
   reports(): ReadonlyMap<string, SeenReport> {
@@ -46,7 +51,7 @@ class BoardFleet implements Fleet {
     return this.board.hasLeader && this.#identity !== null && this.board.members[0] === this.#identity;
   }
 
-  watch(listener: () => void): () => void {
+  watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void {
     return this.board.watchers.add(listener);
   }
 
@@ -55,13 +60,22 @@ class BoardFleet implements Fleet {
   }
 
   nudge(): void {
-    this.board.watchers.notify();
+    this.board.watchers.notify('nudge');
+  }
+
+  publishHorizon(horizon: Horizon): void {
+    this.board.horizon = horizon;
+    this.board.watchers.notify('horizon');
+  }
+
+  horizon(): Horizon | null {
+    return this.board.horizon;
   }
 
   leave(): Promise<void> {
     this.board.members = this.board.members.filter((member) => member !== this.#identity);
     this.#identity = null;
-    this.board.watchers.notify();
+    this.board.watchers.notify('leader');
     return Promise.resolve();
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { Scene } from './scene.js';
 
 /*
@@ -17,6 +17,50 @@ interface ProgressDocument {
   directionMapping: { Source: string; Destination: string } | null;
   syncID: string | null;
   coordinatorID: string | null;
+  verification: { source: VerificationDocument; destination: VerificationDocument } | null;
+}
+
+interface VerificationDocument {
+  estimatedDocumentCount: number;
+  hashedDocumentCount: number;
+  lagTimeSeconds: number;
+  phase: string;
+  scannedCollectionCount: number;
+  totalCollectionCount: number;
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+const isTruth = (value: unknown): boolean => typeof value === 'boolean';
+const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0;
+
+/** The fields of chapter 2.5, with what the document says of their values once a migration is under way. */
+const fields: Record<string, (value: unknown) => boolean> = {
+  state: isText,
+  canCommit: isTruth,
+  canWrite: isTruth,
+  info: isText,
+  lagTimeSeconds: isCount,
+  totalEventsApplied: isCount,
+  'collectionCopy.estimatedTotalBytes': isCount,
+  'collectionCopy.estimatedCopiedBytes': isCount,
+  'directionMapping.Source': (value) => /^[^:]+: [^:]+:\d+$/.test(String(value)),
+  'directionMapping.Destination': (value) => /^[^:]+: [^:]+:\d+$/.test(String(value)),
+  syncID: isText,
+  coordinatorID: isText,
+};
+for (const side of ['source', 'destination']) {
+  for (const name of ['estimatedDocumentCount', 'hashedDocumentCount', 'lagTimeSeconds', 'scannedCollectionCount', 'totalCollectionCount']) fields[`verification.${side}.${name}`] = isCount;
+  fields[`verification.${side}.phase`] = isText;
+}
+
+/** Reads a field by its name in the document. */
+function read(progress: object, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], progress);
+}
+
+/** Names of fields that are not as the document says. */
+function wrongFields(progress: object, { without = '' } = {}): string[] {
+  return Object.entries(fields).filter(([path, isRight]) => path.split('.')[0] !== without && !isRight(read(progress, path))).map(([path]) => path);
 }
 
 class DocumentClient {
@@ -49,13 +93,10 @@ class DocumentClient {
 
 let scene: Scene;
 
-beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
-});
-
-afterAll(() => scene.close());
+afterEach(() => scene.close());
 
 it('start, progress and commit work for a client that was written from the document alone', async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 });
   await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
   await using instance = await scene.startInstance();
   const client = new DocumentClient(instance.url);
@@ -67,8 +108,8 @@ it('start, progress and commit work for a client that was written from the docum
   expect(idle.collectionCopy).toBeNull();
 
   await expect(client.post('start', { source: 'cluster0' })).rejects.toThrow(/destination/);
-  await client.post('start', { source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  await expect(client.post('start', { source: 'cluster0', destination: 'cluster1', verification: { enabled: false } })).rejects.toThrow();
+  await client.post('start', { source: 'cluster0', destination: 'cluster1' });
+  await expect(client.post('start', { source: 'cluster0', destination: 'cluster1' })).rejects.toThrow();
 
   const ready = await client.waitUntil((progress) => progress.canCommit && progress.collectionCopy?.estimatedCopiedBytes === progress.collectionCopy?.estimatedTotalBytes);
   expect(ready.state).toBe('RUNNING');
@@ -87,4 +128,38 @@ it('start, progress and commit work for a client that was written from the docum
   const committed = await client.waitUntil((progress) => progress.state === 'COMMITTED');
   expect(committed).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed', syncID: ready.syncID });
   expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(3);
+});
+
+it('goes through every transition and reads every field', async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  await scene.cluster0.shopper.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await using instance = await scene.startInstance();
+  const client = new DocumentClient(instance.url);
+  const idle = await client.progress();
+  expect(Object.entries(idle).filter(([, value]) => value !== null).map(([name]) => name).sort()).toEqual(['canCommit', 'state']);
+
+  await client.post('start', { source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, reversible: true });
+  const ready = await client.waitUntil(({ canCommit }) => canCommit);
+  expect(wrongFields(ready)).toEqual([]);
+  await client.post('pause', {});
+  const paused = await client.waitUntil(({ state }) => state === 'PAUSED');
+  expect(paused).toMatchObject({ lagTimeSeconds: null, canCommit: false, canWrite: false });
+  expect(wrongFields(paused, { without: 'lagTimeSeconds' })).toEqual([]);
+  await client.post('resume', {});
+  await client.waitUntil(({ state, canCommit }) => state === 'RUNNING' && canCommit);
+
+  await client.post('commit', {});
+  const committed = await client.waitUntil(({ state }) => state === 'COMMITTED');
+  expect(committed).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed' });
+  expect(wrongFields(committed)).toEqual([]);
+  await scene.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 4 });
+  await client.post('reverse', {});
+  const back = await client.waitUntil(({ state, canCommit }) => state === 'RUNNING' && canCommit);
+  expect(back).toMatchObject({ canWrite: false, verification: null, directionMapping: { Source: ready.directionMapping?.Destination, Destination: ready.directionMapping?.Source } });
+  expect(wrongFields(back, { without: 'verification' })).toEqual([]);
+  await client.post('commit', {});
+  expect(await client.waitUntil(({ state }) => state === 'COMMITTED')).toMatchObject({ canWrite: true, syncID: ready.syncID });
+  expect(await scene.cluster0.shopper.db('shop').collection('orders').countDocuments()).toBe(4);
+  await client.post('reverse', {});
+  await client.waitUntil(({ state, canCommit }) => state === 'RUNNING' && canCommit);
 });

@@ -1,6 +1,6 @@
 import type { Document, IndexDescription } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Scene } from './scene.js';
+import { Scene, type Side } from './scene.js';
 import { startBody } from './start-conditions.js';
 
 let scene: Scene;
@@ -22,8 +22,8 @@ const indexes: IndexDescription[] = [
 const rows = Array.from({ length: 50 }, (_, n) => ({ n, name: `name ${n}`, region: n % 5 }));
 
 /** Specifications of the indexes of a collection, by name. */
-async function indexesOf(side: 'cluster0' | 'cluster1', name: string): Promise<Document[]> {
-  const found: Document[] = await scene[side].client.db('shop').collection(name).indexes();
+async function indexesOf(side: Side, name: string): Promise<Document[]> {
+  const found: Document[] = await side.client.db('shop').collection(name).indexes();
   return found.sort((a, b) => String(a.name).localeCompare(String(b.name)));
 }
 
@@ -41,12 +41,12 @@ describe('buildIndexes', () => {
     await using instance = await scene.startInstance();
     await instance.accepted('start', startBody({ buildIndexes: 'beforeDataCopy' }));
     await instance.untilCanCommit();
-    const during = await indexesOf('cluster1', 'orders');
+    const during = await indexesOf(scene.cluster1, 'orders');
     expect(during).toHaveLength(indexes.length + 1);
     expect(during.every(({ expireAfterSeconds }) => expireAfterSeconds !== 100_000)).toBe(true);
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
-    expect(await indexesOf('cluster1', 'orders')).toEqual(await indexesOf('cluster0', 'orders'));
+    expect(await indexesOf(scene.cluster1, 'orders')).toEqual(await indexesOf(scene.cluster0, 'orders'));
   });
 
   it('never builds only the index on _id and, for a shard key without one, a placeholder that is kept after commit', async () => {
@@ -63,8 +63,8 @@ describe('buildIndexes', () => {
     await shard('hashed', { name: 'hashed' });
     await shop.collection('hashed').insertMany(rows.map((row) => ({ ...row })));
     await using instance = await scene.startInstance();
-    await instance.migrate(startBody({ buildIndexes: 'never' }));
-    const keys = async (name: string): Promise<Document[]> => (await indexesOf('cluster1', name)).map(({ key }) => key as Document);
+    await instance.migrate(startBody({ buildIndexes: 'never', verification: { enabled: false } }));
+    const keys = async (name: string): Promise<Document[]> => (await indexesOf(scene.cluster1, name)).map(({ key }) => key as Document);
     expect(await keys('plain')).toEqual([{ _id: 1 }]);
     expect(await keys('hashed')).toEqual([{ _id: 1 }, { name: 'hashed' }]);
     expect(await keys('unsupported')).toEqual([{ _id: 1 }, { region: 1 }]);
@@ -77,19 +77,36 @@ describe('buildIndexes', () => {
     await shop.collection('sessions').insertOne({ at: new Date() });
     await shop.collection('sessions').createIndexes([{ key: { at: 1 }, expireAfterSeconds: 100_000 }]);
     await using instance = await scene.startInstance();
-    await instance.migrate(startBody({ buildIndexes: 'never' }));
-    expect((await indexesOf('cluster1', 'sessions')).map(({ name }) => name as string)).toEqual(['_id_']);
+    await instance.migrate(startBody({ buildIndexes: 'never', verification: { enabled: false } }));
+    expect((await indexesOf(scene.cluster1, 'sessions')).map(({ name }) => name as string)).toEqual(['_id_']);
     expect(await scene.cluster1.client.db('shop').collection('sessions').countDocuments()).toBe(1);
   });
 
-  it('fails at commit when an index was built by hand on the destination', async () => {
+  it.each(['5.0', '6.0'] as const)('beforeDataCopy also builds those that are created on the source during the migration (%s)', async (release) => {
+    await using own = await Scene.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
+    const orders = own.cluster0.client.db('shop').collection('orders');
+    await orders.insertMany(rows.map((row) => ({ ...row })));
+    await orders.createIndexes([{ key: { region: 1 }, name: 'dropped' }]);
+    await using instance = await own.startInstance();
+    await instance.accepted('start', startBody());
+    await instance.untilCanCommit();
+    await orders.createIndexes(indexes);
+    await orders.dropIndex('dropped');
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    const [source, destination] = await Promise.all([own.cluster0, own.cluster1].map((side) => indexesOf(side, 'orders')));
+    expect(source).toHaveLength(indexes.length + 1);
+    expect(destination).toEqual(source);
+  });
+
+  it('takes an index away again that was built by hand on the destination', async () => {
     await scene.cluster0.client.db('shop').collection('orders').insertMany(rows.map((row) => ({ ...row })));
     await using instance = await scene.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     await scene.cluster1.client.db('shop').collection('orders').createIndexes([{ key: { region: 1 }, name: 'by_hand' }]);
     await instance.accepted('commit');
-    await expect.poll(async () => (await instance.progressReply()).status, { timeout: 30_000 }).toBe(409);
-    expect((await instance.progressReply()).body).toMatchObject({ error: 'catalogDiffers', errorDescription: expect.stringMatching(/shop\.orders.*by_hand/) as unknown });
+    await instance.untilState('COMMITTED');
+    expect(await indexesOf(scene.cluster1, 'orders')).toEqual(await indexesOf(scene.cluster0, 'orders'));
   });
 });

@@ -1,5 +1,11 @@
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import type { Document } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { createLogger } from '../../../src/logging/logger.js';
+import { runInstance } from '../../../src/process/instance-process.js';
 import { Scene } from './scene.js';
+import { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
 
 let scene: Scene;
@@ -48,6 +54,19 @@ describe('filters', () => {
     await instance.accepted('start', startBody(filter));
     await instance.untilCanCommit();
     expect(await migrated()).toEqual([...expected].sort());
+  });
+
+  it('are logged with what they match', async () => {
+    await loadNamespaces();
+    const lines: Document[] = [];
+    const logger = createLogger({ verbosity: 'INFO', stream: { write: (line) => void lines.push(JSON.parse(line) as Document) } });
+    const { connectionString: cluster0 } = scene.cluster0;
+    const { connectionString: cluster1 } = scene.cluster1;
+    const running = await runInstance(parseInstanceConfig({ flags: { cluster0, cluster1, port: 0 } }), { fleet: new LoneFleet(), logger });
+    await using instance = new ServedInstance(running.url, () => running.close());
+    await instance.untilReady();
+    await instance.accepted('start', startBody({ includeNamespaces: [{ database: 'crm' }] }));
+    expect(lines.find(({ event }) => event === 'filterMatched')).toMatchObject({ matched: 2, namespaces: ['crm.notes', 'crm.people'] });
   });
 
   it('leaves alone what appears outside of the filter during the migration', async () => {

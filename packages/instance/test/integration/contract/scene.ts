@@ -12,10 +12,32 @@ import { ServedInstance } from './served-instance.js';
 /** What a cluster is: a number of shards, or a replica set. */
 export type Shape = { readonly shards: number } | 'replicaSet';
 
-/** The releases of the servers; 5.0 where none is named. */
+/** The releases of the servers, 5.0 where none is named, and whether they know their users: nobody logs in where they do not. */
 export interface Releases {
   readonly cluster0?: ReleaseSeries;
   readonly cluster1?: ReleaseSeries;
+  readonly withUsers?: boolean;
+  /** How much oplog each shard of cluster1 keeps, when it is not to be plenty. */
+  readonly oplogBytes1?: number;
+}
+
+const password = 'secret';
+const userRoles = {
+  root: ['root'],
+  /** What operations.md asks for, on a source and on a destination. */
+  migrator: ['backup', 'clusterMonitor', 'readAnyDatabase', 'clusterManager', 'readWriteAnyDatabase', 'restore'],
+  shopper: ['readWriteAnyDatabase', 'dbAdminAnyDatabase'],
+} as const;
+
+const migrator = { user: 'migrator', password };
+/** Settings with which an instance reads the shards of clusters that know their users. */
+export const readsShards = { sourceAccess: 'direct', shards: { cluster0: migrator, cluster1: migrator } } as const;
+
+function loggedIn(connectionString: string, user: keyof typeof userRoles): string {
+  const url = new URL(connectionString);
+  [url.username, url.password] = [user, password];
+  url.searchParams.set('authSource', 'admin');
+  return url.href;
 }
 
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
@@ -25,14 +47,20 @@ export class Side {
   private constructor(
     readonly connectionString: string,
     readonly client: MongoClient,
+    /** A client of somebody who may read and write, and nothing else; where users are not known, the same as the other. */
+    readonly shopper: MongoClient,
     private readonly shape: Shape,
     private readonly stop: () => Promise<void>,
   ) {}
 
-  static async open(shape: Shape, version: ReleaseSeries = '5.0'): Promise<Side> {
-    const simulated = shape === 'replicaSet' ? await startReplicaSet({ version }) : await startCluster({ shards: shape.shards, version });
-    const client = await new MongoClient(simulated.connectionString).connect();
-    return new Side(simulated.connectionString, client, shape, () => simulated.close());
+  static async open(shape: Shape, version: ReleaseSeries = '5.0', withUsers = false, oplogBytesMax?: number): Promise<Side> {
+    const users = Object.entries(userRoles).map(([user, roles]) => ({ user, password, roles: [...roles] }));
+    const options = { version, ...(withUsers && { auth: { users, ...(shape !== 'replicaSet' && { shardUsers: users }) } }), ...(oplogBytesMax !== undefined && { oplogBytesMax }) };
+    const simulated = shape === 'replicaSet' ? await startReplicaSet(options) : await startCluster({ shards: shape.shards, ...options });
+    const as = (user: keyof typeof userRoles): string => (withUsers ? loggedIn(simulated.connectionString, user) : simulated.connectionString);
+    const client = await new MongoClient(as('root')).connect();
+    const shopper = withUsers ? await new MongoClient(as('shopper')).connect() : client;
+    return new Side(as('migrator'), client, shopper, shape, () => simulated.close());
   }
 
   /** Databases of users and of Convoy. */
@@ -60,6 +88,7 @@ export class Side {
 
   async close(): Promise<void> {
     await this.client.close();
+    await this.shopper.close();
     await this.stop();
   }
 }
@@ -76,7 +105,8 @@ export class Scene implements AsyncDisposable {
   ) {}
 
   static async open(cluster0: Shape, cluster1: Shape, releases: Releases = {}): Promise<Scene> {
-    return new Scene(await Side.open(cluster0, releases.cluster0), await Side.open(cluster1, releases.cluster1));
+    const { withUsers } = releases;
+    return new Scene(await Side.open(cluster0, releases.cluster0, withUsers), await Side.open(cluster1, releases.cluster1, withUsers, releases.oplogBytes1));
   }
 
   /** Runs an instance and waits until it takes commands. */

@@ -9,7 +9,7 @@ export interface Reply {
   readonly body: Document;
 }
 
-const patience_ms = 30_000;
+const patience_ms = 100_000;
 const poll_ms = 20;
 
 /** An instance as a client sees it: an address that speaks HTTP. */

@@ -94,13 +94,15 @@ describe('options that need a source of 6.0, with one', () => {
     await accepts(instance, startBody());
   });
 
-  it.each(recentReleases)('says of a source of %s that this release does not block writes, and not that the source is too old', async (release) => {
-    await using scene = await shopOf(release, release);
-    await refusesThenAccepts(scene, startBody({ enableUserWriteBlocking: true }), { status: 422, error: 'featureNotAvailable', says: /enableUserWriteBlocking/ }, startBody());
+  it.each(recentReleases)('accepts enableUserWriteBlocking with a source of %s', async (release) => {
+    await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release, withUsers: true });
+    await using instance = await scene.startInstance();
+    await accepts(instance, startBody({ enableUserWriteBlocking: true }));
   });
 
-  it('says of a source of 6.0 that this release does not reverse', async () => {
-    await using scene = await shopOf('6.0', '6.0');
-    await refusesThenAccepts(scene, startBody(reversible), { status: 422, error: 'featureNotAvailable', says: /reversible/ }, startBody());
+  it('accepts reversible with a source of 6.0', async () => {
+    await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+    await using instance = await scene.startInstance();
+    await accepts(instance, startBody(reversible));
   });
 });

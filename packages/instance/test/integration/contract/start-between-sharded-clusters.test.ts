@@ -65,11 +65,6 @@ describe('options that this configuration does not have', () => {
     const wrong = startBody({ sharding: { shardingEntries: [] } });
     await refusesThenAccepts(scene, wrong, { status: 422, error: 'shardingNotAllowed' }, startBody());
   });
-
-  it.each([undefined, {}, { enabled: true }])('refuses a verifier that it does not have, which is on by default: %j', async (verification) => {
-    const wrong = startBody({ verification });
-    await refusesThenAccepts(scene, wrong, { status: 422, error: 'verificationNotAvailable', says: /verification\.enabled false/ }, startBody());
-  });
 });
 
 describe('filters', () => {

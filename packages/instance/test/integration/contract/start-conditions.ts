@@ -5,9 +5,9 @@ import { expect } from 'vitest';
 import type { Scene } from './scene.js';
 import type { ServedInstance } from './served-instance.js';
 
-/** A start body with the verifier off, as this release wants it. */
+/** Source and destination by name, and what else is given. */
 export function startBody(more: Document = {}): Document {
-  return { source: 'cluster0', destination: 'cluster1', verification: { enabled: false }, ...more };
+  return { source: 'cluster0', destination: 'cluster1', ...more };
 }
 
 /** What a start has to be answered with. */

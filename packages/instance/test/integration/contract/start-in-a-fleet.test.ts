@@ -64,9 +64,9 @@ describe('instances of one fleet that are started by hand', () => {
     expect(await scene.cluster1.contents()).toEqual(before);
     await stranger.close();
 
-    await using restarted = await scene.startInstance({ id: 'shard1', cluster0: elsewhere.cluster0.connectionString });
-    const progress = await restarted.progressReply();
-    expect([progress.status, progress.body.error]).toEqual([409, 'wrongCluster']);
+    await using restarted = await scene.launchInstance({ id: 'shard1', cluster0: elsewhere.cluster0.connectionString });
+    await expect.poll(async () => String((await restarted.progressReply()).body.error), { timeout: 30_000, interval: 20 }).toBe('wrongCluster');
+    expect((await restarted.progressReply()).status).toBe(409);
     await restarted.close();
 
     await using peer = await scene.startInstance({ id: 'shard1' });

@@ -5,8 +5,7 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { clustersDigest } from '../../../src/lifecycle/clusters.js';
-import { createRuntime } from '../../../src/lifecycle/runtime.js';
+import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
@@ -54,13 +53,13 @@ it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () 
   });
   const logger = createLogger({ verbosity: process.env.CONVOY_TEST_LOG === undefined ? 'ERROR' : 'DEBUG' });
   const runtime = createRuntime(config, systemClock, logger, new Metrics({ processMetrics: false }));
-  const identity = { id: 'single', syncID: 'single', incarnation: 'a', release: '1.9.0', clustersDigest: clustersDigest(config) };
+  const identity = { id: 'single', syncID: 'single', incarnation: 'a', release: '1.9.0' };
   const fleet = new LoneFleet();
   await fleet.join(identity);
   const instance = new SyncInstance(runtime, fleet, identity);
   await instance.open();
   expect(instance.state).toBe('IDLE');
-  await instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } }));
+  await instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1' }));
 
   let writes = 0;
   await expect
@@ -72,11 +71,11 @@ it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () 
         writes += 1;
         return (await instance.progress()).canCommit;
       },
-      { timeout: 60_000, interval: 5 },
+      { timeout: 100_000, interval: 5 },
     )
     .toBe(true);
   await instance.commit();
-  await expect.poll(async () => (await instance.progress()).state, { timeout: 30_000 }).toBe('COMMITTED');
+  await expect.poll(async () => (await instance.progress()).state, { timeout: 100_000 }).toBe('COMMITTED');
   const progress = await instance.progress();
   expect(progress).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed' });
   for (const name of ['orders', 'plain']) expect(await documentsOf(1, name)).toEqual(await documentsOf(0, name));

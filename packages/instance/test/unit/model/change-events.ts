@@ -3,9 +3,17 @@ import { elementType } from '../../../src/bson/element-type.js';
 import { encodeValue, RawValue } from '../../../src/bson/scan.js';
 import { documentOf, fieldOf, type Fields } from './raw-document.js';
 
-/** UUID of the model's only collection. */
+/** UUID of the model's first collection. */
 export const modelUuid = '00112233445566778899aabbccddeeff';
 export const modelNamespace = { database: 'shop', name: 'orders' };
+
+/** A collection as an event names it. */
+export interface NamedCollection {
+  uuid: string;
+  name: string;
+}
+
+const firstCollection: NamedCollection = { uuid: modelUuid, name: modelNamespace.name };
 
 /** What of a change the oplog keeps. */
 export interface SeenChange {
@@ -20,19 +28,27 @@ export interface SeenChange {
 }
 
 /** A token as a shard of 5.0 makes it, as far as Convoy reads it. */
-export function tokenOf(time: bigint): string {
-  return `82${time.toString(16).padStart(16, '0')}2B022C0100296E5A1004${modelUuid.toUpperCase()}`;
+export function tokenOf(time: bigint, uuid = modelUuid): string {
+  return `82${time.toString(16).padStart(16, '0')}2B022C0100296E5A1004${uuid.toUpperCase()}`;
 }
 
 /** The bytes of a change event as a stream on a shard shows it: an insert's key is `_id` alone. */
-export function eventOf(change: SeenChange, time: bigint): Buffer {
-  const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time)).end();
+export function eventOf(change: SeenChange, time: bigint, collection: NamedCollection = firstCollection): Buffer {
+  const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time, collection.uuid)).end();
   builder.string('operationType', change.operation).timestamp('clusterTime', time);
   if (change.inTransaction) builder.long('txnNumber', 1n);
-  builder.begin('ns').string('db', modelNamespace.database).string('coll', modelNamespace.name).end();
+  builder.begin('ns').string('db', modelNamespace.database).string('coll', collection.name).end();
   builder.document('documentKey', documentOf(change.operation === 'insert' ? change.key.filter(([name]) => name === '_id') : change.key));
   if (change.document !== undefined) builder.document('fullDocument', change.document);
   if (change.operation === 'update') builder.document('updateDescription', description(change));
+  return Buffer.from(builder.finish());
+}
+
+/** The bytes of a definition change as one shard shows it. */
+export function definitionEventOf(operation: string, time: bigint, { uuid, name }: NamedCollection): Buffer {
+  const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time, uuid)).end();
+  builder.string('operationType', operation).timestamp('clusterTime', time);
+  builder.begin('ns').string('db', modelNamespace.database).string('coll', name).end();
   return Buffer.from(builder.finish());
 }
 

@@ -27,16 +27,17 @@ export class DestinationDoor implements Door, ReadWitness {
   }
 
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
+    const name = String(command.find);
     const classes = (command.filter as { _id: { $in: unknown[] } })._id.$in.map((id) => idClass(encodeValue(id), false));
     return this.network.cursor(signal, () => ({
-      documents: this.destination.documents().filter((document) => classes.includes(idClass(idOf(document), false))),
+      documents: this.destination.documents(name).filter((document) => classes.includes(idClass(idOf(document), false))),
       about: () => ({}),
     }));
   }
 
   async write(write: RawWrite, ticket: WriteTicket | null, { signal }: CallOptions): Promise<WriteOutcome> {
     if (ticket === null) throw new Error('a write outside the fenced sessions');
-    const classes = write.collection === 'fence' ? [] : write.statements.map((statement) => classOf(write.kind, statement));
+    const classes = write.collection === 'fence' ? [] : write.statements.map((statement) => `${write.collection} ${classOf(write.kind, statement)}`);
     // A repair may delete several outdated documents of one class, which are different documents.
     const distinct = this.mayHoldTwins || write.kind === 'delete' || new Set(classes).size === classes.length;
     if (!distinct) this.onViolation('two statements of one id class in one bulk');
@@ -49,8 +50,9 @@ export class DestinationDoor implements Door, ReadWitness {
     }
   }
 
-  onRepairRead(idClasses: readonly string[]): void {
-    if (idClasses.some((name) => this.#inFlight.has(name))) this.onViolation('an id class is read for repair while a statement of it is in flight');
+  onRepairRead(uuid: string, idClasses: readonly string[]): void {
+    const collection = this.destination.nameOf(uuid) ?? '';
+    if (idClasses.some((name) => this.#inFlight.has(`${collection} ${name}`))) this.onViolation('an id class is read for repair while a statement of it is in flight');
   }
 
   close(): Promise<void> {

@@ -1,33 +1,72 @@
 import { Timestamp } from 'mongodb';
 import { idClass } from '../../../src/bson/id-class.js';
-import { elementsOf, encodeValue, findValue, type RawValue, readString } from '../../../src/bson/scan.js';
+import { decodeValue, elementsOf, encodeValue, findValue, RawValue, readString } from '../../../src/bson/scan.js';
 import { hasZeroTimestamp } from '../../../src/bson/zero-timestamp.js';
 import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
 import { documentOf, fieldOf, type Fields, fieldsOf, withField, withoutField } from './raw-document.js';
 import { idOf, keyOf } from './source-history.js';
+import { modelNamespace, modelUuid } from './change-events.js';
 import { MetadataModel } from './metadata-model.js';
 
 /** What a server puts in the place of `Timestamp(0,0)` on insert. */
 const presentTime = encodeValue(new Timestamp({ t: 9, i: 9 }));
+
+type Shards = readonly Map<string, Buffer>[];
 
 interface SessionRecord {
   number: bigint;
   outcome: WriteOutcome;
 }
 
-/** The destination cluster: documents by shard and id class, sessions with the numbers of their writes, and metadata. */
+/** A collection that stands for one of the source: documents by shard and id class. */
+interface DestinationCollection {
+  sourceUuid: string;
+  shards: Map<string, Buffer>[];
+}
+
+/** The destination cluster: collections by name, sessions with the numbers of their writes, and metadata. */
 export class DestinationModel {
   readonly metadata = new MetadataModel();
-  readonly #shards: Map<string, Buffer>[];
+  readonly #collections = new Map<string, DestinationCollection>();
   readonly #sessions = new Map<string, SessionRecord>();
 
   /** @param shards `_id`s are unique on each of them only */
-  constructor(shards: number) {
-    this.#shards = Array.from({ length: shards }, () => new Map<string, Buffer>());
+  constructor(private readonly shards: number) {
+    this.make(modelUuid, modelNamespace.name);
   }
 
-  documents(): Buffer[] {
-    return this.#shards.flatMap((shard) => [...shard.values()]);
+  documents(name: string = modelNamespace.name): Buffer[] {
+    return this.#collections.get(name)?.shards.flatMap((shard) => [...shard.values()]) ?? [];
+  }
+
+  /** Names and documents of all collections. */
+  state(): string[] {
+    return [...this.#collections.keys()].flatMap((name) => [name, ...this.documents(name).map((document) => `${name} ${document.toString('hex')}`)]).sort();
+  }
+
+  /** The name of the collection that stands for one of the source; null when there is none. */
+  nameOf(sourceUuid: string): string | null {
+    for (const [name, collection] of this.#collections) if (collection.sourceUuid === sourceUuid) return name;
+    return null;
+  }
+
+  /** Makes an empty collection for one of the source, in place of what stands for it and of what has the name. */
+  make(sourceUuid: string, name: string): void {
+    this.drop(sourceUuid);
+    this.#collections.set(name, { sourceUuid, shards: Array.from({ length: this.shards }, () => new Map<string, Buffer>()) });
+  }
+
+  drop(sourceUuid: string): void {
+    const name = this.nameOf(sourceUuid);
+    if (name !== null) this.#collections.delete(name);
+  }
+
+  rename(sourceUuid: string, to: string): void {
+    const name = this.nameOf(sourceUuid);
+    const collection = this.#collections.get(name ?? '');
+    if (name === null || collection === undefined || name === to) return;
+    this.#collections.delete(name);
+    this.#collections.set(to, collection);
   }
 
   /** A retryable write: an old number is refused, the last one is answered from the record, a new one is carried out. */
@@ -43,44 +82,46 @@ export class DestinationModel {
 
   #carryOut(write: RawWrite): WriteOutcome {
     const outcome = nothing();
+    const collection = this.#collections.get(write.collection);
+    if (collection === undefined) throw new Error(`a write to ${write.collection}, which the destination does not have`);
     for (const [index, statement] of write.statements.entries()) {
-      const written = this.#statement(write.kind, statement);
+      const written = statementOn(collection.shards, write.kind, statement);
       if (typeof written === 'number') outcome.n += written;
       else outcome.failures.push({ index, ...written });
     }
     return outcome;
   }
+}
 
-  #statement(kind: RawWrite['kind'], statement: Uint8Array): number | Omit<WriteFailure, 'index'> {
-    if (kind === 'insert') return this.#insert(inserted(statement));
-    const parts = new Map(fieldsOf(statement));
-    const filter = fieldsOf(parts.get('q')?.bytes ?? statement);
-    if (fieldOf(filter, 'sk') === undefined) throw new Error('a filter without the full document key');
-    const [shard, name] = [this.#shardOf(documentOf(filter)), className(filter)];
-    const present = shard.get(name);
-    const found = present !== undefined && keyOf(present) === keyOf(documentOf(filter)) ? present : null;
-    if (kind === 'delete') return found !== null && shard.delete(name) ? 1 : 0;
-    if (found === null && parts.get('upsert')?.bytes[0] !== 1) return 0;
-    const after = pipelineResult(parts.get('u'), found === null ? [] : fieldsOf(found));
-    if (className(fieldsOf(after)) !== name || this.#shardOf(after) !== shard) throw new Error('an update changes the key of its document');
-    if (found === null) return this.#insert(after);
-    shard.set(name, after);
-    return 1;
-  }
+function statementOn(shards: Shards, kind: RawWrite['kind'], statement: Uint8Array): number | Omit<WriteFailure, 'index'> {
+  if (kind === 'insert') return insert(shards, inserted(statement));
+  const parts = new Map(fieldsOf(statement));
+  const filter = fieldsOf(parts.get('q')?.bytes ?? statement);
+  if (fieldOf(filter, 'sk') === undefined) throw new Error('a filter without the full document key');
+  const [shard, name] = [shardOf(shards, documentOf(filter)), className(filter)];
+  const present = shard.get(name);
+  const found = present !== undefined && keyOf(present) === keyOf(documentOf(filter)) ? present : null;
+  if (kind === 'delete') return found !== null && shard.delete(name) ? 1 : 0;
+  if (found === null && parts.get('upsert')?.bytes[0] !== 1) return 0;
+  const after = pipelineResult(parts.get('u'), found === null ? [] : fieldsOf(found));
+  if (className(fieldsOf(after)) !== name || shardOf(shards, after) !== shard) throw new Error('an update changes the key of its document');
+  if (found === null) return insert(shards, after);
+  shard.set(name, after);
+  return 1;
+}
 
-  #insert(document: Buffer): number | Omit<WriteFailure, 'index'> {
-    const shard = this.#shardOf(document);
-    const name = className(fieldsOf(document));
-    if (shard.has(name)) return { code: 11000, message: 'duplicate key' };
-    shard.set(name, document);
-    return 1;
-  }
+function insert(shards: Shards, document: Buffer): number | Omit<WriteFailure, 'index'> {
+  const shard = shardOf(shards, document);
+  const name = className(fieldsOf(document));
+  if (shard.has(name)) return { code: 11000, message: 'duplicate key' };
+  shard.set(name, document);
+  return 1;
+}
 
-  #shardOf(document: Uint8Array): Map<string, Buffer> {
-    const shard = this.#shards[Math.abs(keyOf(document)) % this.#shards.length];
-    if (shard === undefined) throw new Error('no shards');
-    return shard;
-  }
+function shardOf(shards: Shards, document: Uint8Array): Map<string, Buffer> {
+  const shard = shards[Math.abs(keyOf(document)) % shards.length];
+  if (shard === undefined) throw new Error('no shards');
+  return shard;
 }
 
 function nothing(): WriteOutcome {
@@ -108,7 +149,7 @@ function pipelineResult(pipeline: RawValue | undefined, before: Fields): Buffer 
     const [name, argument] = fieldsOf(stage.bytes)[0] ?? [];
     if (argument === undefined) throw new Error('an empty stage');
     if (name === '$replaceWith') fields = fieldsOf(literal(argument).bytes);
-    else if (name === '$set') for (const [field, value] of fieldsOf(argument.bytes)) fields = withField(fields, field, literal(value));
+    else if (name === '$set') for (const [field, value] of fieldsOf(argument.bytes)) fields = withField(fields, field, sliceOf(value, fields) ?? literal(value));
     else if (name === '$unset') for (const element of elementsOf(argument.bytes)) fields = withoutField(fields, readString(argument.bytes, element));
     else throw new Error(`the model has no stage ${String(name)}`);
   }
@@ -119,4 +160,14 @@ function literal(value: RawValue): RawValue {
   const inner = findValue(value.bytes, '$literal');
   if (inner === null) throw new Error('a value that is not literal');
   return inner;
+}
+
+/** `{$slice: ['$field', n]}`: the first elements of an array. */
+function sliceOf(value: RawValue, before: Fields): RawValue | null {
+  const slice = findValue(value.bytes, '$slice');
+  if (slice === null) return null;
+  const [array, size] = fieldsOf(slice.bytes).map(([, part]) => decodeValue(part));
+  const present = fieldOf(before, String(array).slice(1));
+  if (present === undefined) throw new Error('a truncation of what is not there');
+  return new RawValue(present.type, documentOf(fieldsOf(present.bytes).slice(0, Number(size))));
 }

@@ -1,4 +1,4 @@
-import { BSON, type Document } from 'mongodb';
+import { BSON, type Document, Timestamp } from 'mongodb';
 
 /** The metadata database: documents by `_id`, and the few commands and operators that Convoy uses there. */
 export class MetadataModel {
@@ -15,6 +15,7 @@ export class MetadataModel {
       case 'find': return { cursor: { firstBatch: this.#find(documents, command) } };
       case 'update': return this.#updates(documents, command.updates as Document[]);
       case 'findAndModify': return { value: this.#modify(documents, command) };
+      case 'count': return { n: [...documents.values()].filter((document) => matches(document, command.query as Document)).length };
       case 'delete': return this.#deletes(documents, command.deletes as Document[]);
       default: throw new Error(`the model's metadata has no ${String(name)}`);
     }
@@ -56,8 +57,10 @@ export class MetadataModel {
   }
 
   #modify(documents: Map<unknown, Document>, command: Document): Document | null {
-    this.#updates(documents, [{ q: command.query as Document, u: command.update as Document, upsert: command.upsert as boolean }]);
-    return this.#find(documents, { filter: command.query as Document, limit: 1 })[0] ?? null;
+    const query = command.query as Document;
+    const _id = [...documents.values()].find((document) => matches(document, query))?._id as unknown;
+    this.#updates(documents, [{ q: query, u: command.update as Document, upsert: command.upsert as boolean }]);
+    return this.#find(documents, { filter: _id === undefined ? query : { _id }, limit: 1 })[0] ?? null;
   }
 
   #deletes(documents: Map<unknown, Document>, deletes: readonly Document[]): Document {
@@ -74,10 +77,14 @@ export class MetadataModel {
 function matches(document: Document, filter: Document): boolean {
   return Object.entries(filter).every(([field, condition]: [string, unknown]) => {
     if (field === '$and') return (condition as Document[]).every((part) => matches(document, part));
-    const value: unknown = document[field];
+    if (field === '$nor') return !(condition as Document[]).some((part) => matches(document, part));
+    const value = field.split('.').reduce<unknown>((inner, name) => (inner as Document | null | undefined)?.[name], document);
     if (typeof condition !== 'object' || condition === null) return value === condition;
     if ('$in' in condition) return (condition.$in as unknown[]).includes(value);
     if ('$lte' in condition) return typeof value === 'number' && value <= Number(condition.$lte);
+    if ('$lt' in condition) return typeof value === 'number' && value < Number(condition.$lt);
+    if ('$gte' in condition) return typeof value === 'number' && value >= Number(condition.$gte);
+    if ('$gt' in condition && typeof condition.$gt === 'number') return typeof value === 'number' && value > condition.$gt;
     if ('$gt' in condition) return String(value) > String(condition.$gt);
     throw new Error(`the model's metadata has no condition ${JSON.stringify(condition)}`);
   });
@@ -85,8 +92,22 @@ function matches(document: Document, filter: Document): boolean {
 
 function changed(document: Document, update: Document, inserts: boolean): Document {
   if (!Object.keys(update).some((name) => name.startsWith('$'))) return { ...update, _id: document._id as unknown };
-  const after = { ...document, ...(update.$set as Document | undefined) };
+  const after = { ...document };
+  for (const [path, value] of Object.entries((update.$set as Document | undefined) ?? {})) put(after, path.split('.'), () => value);
   if (inserts) Object.assign(after, update.$setOnInsert);
+  for (const [path, value] of Object.entries((update.$max as Document | undefined) ?? {})) put(after, path.split('.'), (present) => (isAbove(value, present) ? value : present));
   for (const [field, by] of Object.entries((update.$inc as Document | undefined) ?? {})) after[field] = Number(after[field] ?? 0) + Number(by);
   return after;
+}
+
+/** Changes a field, in a document or in one inside it. */
+function put(document: Document, [field = '', ...rest]: string[], change: (present: unknown) => unknown): void {
+  if (rest.length === 0) document[field] = change(document[field]);
+  else put((document[field] = { ...(document[field] as Document | undefined) }), rest, change);
+}
+
+/** `$max` of numbers and times. */
+function isAbove(value: unknown, present: unknown): boolean {
+  if (present === undefined || present === null) return true;
+  return value instanceof Timestamp && present instanceof Timestamp ? value.greaterThan(present) : Number(value) > Number(present);
 }

@@ -1,14 +1,14 @@
 import { BSON, type Document, Timestamp } from 'mongodb';
 import { encodeValue, type RawValue } from '../../../src/bson/scan.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
-import type { Retrying } from '../../../src/store/metadata.js';
+import type { Retrying } from '../../../src/cluster/retry.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { modelNamespace, modelUuid } from './change-events.js';
 
 /** A collection sharded by `sk` on both sides, with every document owned. */
 export function collectionOf(changes: Partial<SyncedCollection> = {}): SyncedCollection {
   const key = [{ field: 'sk', hashed: false }];
-  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: key, destinationKey: key, owns: () => true, ...changes };
+  return { uuid: modelUuid, ...modelNamespace, notBefore: 0n, capped: false, collated: false, readBy: 'uuid' as const, showsOrphans: false, sourceKey: key, destinationKey: key, owns: () => true, ...changes };
 }
 
 export function bytesOf(document: Document | Map<string, unknown>): Uint8Array {

@@ -27,8 +27,8 @@ export class SourceRouterDoor extends SourceDoor {
   }
 
   /** Which of two documents of one `_id` comes first is another with every reading. */
-  protected readAt(time: bigint): Uint8Array[] {
-    const shards = this.source.shards.map((shard) => shard.readAt(time));
+  protected readAt(time: bigint, uuid: string): Uint8Array[] {
+    const shards = this.source.shards.map((shard) => shard.readAt(time, uuid));
     if (this.network.scheduler.chance(0.5)) shards.reverse();
     return shards.flat().sort((a, b) => compareRaw(idOf(a), idOf(b)));
   }

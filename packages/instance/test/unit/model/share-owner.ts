@@ -1,16 +1,21 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster, Door } from '../../../src/cluster/door.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { createRuntime, type Runtime } from '../../../src/lifecycle/runtime.js';
-import { ShareSync } from '../../../src/lifecycle/share-sync.js';
+import { followedCatalog } from '../../../src/lifecycle/share/followed-catalog.js';
+import { DefinitionFollower } from '../../../src/lifecycle/share/follow-definitions.js';
+import { createRuntime, type Runtime } from '../../../src/lifecycle/migration/runtime.js';
+import { ShareSync } from '../../../src/lifecycle/share/share-sync.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { fenceSessions } from '../../../src/store/fence.js';
 import { Metadata } from '../../../src/store/metadata.js';
+import { runTogether } from '../../../src/store/run-together.js';
 import { ShareRecords } from '../../../src/store/share-record.js';
 import { type Faults, Network } from './calls.js';
 import { DestinationDoor } from './destination-door.js';
 import type { DestinationModel } from './destination-model.js';
+import { JournalModel } from './journal-model.js';
+import type { Board } from './leader-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { ShareView } from './share-view.js';
 import { modelStart } from './source-history.js';
@@ -19,6 +24,10 @@ const config = parseInstanceConfig({
   flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination', lanes: 2, writers: 1, readers: 3, partition_seconds: 1, checkpoint_ms: 100 },
 });
 const logger = createLogger({ verbosity: 'FATAL' });
+
+/** Where no definitions change, all of them are known. */
+const endOfTime = 2n ** 63n;
+const noDefinitions = { done: [], undone: [], position: { read: 0, taken: 0 } };
 
 /** One process that owns a share, from taking it over until it is stopped, has crashed or was fenced. */
 export class ShareOwner {
@@ -36,6 +45,9 @@ export class ShareOwner {
     private readonly faults: Faults,
     private readonly onViolation: (what: string) => void,
     private readonly mayHoldTwins: boolean,
+    /** Where leaders tell of definition changes; null when there are none. */
+    private readonly board: Board | null = null,
+    private readonly doubtfulKeysMax = Infinity,
   ) {
     this.#runtime = createRuntime(config, scheduler, logger, new Metrics({ processMetrics: false }));
   }
@@ -84,6 +96,9 @@ export class ShareOwner {
     const record = await records.take(this.view.id, { syncID: this.view.id, incarnation: 'x' }, 4, signal);
     const sessions = record.sessions.map((session) => session.value());
     if (record.epoch > 1) await fenceSessions(door, this.#runtime.retrying, sessions, record.epoch, [0, 1], signal);
+    const journal = new JournalModel(metadata, this.board, this.scheduler);
+    const { done, undone, position } = this.board === null ? noDefinitions : await journal.begin(signal);
+    const { entries, known } = followedCatalog(this.view.begun, done);
     const sync = new ShareSync(
       {
         runtime: this.#runtime,
@@ -92,19 +107,28 @@ export class ShareOwner {
         metadata,
         records,
         record,
-        collections: this.view.collections,
+        shardId: record._id,
+        collections: entries.flatMap((followed) => this.view.shareOf(followed) ?? []),
+        known,
+        undone,
         startTime: modelStart + 1n,
+        beginsCopied: false,
         bytesMax: 2 ** 16,
-        onDefinition: () => undefined,
-        onUnknownCollection: () => undefined,
+        doubtfulKeysMax: this.doubtfulKeysMax,
         includes: () => true,
+        shareOf: (followed) => this.view.shareOf(followed),
+        onFailure: () => undefined,
+        nudge: () => journal.nudge(),
         recreate: () => Promise.reject(new Error('there are no capped collections')),
       },
       this.#hard.signal,
     );
     await sync.prepare(signal);
+    if (this.board === null) sync.setHorizon(endOfTime);
     this.#sync = sync;
-    await sync.run(signal);
+    const follower = new DefinitionFollower(sync, journal, { ...position, consented: record.consented });
+    const following = this.board === null ? [] : [(each: AbortSignal) => journal.run(each), (each: AbortSignal) => follower.run(each)];
+    await runTogether(signal, [(each) => sync.run(each), ...following]);
   }
 }
 

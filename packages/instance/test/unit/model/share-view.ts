@@ -3,11 +3,12 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compareRaw } from '../../../src/bson/compare.js';
 import type { RawValue } from '../../../src/bson/scan.js';
 import type { Cluster, Door } from '../../../src/cluster/door.js';
-import { type ShareCollection, shareCollections } from '../../../src/lifecycle/share-collections.js';
+import type { FollowedEntry } from '../../../src/lifecycle/share/followed-catalog.js';
+import { shareCollection, type ShareCollection } from '../../../src/lifecycle/share/share-collections.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { wholeRange } from '../../../src/store/partition-table.js';
 import type { Network } from './calls.js';
-import { modelNamespace, modelUuid } from './change-events.js';
+import { modelNamespace, modelUuid, type NamedCollection } from './change-events.js';
 import { SourceRouterDoor } from './router-door.js';
 import { type ReadWitness, ShardDoor } from './source-doors.js';
 import { keyOf, type SourceHistory, type SourceShard } from './source-history.js';
@@ -15,26 +16,34 @@ import { keyOf, type SourceHistory, type SourceShard } from './source-history.js
 /** What one share has of the source, and how it sees it. */
 export interface ShareView {
   id: string;
-  collections: ShareCollection[];
+  /** The catalog with which the migration begins. */
+  begun: CatalogEntry[];
+  shareOf(followed: FollowedEntry): ShareCollection | null;
   source(network: Network, witness: ReadWitness): Cluster;
 }
 
 const unwitnessed: ReadWitness = { onRepairRead: () => undefined };
+const firstCollection: NamedCollection = { uuid: modelUuid, name: modelNamespace.name };
 
 /** The share of one shard, read straight from it. */
-export function shardView(source: SourceHistory, shard: SourceShard): ShareView {
+export function shardView(source: SourceHistory, shard: SourceShard, begun: readonly NamedCollection[] = [firstCollection]): ShareView {
   return {
     id: shard.id,
-    collections: [{ collection: collectionOf(shard, source), range: wholeRange, sizeBytes: 2 ** 30, seenPerOwned: 1 }],
+    begun: begun.map((collection) => entryOf(collection, [])),
+    shareOf: (followed) => ({ collection: collectionOf(followed, shard, source), entry: followed.entry, copy: followed.copy, range: wholeRange, sizeBytes: 2 ** 30, seenPerOwned: 1 }),
     source: (network, witness) => clusterOf(source, new SourceRouterDoor(source, network, unwitnessed), new ShardDoor(source, shard, network, witness)),
   };
 }
 
 /** The share of `_id`s that stands under a shard's name, read through the router. */
-export function routerView(source: SourceHistory, shard: SourceShard, bounds: readonly RawValue[]): ShareView {
-  const view = (network: Network, witness: ReadWitness): Cluster => clusterOf(source, new SourceRouterDoor(source, network, witness), null);
+export function routerView(source: SourceHistory, shard: SourceShard, bounds: readonly RawValue[], begun: readonly NamedCollection[] = [firstCollection]): ShareView {
   const unconnected = clusterOf(source, undefined as never, null);
-  return { id: shard.id, collections: shareCollections([modelEntry(bounds)], shard.id, unconnected, { ...unconnected, name: 'cluster1' }), source: view };
+  return {
+    id: shard.id,
+    begun: begun.map((collection) => entryOf(collection, bounds)),
+    shareOf: (followed) => shareCollection(followed, shard.id, unconnected, { ...unconnected, name: 'cluster1' }),
+    source: (network, witness) => clusterOf(source, new SourceRouterDoor(source, network, witness), null),
+  };
 }
 
 /** @param shard the door to a shard; null without direct access */
@@ -54,25 +63,30 @@ export function clusterOf(source: SourceHistory, router: Door, shard: Door | nul
   };
 }
 
-/** A collection whose chunks were moved, large enough for several readers. */
-function modelEntry(bounds: readonly RawValue[]): CatalogEntry {
+/**
+ * A collection whose chunks were moved, large enough for several readers.
+ * @param shardIds shards that show a copy of its definition changes
+ */
+export function entryOf({ uuid, name }: NamedCollection, bounds: readonly RawValue[], shardIds: readonly string[] = []): CatalogEntry {
   const ordered = [...bounds].sort(compareRaw).filter((bound, index, all) => index === 0 || compareRaw(all[index - 1] ?? bound, bound) < 0);
   return {
-    ...modelNamespace,
+    database: modelNamespace.database,
+    name,
     type: 'collection',
-    uuid: modelUuid,
+    uuid,
     options: {},
     indexes: [],
     primaryShard: 'shard0',
-    sharding: { key: { sk: 1 }, unique: false, chunks: [], everMoved: true },
+    sharding: { key: { sk: 1 }, unique: false, chunks: shardIds.map((shard, index) => ({ min: { sk: index }, max: { sk: index + 1 }, shard })), everMoved: true },
     sizeBytes: 2 ** 30,
     documentCount: 0,
     shareBounds: ordered.map(({ type, bytes }) => new Binary(Buffer.concat([Buffer.from([type]), bytes]))),
   };
 }
 
-function collectionOf(shard: SourceShard, source: SourceHistory): SyncedCollection {
+function collectionOf({ entry, notBefore }: FollowedEntry, shard: SourceShard, source: SourceHistory): SyncedCollection {
+  const { uuid, database, name } = entry;
   const key = [{ field: 'sk', hashed: false }];
   const owns = (document: Uint8Array): boolean => source.shardOf(keyOf(document)) === shard;
-  return { uuid: modelUuid, ...modelNamespace, capped: false, collated: false, readBy: 'uuid', showsOrphans: false, sourceKey: key, destinationKey: key, owns };
+  return { uuid, database, name, notBefore, capped: false, collated: false, readBy: 'uuid', showsOrphans: false, sourceKey: key, destinationKey: key, owns };
 }

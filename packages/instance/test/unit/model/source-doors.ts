@@ -1,4 +1,4 @@
-import { BSON, type Document, Timestamp } from 'mongodb';
+import { Binary, BSON, type Document, Timestamp } from 'mongodb';
 import { compareRaw } from '../../../src/bson/compare.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import { encodeValue } from '../../../src/bson/scan.js';
@@ -10,8 +10,8 @@ import { idOf, type SourceHistory, type SourceShard } from './source-history.js'
 
 /** What a process is doing with keys on the destination while it reads the source. */
 export interface ReadWitness {
-  /** Called with the id classes that are read at one time for a repair. */
-  onRepairRead(idClasses: readonly string[]): void;
+  /** Called with the id classes of a collection that are read at one time for a repair. */
+  onRepairRead(uuid: string, idClasses: readonly string[]): void;
 }
 
 /** A door to source documents: a stream, snapshot reads and samples. */
@@ -26,13 +26,13 @@ export abstract class SourceDoor implements Door {
 
   abstract command(database: string, command: Document, options: CallOptions): Promise<Document>;
   /** The documents of a time in order of `_id`. */
-  protected abstract readAt(time: bigint): Uint8Array[];
+  protected abstract readAt(time: bigint, uuid: string): Uint8Array[];
   protected abstract streamFrom(time: bigint): RawCursor;
 
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
     const first = (command.pipeline as Document[] | undefined)?.[0] ?? {};
     if ('$changeStream' in first) return this.#stream(first.$changeStream as Document, signal);
-    if ('$sample' in first) return this.network.cursor(signal, () => ({ documents: this.#sample(Number((first.$sample as Document).size)), about: () => ({}) }));
+    if ('$sample' in first) return this.network.cursor(signal, () => ({ documents: this.#sample(String(command.aggregate), Number((first.$sample as Document).size)), about: () => ({}) }));
     return this.network.cursor(signal, () => this.#find(command));
   }
 
@@ -49,8 +49,9 @@ export abstract class SourceDoor implements Door {
     return this.network.call(signal, () => this.streamFrom(from));
   }
 
-  #sample(size: number): Uint8Array[] {
-    const ids = this.readAt(this.source.now).map((document) => ({ _id: idOf(document) }));
+  #sample(name: string, size: number): Uint8Array[] {
+    const uuid = this.source.catalog.at(name);
+    const ids = (uuid === null ? [] : this.readAt(this.source.now, uuid)).map((document) => ({ _id: idOf(document) }));
     if (ids.length === 0) return [];
     return Array.from({ length: size }, () => {
       const { _id } = ids[this.network.scheduler.between(0, ids.length - 1)] ?? { _id: encodeValue(0) };
@@ -58,20 +59,29 @@ export abstract class SourceDoor implements Door {
     });
   }
 
+  /** A collection that is not there any more answers nothing, without a time; one that was renamed since cannot be read before. */
   #find(command: Document): { documents: Uint8Array[]; about: () => Partial<RawBatch> } {
+    const { catalog, now } = this.source;
     const wanted = (command.readConcern as Document).atClusterTime as Timestamp | undefined;
-    const at = wanted?.toBigInt() ?? this.source.now;
-    if (at > this.source.now) throw new Error('a read in the future');
+    const at = wanted?.toBigInt() ?? now;
+    if (at > now) throw new Error('a read in the future');
     if (this.network.scheduler.chance(this.network.faults.snapshotTooOld)) throw serverError(246);
-    const about = (): Partial<RawBatch> => ({ atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) });
-    return { documents: this.#selected(command, this.readAt(at)), about };
+    const uuid = collectionOf(command, this.source);
+    if (uuid === null) return { documents: [], about: () => ({}) };
+    const opened = catalog.changedAt(uuid);
+    if (at < opened) throw serverError(246);
+    const about = (): Partial<RawBatch> => {
+      if (catalog.changedAt(uuid) !== opened) throw serverError(175);
+      return { atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) };
+    };
+    return { documents: this.#selected(command, uuid, this.readAt(at, uuid)), about };
   }
 
-  #selected(command: Document, documents: Uint8Array[]): Uint8Array[] {
+  #selected(command: Document, uuid: string, documents: Uint8Array[]): Uint8Array[] {
     const among = (command.filter as { _id: { $in: unknown[] } } | undefined)?._id.$in;
     if (among !== undefined) {
       const classes = among.map((id) => idClass(encodeValue(id), false));
-      this.witness.onRepairRead(classes);
+      this.witness.onRepairRead(uuid, classes);
       return documents.filter((document) => classes.includes(idClass(idOf(document), false)));
     }
     const bound = (name: 'min' | 'max') => (name in command ? encodeValue((command[name] as Document)._id) : null);
@@ -81,6 +91,13 @@ export abstract class SourceDoor implements Door {
       return (min === null || compareRaw(id, min) >= 0) && (max === null || compareRaw(id, max) < 0);
     });
   }
+}
+
+/** The collection that a command names, by its UUID or by its name, as it is now. */
+function collectionOf({ find }: Document, { catalog }: SourceHistory): string | null {
+  if (typeof find === 'string') return catalog.at(find);
+  const uuid = Buffer.from((find as Binary).value()).toString('hex');
+  return catalog.nameOf(uuid) === null ? null : uuid;
 }
 
 function decoded(value: ReturnType<typeof encodeValue>): unknown {
@@ -107,8 +124,8 @@ export class ShardDoor extends SourceDoor {
     return this.network.call(signal, () => ({ ok: 1, operationTime: timestampOf(this.source.note(this.shard)) }));
   }
 
-  protected readAt(time: bigint): Uint8Array[] {
-    return this.shard.readAt(time);
+  protected readAt(time: bigint, uuid: string): Uint8Array[] {
+    return this.shard.readAt(time, uuid);
   }
 
   protected streamFrom(time: bigint): RawCursor {

@@ -1,6 +1,8 @@
 import { compareRaw } from '../../../src/bson/compare.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import { findValue, readNumber, type RawValue } from '../../../src/bson/scan.js';
+import { modelNamespace, modelUuid } from './change-events.js';
+import { SourceCatalog } from './source-catalog.js';
 
 /** A change event in the oplog of a shard; null: an entry that no stream shows. */
 export interface OplogEntry {
@@ -32,19 +34,22 @@ export function keyOf(document: Uint8Array): number {
 /** One source shard: the oplog, and every version that every document ever had. */
 export class SourceShard {
   readonly oplog: OplogEntry[] = [];
-  readonly #versions = new Map<string, Version[]>();
+  /** By collection and id class. */
+  readonly #versions = new Map<string, Map<string, Version[]>>();
 
   constructor(readonly id: string) {}
 
-  write(document: Buffer | null, idClassName: string, time: bigint): void {
-    const versions = this.#versions.get(idClassName) ?? [];
+  write(document: Buffer | null, idClassName: string, time: bigint, uuid = modelUuid): void {
+    const collection = this.#versions.get(uuid) ?? new Map<string, Version[]>();
+    this.#versions.set(uuid, collection);
+    const versions = collection.get(idClassName) ?? [];
     versions.push({ time, document });
-    this.#versions.set(idClassName, versions);
+    collection.set(idClassName, versions);
   }
 
-  /** The documents of a time in order of `_id`. */
-  readAt(time: bigint): Buffer[] {
-    const documents = [...this.#versions.values()].flatMap((versions) => versions.findLast((version) => version.time <= time)?.document ?? []);
+  /** The documents of a collection at a time, in order of `_id`. */
+  readAt(time: bigint, uuid = modelUuid): Buffer[] {
+    const documents = [...(this.#versions.get(uuid)?.values() ?? [])].flatMap((versions) => versions.findLast((version) => version.time <= time)?.document ?? []);
     return documents.sort((a, b) => compareRaw(idOf(a), idOf(b)));
   }
 }
@@ -52,11 +57,13 @@ export class SourceShard {
 /** The source cluster: documents with `sk < 0` live on the first shard, the others on the last. */
 export class SourceHistory {
   readonly shards: SourceShard[];
+  readonly catalog = new SourceCatalog();
   #now = modelStart;
 
   constructor(shards: number) {
     this.shards = Array.from({ length: shards }, (_, index) => new SourceShard(`shard${index}`));
     for (const shard of this.shards) this.note(shard);
+    this.catalog.set(modelUuid, modelNamespace.name, this.#now);
   }
 
   get now(): bigint {
@@ -82,11 +89,16 @@ export class SourceHistory {
   }
 
   /** The present documents of an id class, one per shard at most. */
-  find(idClassName: string): Buffer[] {
-    return this.readAt(this.#now).filter((document) => idClass(idOf(document), false) === idClassName);
+  find(idClassName: string, uuid = modelUuid): Buffer[] {
+    return this.readAt(this.#now, uuid).filter((document) => idClass(idOf(document), false) === idClassName);
   }
 
-  readAt(time: bigint): Buffer[] {
-    return this.shards.flatMap((shard) => shard.readAt(time));
+  readAt(time: bigint, uuid = modelUuid): Buffer[] {
+    return this.shards.flatMap((shard) => shard.readAt(time, uuid));
+  }
+
+  /** Names and documents of all collections at a time. */
+  stateAt(time: bigint): string[] {
+    return this.catalog.namesAt(time).flatMap(({ uuid, name }) => [name, ...this.readAt(time, uuid).map((document) => `${name} ${document.toString('hex')}`)]).sort();
   }
 }

@@ -3,7 +3,7 @@ import { BSONSymbol, Double, Int32, Long, Timestamp } from 'mongodb';
 import { idClass } from '../../../src/bson/id-class.js';
 import { encodeValue, RawValue } from '../../../src/bson/scan.js';
 import { elementType } from '../../../src/bson/element-type.js';
-import { documentKey, eventOf, type SeenChange } from './change-events.js';
+import { documentKey, eventOf, modelNamespace, type NamedCollection, type SeenChange } from './change-events.js';
 import { documentOf, fieldOf, type Fields, fieldsOf, withField, withoutField } from './raw-document.js';
 import { idOf, keyOf, type SourceHistory, type SourceShard } from './source-history.js';
 
@@ -24,6 +24,8 @@ export interface Change {
   id: number;
   fields: readonly (readonly [field: number, value: number])[];
   sk: number;
+  /** Name of the collection; the model's first one when left out. One that is not there is made by an insert. */
+  collection?: string;
 }
 
 /** Changes made together; alone, in one transaction, or in one that was prepared and seen before its events' time. */
@@ -47,6 +49,12 @@ const stepsOf = (change: fc.Arbitrary<Change>): fc.Arbitrary<Step> => fc.oneof(
   { weight: 1, arbitrary: fc.record({ changes: fc.array(change, { minLength: 1, maxLength: 4 }), transaction: fc.constantFrom('plain' as const, 'prepared' as const) }) },
 );
 
+/** Steps whose changes are in collections of these names. */
+export function stepsOn(names: fc.Arbitrary<string>): fc.Arbitrary<Step> {
+  const change = fc.tuple(changeOf(fc.constantFrom(...ordinaryKinds)), names);
+  return stepsOf(change.map(([one, collection]) => ({ ...one, collection })));
+}
+
 export const steps = stepsOf(changeOf(fc.constantFrom(...ordinaryKinds)));
 
 /** Steps that need several shards. */
@@ -64,17 +72,18 @@ export function carryOut(source: SourceHistory, step: Step): void {
 }
 
 function perform(source: SourceHistory, change: Change, visible: bigint, time: bigint, inTransaction: boolean): void {
+  const collection = namedCollection(source, change.collection ?? modelNamespace.name, visible);
   const id = modelIds[change.id] ?? encodeValue(0);
   const name = idClass(id, false);
-  const twins = source.find(name);
+  const twins = source.find(name, collection.uuid);
   const before = twins.find((document) => keyOf(document) < 0 === change.sk < 0) ?? twins[0];
   const fields = change.fields.map(([field, value]): [string, RawValue] => [`f${field}`, values[value] ?? encodeValue(0)]);
   const write = (shard: SourceShard, document: Buffer | null, seen: Omit<SeenChange, 'inTransaction'>): void => {
-    shard.write(document, name, visible);
-    shard.oplog.push({ time, event: eventOf({ ...seen, inTransaction }, time) });
+    shard.write(document, name, visible, collection.uuid);
+    shard.oplog.push({ time, event: eventOf({ ...seen, inTransaction }, time, collection) });
   };
   if (change.kind === 'orphan') {
-    orphanChange(source, id, before, change, fields, time, inTransaction);
+    orphanChange(source, collection, id, before, change, fields, time, inTransaction);
     return;
   }
   if (before === undefined) {
@@ -107,6 +116,17 @@ function perform(source: SourceHistory, change: Change, visible: bigint, time: b
   }
 }
 
+/** The collection of a name, which the first write makes. */
+function namedCollection(source: SourceHistory, name: string, time: bigint): NamedCollection {
+  const { catalog } = source;
+  const uuid = catalog.at(name) ?? catalog.newUuid();
+  if (catalog.nameOf(uuid) === null) {
+    catalog.set(uuid, name, time);
+    if (catalog.showsCreations) catalog.shown.push({ operation: 'create', uuid, name, to: null, time });
+  }
+  return { uuid, name };
+}
+
 /** On the other source shard, and on the other shard of the destination. */
 function twinKey(sk: number): number {
   const other = sk % 2 === 0 ? 1 : 2;
@@ -114,13 +134,13 @@ function twinKey(sk: number): number {
 }
 
 /** The event of a shard that does not own the document, under a live document's key or any other. */
-function orphanChange(source: SourceHistory, id: RawValue, live: Buffer | undefined, change: Change, fields: Fields, time: bigint, inTransaction: boolean): void {
+function orphanChange(source: SourceHistory, collection: NamedCollection, id: RawValue, live: Buffer | undefined, change: Change, fields: Fields, time: bigint, inTransaction: boolean): void {
   const sk = live !== undefined && change.fields.length < 3 ? keyOf(live) : change.sk;
   const orphan: Fields = [['_id', live === undefined ? id : idOf(live)], ['sk', encodeValue(new Int32(sk))], ...distinct(fields)];
   const shard = source.shardOf(sk) === source.shards[0] ? source.shards.at(-1) : source.shards[0];
   const operation = change.fields.length === 1 ? 'delete' : change.fields[0]?.[0] === 0 ? 'replace' : 'update';
   const about = operation === 'update' ? { updated: distinct(fields), removed: [], truncated: false } : operation === 'replace' ? { document: documentOf(orphan) } : {};
-  shard?.oplog.push({ time, event: eventOf({ operation, key: documentKey(orphan), ...about, inTransaction }, time) });
+  shard?.oplog.push({ time, event: eventOf({ operation, key: documentKey(orphan), ...about, inTransaction }, time, collection) });
 }
 
 interface Update {
@@ -137,10 +157,7 @@ function updateOf(change: Change, present: Fields, fields: Fields): Update {
     return { after: withField(present, 'sk', sk), updated: [['sk', sk]], removed: [], truncated: false };
   }
   if (change.kind === 'nested') return nested(present, fields[0]?.[1] ?? encodeValue(0));
-  if (change.kind === 'truncate') {
-    const list = new RawValue(elementType.array, documentOf([['0', encodeValue(1)]]));
-    return { after: withField(present, 'list', list), updated: [], removed: [], truncated: true };
-  }
+  if (change.kind === 'truncate') return truncate(present);
   const wanted = distinct(fields);
   const removed = change.kind === 'set' ? [] : wanted.slice(0, change.kind === 'unset' ? 3 : 1).map(([name]) => name);
   const updated = wanted.filter(([name]) => !removed.includes(name));
@@ -148,6 +165,16 @@ function updateOf(change: Change, present: Fields, fields: Fields): Update {
   for (const name of removed) after = withoutField(after, name);
   for (const [name, value] of updated) after = withField(after, name, value);
   return { after, updated, removed: removed.filter((name) => fieldOf(present, name) !== undefined), truncated: false };
+}
+
+/** Cuts a list down to one element; makes it first where there is none. */
+function truncate(present: Fields): Update {
+  const list = fieldOf(present, 'list');
+  const elements = list?.type === elementType.array ? fieldsOf(list.bytes) : [];
+  const isCut = elements.length > 1;
+  const kept: Fields = isCut ? elements.slice(0, 1) : [['0', encodeValue(1)], ['1', encodeValue(2)]];
+  const after = new RawValue(elementType.array, documentOf(kept));
+  return { after: withField(present, 'list', after), updated: isCut ? [] : [['list', after]], removed: [], truncated: isCut };
 }
 
 function nested(present: Fields, value: RawValue): Update {

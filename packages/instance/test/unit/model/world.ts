@@ -1,10 +1,17 @@
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
+import { createLogger } from '../../../src/logging/logger.js';
+import { Metrics } from '../../../src/metrics/metrics.js';
 import type { Faults } from './calls.js';
+import type { NamedCollection } from './change-events.js';
+import { carryOutStep, type DefinitionStep } from './definitions.js';
 import { DestinationModel } from './destination-model.js';
+import { type Board, LeaderModel } from './leader-model.js';
 import { randomOf, Scheduler } from './scheduler.js';
 import { ShareOwner } from './share-owner.js';
-import { routerView, shardView, type ShareView } from './share-view.js';
+import { entryOf, routerView, shardView, type ShareView } from './share-view.js';
 import { SourceHistory, type SourceShard } from './source-history.js';
-import { carryOut, modelIds, type Step } from './workload.js';
+import { modelIds, type Step } from './workload.js';
 
 /** Everything that a run of the model depends on. */
 export interface WorldInput {
@@ -16,18 +23,25 @@ export interface WorldInput {
   pace: number;
   /** Documents before the migration begins, and while it runs. */
   before: readonly Step[];
-  during: readonly Step[];
+  during: readonly (Step | DefinitionStep)[];
   /** Changes after the commit time, which must not arrive. */
-  after: readonly Step[];
+  after: readonly (Step | DefinitionStep)[];
   faults: Faults;
   /** Chance per moment that a process ends, and in which way. */
   ends: { stop: number; crash: number; freeze: number };
+  /** Definition changes are followed; whether streams show creations, and the chance per moment that another leader takes over. */
+  definitions?: { showsCreations: boolean; leaderEnds: number };
+  /** From so many doubtful keys on a range of them is copied anew; without it never. */
+  doubtfulKeysMax?: number;
 }
 
 /** A run that has not settled after so many moments never will. */
 const momentsMax = 60_000;
 /** Moments after the commit in which nothing may change any more. */
 const lateMoments = 200;
+
+const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
+const logger = createLogger({ verbosity: 'FATAL' });
 
 /** A source, a destination and the processes between them, with every moment chosen by the seed. */
 export class World {
@@ -37,12 +51,16 @@ export class World {
   readonly #owners: ShareOwner[] = [];
   readonly #former: ShareOwner[] = [];
   readonly #violations: string[] = [];
-  readonly #after: Step[];
+  readonly #after: (Step | DefinitionStep)[];
+  readonly #board: Board = { horizon: null };
+  #begun: NamedCollection[] = [];
+  #leader: LeaderModel | null = null;
   #moments = 0;
 
   constructor(private readonly input: WorldInput) {
     this.#scheduler = new Scheduler(randomOf(input.seed));
     this.source = new SourceHistory(input.shards);
+    this.source.catalog.showsCreations = input.definitions?.showsCreations ?? false;
     this.#after = [...input.after];
   }
 
@@ -52,8 +70,9 @@ export class World {
    * @throws what ends a process, or when nothing settles
    */
   async run(): Promise<{ expected: string[]; found: string[]; violations: string[] }> {
-    for (const step of this.input.before) carryOut(this.source, step);
+    for (const step of this.input.before) carryOutStep(this.source, step);
     for (const shard of this.source.shards) this.source.note(shard);
+    this.#initialise();
     this.source.shards.forEach((_, index) => this.#own(index));
     await this.#during();
     await this.#until(() => {
@@ -61,21 +80,51 @@ export class World {
       return this.#owners.every(({ sync }) => sync?.figures().copyDone === true);
     });
     const commit = await this.#commit();
-    const expected = sorted(this.source.readAt(commit));
-    for (const step of this.#after.splice(0)) carryOut(this.source, step);
+    this.#leader?.crash();
+    const expected = this.source.stateAt(commit);
+    for (const step of this.#after.splice(0)) carryOutStep(this.source, step);
     for (let moment = 0; moment < lateMoments; moment += 1) await this.#moment();
     for (const owner of [...this.#owners, ...this.#former]) owner.stop();
     await this.#until(() => this.#owners.every(({ ended }) => ended));
-    return { expected, found: sorted(this.destination.documents()), violations: this.#violations };
+    return { expected, found: this.destination.state(), violations: this.#violations };
+  }
+
+  /** Collections as they are found before anything is copied, made on the destination. */
+  #initialise(): void {
+    this.#begun = this.source.catalog.namesAt(this.source.now);
+    for (const { uuid, name } of this.#begun) this.destination.make(uuid, name);
+    if (this.input.definitions === undefined) return;
+    const migration = { _id: 'migration', leaderEpoch: 0, definitions: { known: 0, done: 0 }, horizon: null };
+    this.destination.metadata.run({ update: 'migration', updates: [{ q: { _id: 'migration' }, u: migration, upsert: true }] });
+    this.#lead();
+  }
+
+  #lead(): void {
+    this.#leader?.crash();
+    const { source, destination } = this;
+    const { retrying } = createRuntime(config, this.#scheduler, logger, new Metrics({ processMetrics: false }));
+    const leader = { source, destination, scheduler: this.#scheduler, faults: this.input.faults, board: this.#board, retrying, begun: this.#begun };
+    this.#leader = new LeaderModel({ ...leader, entryOf: (collection) => entryOf(collection, this.#bounds(), source.shards.map(({ id }) => id)) });
+    this.#leader.begin();
   }
 
   /** Rounds as a leader makes them. */
   async #commit(): Promise<bigint> {
     for (;;) {
       const commit = this.#timeAboveAll();
+      if (this.#leader !== null) await this.#untilLeaderSettled(commit);
       await this.#drain(commit);
-      if (this.#owners.every(({ sync }) => sync?.figures().writesAboveCeiling === 0)) return commit;
+      const isClean = this.#owners.every(({ sync }) => sync?.figures().writesAboveCeiling === 0 && sync.figures().deletedAboveCeiling.size === 0);
+      if (isClean && (this.#leader === null || (this.#leader.isSettled(commit) && !this.#leader.changedAfter(commit)))) return commit;
     }
+  }
+
+  /** A process that ends in the meantime is followed by another one: entries need the consent of all shares. */
+  #untilLeaderSettled(time: bigint): Promise<void> {
+    return this.#until(() => {
+      this.#replaceEnded();
+      return this.#leader?.isSettled(time) === true;
+    });
   }
 
   /** Through a router before 6.0 it is a time without notes: idle shards move with their own ticks only. */
@@ -87,15 +136,20 @@ export class World {
   }
 
   #view(shard: SourceShard): ShareView {
-    const { bounds } = this.input;
-    return bounds === null ? shardView(this.source, shard) : routerView(this.source, shard, bounds.flatMap((place) => modelIds[place] ?? []));
+    if (this.input.bounds === null) return shardView(this.source, shard, this.#begun);
+    return routerView(this.source, shard, this.#bounds(), this.#begun);
+  }
+
+  #bounds() {
+    const { bounds, shards } = this.input;
+    return (bounds ?? []).slice(0, shards - 1).flatMap((place) => modelIds[place] ?? []);
   }
 
   #own(index: number): void {
     const shard = this.source.shards[index];
     if (shard === undefined) throw new Error('no such shard');
     const violation = (what: string): void => void this.#violations.push(what);
-    const owner = new ShareOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null);
+    const owner = new ShareOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null, this.input.definitions === undefined ? null : this.#board, this.input.doubtfulKeysMax);
     this.#owners[index] = owner;
     owner.begin();
   }
@@ -105,7 +159,7 @@ export class World {
     while (left.length > 0) {
       if (this.#scheduler.chance(this.input.pace)) {
         const step = left.shift();
-        if (step !== undefined) carryOut(this.source, step);
+        if (step !== undefined) carryOutStep(this.source, step);
       }
       this.#maybeEnd();
       await this.#moment();
@@ -114,6 +168,7 @@ export class World {
 
   /** Ends a process now and then; another one takes its share over at once, or while a frozen one goes on. */
   #maybeEnd(): void {
+    if (this.#leader !== null && this.#scheduler.chance(this.input.definitions?.leaderEnds ?? 0)) this.#lead();
     const { stop, crash, freeze } = this.input.ends;
     for (const [index, owner] of this.#owners.entries()) {
       const [stops, crashes, freezes] = [this.#scheduler.chance(stop), this.#scheduler.chance(crash), this.#scheduler.chance(freeze)];
@@ -138,12 +193,12 @@ export class World {
     const asked = new Set<ShareOwner>();
     await this.#until(() => {
       const step = this.#scheduler.chance(this.input.pace) ? this.#after.shift() : undefined;
-      if (step !== undefined) carryOut(this.source, step);
+      if (step !== undefined) carryOutStep(this.source, step);
       this.#replaceEnded();
       for (const owner of this.#owners) {
         if (owner.sync === null || asked.has(owner)) continue;
         asked.add(owner);
-        owner.sync.drain(commit, new AbortController().signal).then(
+        owner.sync.drain(commit, () => false, new AbortController().signal).then(
           () => drained.add(owner),
           () => undefined,
         );
@@ -158,13 +213,17 @@ export class World {
 
   async #moment(): Promise<void> {
     this.#moments += 1;
-    if (this.#moments > momentsMax) throw new Error('nothing settles');
+    if (this.#moments > momentsMax) throw new Error(`nothing settles: ${this.#describe()}`);
     for (const owner of [...this.#owners, ...this.#former]) if (owner.failure !== null) throw owner.failure as Error;
+    if (this.#leader !== null && this.#leader.failure !== null) throw this.#leader.failure as Error;
+    if (this.#leader?.deposed === true) this.#lead();
     if (this.#scheduler.chance(0.01)) for (const shard of this.source.shards) this.source.note(shard);
     await this.#scheduler.step();
   }
-}
 
-function sorted(documents: readonly Uint8Array[]): string[] {
-  return documents.map((document) => Buffer.from(document).toString('hex')).sort();
+  #describe(): string {
+    const owners = this.#owners.map(({ sync, ended }) => ({ ended, ...sync?.figures() }));
+    const leader = this.#leader === null ? null : this.#leader.describe();
+    return JSON.stringify({ owners, leader, now: this.source.now }, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+  }
 }

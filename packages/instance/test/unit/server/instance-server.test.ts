@@ -3,6 +3,8 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { idleProgress } from '@convoy/api/contract/progress';
 import type { AccessSettings } from '@convoy/api/http/access-guard';
 import type { ContractService } from '@convoy/api/http/contract-service';
+import type { OpenApiDocument } from '@convoy/api/http/openapi';
+import { describedRoutes, routesOf } from '../../../../api/test/unit/http/described-answers.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { createInstanceServer } from '../../../src/server/instance-server.js';
 
@@ -22,12 +24,15 @@ function service(): ContractService & { commands: string[] } {
     commit: () => Promise.reject(new ConvoyError('cannotCommit')),
     reverse: accept('reverse'),
     progress: () => Promise.resolve(idleProgress()),
+    mismatches: async function* () {
+      yield* await Promise.resolve([]);
+    },
   };
 }
 
 async function server(access = local, ready = true) {
   const contract = service();
-  const app = await createInstanceServer({ service: contract, metrics: new Metrics({ processMetrics: false }), access, isReady: () => ready });
+  const app = await createInstanceServer({ service: contract, metrics: new Metrics({ processMetrics: false }), access, isReady: () => ready, whyNotReady: () => 'It connects.' });
   return { app, contract };
 }
 
@@ -53,11 +58,26 @@ describe('the server of an instance', () => {
     await app.close();
   });
 
+  test('serves OpenMetrics to who asks for it', async () => {
+    const { app } = await server();
+    const reply = await app.inject({ url: '/metrics', headers: { accept: 'application/openmetrics-text; version=1.0.0' } });
+    expect(reply.headers['content-type']).toMatch(/^application\/openmetrics-text; version=1\.0\.0/);
+    expect(reply.body).toContain('# TYPE convoy_copied_bytes counter\nconvoy_copied_bytes_total 0\n');
+    await app.close();
+  });
+
+  test('describes every path that it serves', async () => {
+    const { app } = await server();
+    const document = (await app.inject('/api/v1/openapi.json')).json<OpenApiDocument>();
+    expect(describedRoutes(document).sort()).toEqual(routesOf(app).sort());
+    await app.close();
+  });
+
   test('says whether it lives and is ready', async () => {
     const { app } = await server(local, false);
     expect((await app.inject({ url: '/healthz' })).statusCode).toBe(200);
     const reply = await app.inject({ url: '/readyz' });
-    expect([reply.statusCode, reply.json()]).toMatchObject([503, { success: false, error: 'notReady' }]);
+    expect([reply.statusCode, reply.json()]).toMatchObject([503, { success: false, error: 'notReady', errorDescription: 'It connects.' }]);
     await app.close();
   });
 

@@ -1,4 +1,4 @@
-import { Binary, type Document } from 'mongodb';
+import { Binary, type Document, Long } from 'mongodb';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Door } from '../../../src/cluster/door.js';
@@ -21,9 +21,12 @@ beforeEach(() => {
   replyDocumentsMax = Infinity;
   const command = (_database: string, sent: Document): Promise<Document> => {
     commands.push(sent);
+    if ('killCursors' in sent) return Promise.resolve({ ok: 1 });
     const reply = model.run(sent);
     const cursor = reply.cursor as { firstBatch: Document[] } | undefined;
-    return Promise.resolve(cursor === undefined ? reply : { cursor: { firstBatch: cursor.firstBatch.slice(0, replyDocumentsMax) } });
+    if (cursor === undefined) return Promise.resolve(reply);
+    const id = cursor.firstBatch.length > replyDocumentsMax ? Long.fromNumber(7) : 0;
+    return Promise.resolve({ cursor: { id, firstBatch: cursor.firstBatch.slice(0, replyDocumentsMax) } });
   };
   metadata = new Metadata({ label: 'router', command } as unknown as Door, once);
 });
@@ -47,6 +50,14 @@ describe('metadata', () => {
     await metadata.putMany('repairs', ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, share: 's' })), never);
     replyDocumentsMax = 2;
     expect((await metadata.find('repairs', { share: 's' }, never)).map(({ _id }) => String(_id))).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(commands.filter((command) => 'killCursors' in command)).toHaveLength(2);
+  });
+
+  it('is read at once when one reply holds all of it', async () => {
+    await metadata.putMany('repairs', [{ _id: 'a', share: 's' }], never);
+    commands = [];
+    await metadata.find('repairs', { share: 's' }, never);
+    expect(commands).toHaveLength(1);
   });
 
   it.each([
@@ -88,7 +99,7 @@ describe('the record of the migration', () => {
     const former = await records.takeLeaderEpoch(never);
     const present = await records.takeLeaderEpoch(never);
     await expect(records.updateAsLeader(former, { phase: 'syncing' }, never)).rejects.toMatchObject({ error: 'staleEpoch' });
-    expect(await records.openAsLeader(former, never)).toBe(false);
+    await expect(records.openAsLeader(former, never)).rejects.toMatchObject({ error: 'staleEpoch' });
     await records.updateAsLeader(present, { phase: 'syncing' }, never);
     expect(await records.read(never)).toMatchObject({ phase: 'syncing', leaderEpoch: 2 });
   });
@@ -137,13 +148,13 @@ describe('partitions and doubtful keys of a share', () => {
   it('are claimed by a new owner, after which a former one can write none of them', async () => {
     const former = storageOf(1);
     await former.claim(uuids);
-    await former.savePartitions(collection, [{ state: 'copying' }]);
+    await former.saverOf(collection.uuid)(collection, [{ state: 'copying' }]);
     await former.put([{ _id: 'a', uuid: collection.uuid }]);
     const present = storageOf(2);
     const { partitions, repairs } = await present.claim(uuids);
     expect(partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
     expect(repairs).toHaveLength(1);
-    await expect(former.savePartitions(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(former.saverOf(collection.uuid)(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
     await expect(former.put([{ _id: 'a', uuid: collection.uuid }])).rejects.toMatchObject({ error: 'staleEpoch' });
     await former.remove(['a']);
     expect((await present.claim(uuids)).repairs).toHaveLength(1);
@@ -156,15 +167,15 @@ describe('partitions and doubtful keys of a share', () => {
     await former.claim(uuids);
     const present = storageOf(2);
     expect((await present.claim(uuids)).partitions.size).toBe(0);
-    await expect(former.savePartitions(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
-    await present.savePartitions(collection, [{ state: 'copying' }]);
+    await expect(former.saverOf(collection.uuid)(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await present.saverOf(collection.uuid)(collection, [{ state: 'copying' }]);
     expect((await present.claim(uuids)).partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
   });
 
   it('are not claimed back by a former owner that was frozen before its claim', async () => {
     await storageOf(2).claim(uuids);
     await expect(storageOf(1).claim(uuids)).rejects.toMatchObject({ error: 'staleEpoch' });
-    await expect(storageOf(2).savePartitions(collection, [])).resolves.toBeUndefined();
+    await expect(storageOf(2).saverOf(collection.uuid)(collection, [])).resolves.toBeUndefined();
   });
 
   it('of a former owner that came after the claim are not read', async () => {

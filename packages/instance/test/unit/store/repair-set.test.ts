@@ -92,6 +92,16 @@ describe('an event of a doubtful key', () => {
     expect(set.oldestHeld()).toBe(9n);
   });
 
+  it('is held with bytes of its own: the reply it came in may go', async () => {
+    const { set } = await setWith(1);
+    only(set).readTime = 8n;
+    const event = updateOf(1, 9n, { a: 1 });
+    const before = Buffer.from(event.documentKey);
+    set.absorb(event, collection);
+    event.documentKey.fill(0);
+    expect(only(set).held[0]?.documentKey).toEqual(before);
+  });
+
   it('that was held is dropped by a failed try, and the next reading is no earlier', async () => {
     const { set, budget } = await setWith(1);
     const entry = only(set);
@@ -135,5 +145,20 @@ describe('a repaired key', () => {
     expect(set.readEndOf(collection, rawOf(1))).toBe(9n);
     set.forgetReadings(10n);
     expect(set.readEndOf(collection, rawOf(1))).toBeNull();
+  });
+});
+
+describe('keys of a collection that is gone', () => {
+  it('leave the set, durably, and give back what they have held', async () => {
+    const { set, storage, budget } = await setWith(1, 2);
+    const other = collectionOf({ uuid: 'ff'.repeat(16) });
+    await set.add([{ ...keyOf(3), collection: other }]);
+    const [first] = set.entries();
+    if (first !== undefined) first.readTime = 5n;
+    const held = updateOf(1, 9n, { f: 1 });
+    budget.take(held.bytes);
+    expect(set.absorb(held, collection)).toBe('held');
+    await set.forget(collection.uuid);
+    expect([set.size, storage.documents.size, budget.used, set.oldestHeld()]).toEqual([1, 1, 0, null]);
   });
 });

@@ -1,0 +1,136 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { restoreBalancer } from '../cluster/balancer.js';
+import type { Cluster } from '../cluster/door.js';
+import { classify } from '../cluster/failure.js';
+import { setWriteBlock } from '../cluster/write-block.js';
+import { fenceSessions } from '../store/fence.js';
+import type { Retrying } from '../cluster/retry.js';
+import { metadataDatabase } from '../store/metadata.js';
+import { turnsOf } from '../store/reversal.js';
+import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
+import type { ShareRecords } from '../store/share-record.js';
+import { type LeftoverZones, removeLeftoverZones } from './leftover-zones.js';
+
+/** One thing that a cleanup does: what it is told as, and the doing. Each may be repeated. */
+export interface CleanupStep {
+  description: string;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** What a cleanup has to do with. */
+export interface Remains {
+  /** Null when the metadata database holds no migration (any more). */
+  record: MigrationRecord | null;
+  source: Cluster | null;
+  destination: Cluster;
+  /** The one of both that holds the state, and the other, where anything is on it. */
+  home: Cluster;
+  other: Cluster | null;
+  records: MigrationRecords;
+  shares: ShareRecords;
+  zones: LeftoverZones;
+  /** Names of the collections of the metadata database on either. */
+  metadata: { home: readonly string[]; other: readonly string[] };
+  retrying: Retrying;
+}
+
+/**
+ * All that is to be done, in order: the metadata, by which a cleanup that was cut short is found again, goes last.
+ * Between the plan and its carrying out an operator may think for long: every step throws ConvoyError `migrationLives`
+ * when a migration is at work by then.
+ */
+export function cleanupSteps(remains: Remains): CleanupStep[] {
+  const { zones, destination, records } = remains;
+  const steps = remains.record === null ? [] : remains.record.phase === 'committed' ? endReversalSteps(remains, remains.record) : abandonSteps(remains, remains.record);
+  if (zones.ranges.length + zones.shards.length > 0) {
+    steps.push({ description: `Remove ${zones.ranges.length} zone ranges of Convoy from ${destination.name}.`, run: (signal) => removeLeftoverZones(destination, zones, signal) });
+  }
+  steps.push(...dropSteps(remains));
+  return steps.map((step, index) => ({
+    description: step.description,
+    run: async (signal) => {
+      if (index === 0 && remains.record !== null) await giveUp(records, remains.record, signal);
+      refuseAtWork(await records.read(signal));
+      await step.run(signal);
+    },
+  }));
+}
+
+/**
+ * Decides between the cleanup and a commit, as failures and commits are decided between: from here on nobody opens the
+ * destination. One that has gone on since the plan was made is another one than was agreed to.
+ */
+async function giveUp(records: MigrationRecords, planned: MigrationRecord, signal: AbortSignal): Promise<void> {
+  if (planned.phase === 'committed') {
+    if (planned.reversal && !(await records.endReversal(signal))) throw new ConvoyError('migrationLives', 'The migration is being reversed since the plan was made.');
+    return;
+  }
+  if (planned.failure !== null) return;
+  await records.fail({ error: 'migrationFailed', errorDescription: 'It was given up with convoy cleanup.' }, signal);
+  const record = await records.read(signal);
+  if (record !== null && record.phase !== planned.phase) throw new ConvoyError('migrationLives', 'The migration has gone on since the plan was made. Run the cleanup again.');
+}
+
+function refuseAtWork(record: MigrationRecord | null): void {
+  if (record === null || record.failure !== null || record.phase === 'committed') return;
+  throw new ConvoyError('migrationLives', 'A migration has been begun since the plan was made: let it end, or stop all its instances first.');
+}
+
+/** The users that a migration needs may drop collections, and not databases; one without collections is none. */
+async function dropMetadata({ router }: Cluster, names: readonly string[], signal: AbortSignal): Promise<void> {
+  const recordLast = [...names].sort((a, b) => Number(a === 'migration') - Number(b === 'migration'));
+  for (const name of recordLast) {
+    const drop = { drop: name, writeConcern: { w: 'majority' } };
+    await router.command(metadataDatabase, drop, { signal }).catch((error: unknown) => {
+      if (classify(error) !== 'notFound') throw error;
+    });
+  }
+}
+
+/** The one with the migration's record goes last. */
+function dropSteps({ home, other, metadata }: Remains): CleanupStep[] {
+  const places = [{ cluster: other, names: metadata.other }, { cluster: home, names: metadata.home }];
+  return places.flatMap(({ cluster, names }) => {
+    if (cluster === null || names.length === 0) return [];
+    return { description: `Drop all collections of ${metadataDatabase} on ${cluster.name}.`, run: (signal) => dropMetadata(cluster, names, signal) };
+  });
+}
+
+/** While a committed migration could be reversed, the balancer of its destination was kept off. */
+function endReversalSteps({ destination }: Remains, { reversal, balancers }: MigrationRecord): CleanupStep[] {
+  return reversal && balancers?.destination === true ? [startBalancer(destination)] : [];
+}
+
+function startBalancer(cluster: Cluster): CleanupStep {
+  return { description: `Start the balancer of ${cluster.name}, which was on before the migration.`, run: (signal) => restoreBalancer(cluster, { enabled: true, busy: false }, { signal }) };
+}
+
+/** Of a migration that has not come to its end: nobody may go on with it, and the clusters become what they were. */
+function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] {
+  const { source, destination } = remains;
+  const sides = [
+    { cluster: source, blocked: record.phase === 'committing' && !record.sourceReleased, balanced: record.balancers?.source === true },
+    // What was the source before a reverse was closed by its commit, and stays so.
+    { cluster: destination, blocked: turnsOf(record) === 0, balanced: record.balancers?.destination === true },
+  ];
+  const steps: CleanupStep[] = [{ description: 'Keep processes of the migration that are frozen or cut off from writing any more.', run: (signal) => fenceOwners(remains, signal) }];
+  for (const { cluster, blocked, balanced } of sides) {
+    if (cluster === null) continue;
+    if (balanced) steps.push(startBalancer(cluster));
+    if (blocked && record.options.enableUserWriteBlocking) {
+      steps.push({ description: `Allow the writes of users on ${cluster.name}.`, run: (signal) => setWriteBlock(cluster, false, { signal }) });
+    }
+  }
+  return steps;
+}
+
+async function fenceOwners({ records, shares, destination, retrying }: Remains, signal: AbortSignal): Promise<void> {
+  await records.takeLeaderEpoch(signal);
+  const fenceIds = destination.shardIds.map((_, index) => index);
+  const present = await destination.router.command(metadataDatabase, { count: 'fence' }, { signal });
+  for (const { _id } of await shares.readAll(signal)) {
+    const share = await shares.take(_id, { syncID: _id, incarnation: 'cleanup' }, 0, signal);
+    if (Number(present.n) < fenceIds.length) continue;
+    await fenceSessions(destination.router, retrying, share.sessions.map((session) => session.value()), share.epoch, fenceIds, signal);
+  }
+}

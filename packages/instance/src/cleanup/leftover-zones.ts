@@ -1,0 +1,28 @@
+import type { Document } from 'mongodb';
+import { readConfig } from '../catalog/read/read-sharding.js';
+import type { Cluster } from '../cluster/door.js';
+
+/** Zones of this name place the first chunks of a collection, and are gone once it is made. */
+const ownZone = { $regex: '^convoy_' };
+
+/** Zones that a process left on the destination when it ended while it made a collection. */
+export interface LeftoverZones {
+  ranges: Document[];
+  shards: { shard: string; zone: string }[];
+}
+
+/** Reads them; none on a replica set. */
+export async function findLeftoverZones(destination: Cluster, signal: AbortSignal): Promise<LeftoverZones> {
+  if (destination.kind !== 'sharded') return { ranges: [], shards: [] };
+  const ranges = await readConfig(destination.router, { find: 'tags', filter: { tag: ownZone } }, signal);
+  const tagged = await readConfig(destination.router, { find: 'shards', filter: { tags: ownZone } }, signal);
+  const shards = tagged.flatMap(({ _id, tags }) => (tags as string[]).filter((tag) => tag.startsWith('convoy_')).map((zone) => ({ shard: String(_id), zone })));
+  return { ranges, shards };
+}
+
+/** Removes them. May be repeated. */
+export async function removeLeftoverZones(destination: Cluster, { ranges, shards }: LeftoverZones, signal: AbortSignal): Promise<void> {
+  const { router } = destination;
+  for (const { ns, min, max } of ranges) await router.command('admin', { updateZoneKeyRange: String(ns), min: min as Document, max: max as Document, zone: null }, { signal });
+  for (const { shard, zone } of shards) await router.command('admin', { removeShardFromZone: shard, zone }, { signal });
+}

@@ -1,0 +1,163 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
+import { timeAboveAll, timeOf, timestampOf } from '../../cluster/cluster-time.js';
+import type { Cluster, Door } from '../../cluster/door.js';
+import { classify } from '../../cluster/failure.js';
+import { historyLost } from '../../cluster/history-lost.js';
+import { parseDefinitionEvent } from '../../ddl/definition-stream.js';
+import type { MigrationRecord, MigrationRecords, Reversal } from '../../store/migration-record.js';
+import { type Connect, openSource, requireClusterName } from '../migration/clusters.js';
+import { filterOf } from '../migration/migration-context.js';
+import type { MigrationRun } from '../run/migration-run.js';
+import type { Runtime } from '../migration/runtime.js';
+import { bringBlock } from '../migration/write-blocks.js';
+
+/** A batch of the former source's changes; there should be none. */
+const batchDocumentsMax = 100;
+/** How long a server waits for changes before it says how far it is. */
+const awaitData_ms = 200;
+/** Where no oplog notes may be taken, streams move with the servers' ticks, every 10 s by default. */
+const lookWithin_ms = 60_000;
+/** Only who and what, not the documents themselves. */
+const dataAndCollections = [
+  { $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete', 'create', 'drop', 'rename', 'dropDatabase'] } } },
+  { $project: { operationType: 1, clusterTime: 1, collectionUUID: 1, ns: 1, to: 1 } },
+];
+
+/** What a reversible migration has to know of its destination: how it can be read, and the shards that it has. */
+export async function planReversal(
+  runtime: Runtime,
+  clusters: { source: Cluster; destination: Cluster },
+  recorded: MigrationRecord | null,
+  connect: Connect,
+  signal: AbortSignal,
+): Promise<Reversal> {
+  const { source, destination } = clusters;
+  const next = await openSource(runtime, requireClusterName(destination.name), recorded?.reversal?.accessBack ?? null, signal, connect);
+  await next.close();
+  const shards = { sourceShards: [...source.shardIds], destinationShards: [...next.shardIds] };
+  return { turns: 0, ...shards, accessBack: next.access, openedAt: null, openedCatalogEpoch: null, isOver: false };
+}
+
+const cleanedUp = 'The migration was cleaned up, so it can no longer be reversed.';
+
+/** @throws ConvoyError `notReversible` */
+function requireReversible(record: MigrationRecord): Reversal {
+  const { reversal } = record;
+  if (!reversal) throw new ConvoyError('notReversible');
+  if (reversal.isOver) throw new ConvoyError('notReversible', cleanedUp);
+  return reversal;
+}
+
+/**
+ * What is recorded of a migration that is to be reversed.
+ * @throws ConvoyError `notReversible`
+ */
+export async function readReversible(run: MigrationRun, signal: AbortSignal): Promise<MigrationRecord> {
+  const { record } = await run.refresh(signal).catch((error: unknown) => {
+    throw error instanceof ConvoyError && error.error === 'destinationChanged' ? new ConvoyError('notReversible', cleanedUp) : error;
+  });
+  requireReversible(record);
+  return record;
+}
+
+/**
+ * Connects to the destination as the source that it is to become.
+ * @throws ConvoyError `wrongCluster`, `reversibleNeedsEqualShardCounts` when it has got other shards since
+ */
+export async function openNextSource(runtime: Runtime, record: MigrationRecord, connect: Connect, signal: AbortSignal): Promise<Cluster> {
+  const { accessBack, destinationShards } = requireReversible(record);
+  const { name, clusterId } = record.destination;
+  const next = await openSource(runtime, requireClusterName(name), accessBack, signal, connect);
+  const isOther = next.clusterId !== clusterId;
+  if (!isOther && [...next.shardIds].sort().join() === [...destinationShards].sort().join()) return next;
+  await next.close();
+  if (isOther) throw new ConvoyError('wrongCluster');
+  throw new ConvoyError('reversibleNeedsEqualShardCounts', `Shards of ${name} were added or removed since the start, which a reverse cannot bridge.`);
+}
+
+/** The clusters of a reverse, and what is recorded of the migration. */
+export interface ReverseCheck {
+  runtime: Pick<Runtime, 'retrying'>;
+  records: Pick<MigrationRecords, 'read'>;
+  /** The present source, which nobody may have written to since the commit. */
+  former: Cluster;
+  /** The present destination, opened as a source. */
+  next: Cluster;
+  record: MigrationRecord;
+  signal: AbortSignal;
+}
+
+/**
+ * Whether a committed migration can be reversed now: the changes since the opening are still there, and the former source is
+ * as it was left. It is closed to users from then on, should an operator have opened it meanwhile.
+ * @throws ConvoyError `notReversible`, `reverseHistoryLost`, `sourceChangedSinceCommit`
+ */
+export async function checkReverse({ runtime, records, former, next, record, signal }: ReverseCheck): Promise<void> {
+  const { openedAt } = requireReversible(record);
+  if (openedAt === null || record.commit === null) throw new ConvoyError('notReversible', 'When the destination was opened is not recorded, so the migration cannot be reversed.');
+  await runtime.retrying('look for the history of the destination', () => requireHistory(next, timeOf(openedAt), signal), signal);
+  const look = (since: bigint): Promise<bigint> => runtime.retrying('look for late writes', () => lookForWrites(former, record, since, signal), signal);
+  const quietUpTo = await look(timeOf(record.commit.time) + 1n);
+  await bringBlock({ runtime, records, source: former, destination: next }, 'source', signal);
+  await look(quietUpTo);
+}
+
+async function requireHistory(next: Cluster, openedAt: bigint, signal: AbortSignal): Promise<void> {
+  try {
+    const { router, version } = next;
+    const cursor = await openChangeStream(router, { startAtOperationTime: timestampOf(openedAt), batchDocumentsMax: 1, signal, allChangesForCluster: true, version });
+    try {
+      await cursor.next({ signal, maxTime_ms: 1 });
+    } finally {
+      await cursor.close();
+    }
+  } catch (error) {
+    if (classify(error) !== 'historyLost') throw error;
+    throw await reverseHistoryLost(next, openedAt, 'What was written since the commit is no longer known', signal);
+  }
+}
+
+/** @returns a time up to which nothing was written */
+async function lookForWrites(former: Cluster, record: MigrationRecord, since: bigint, signal: AbortSignal): Promise<bigint> {
+  const end = await timeAboveAll(former, { signal });
+  if (since > end) return since;
+  try {
+    const { router, version } = former;
+    const options = { startAtOperationTime: timestampOf(since), batchDocumentsMax, signal, allChangesForCluster: true, version, pipeline: dataAndCollections };
+    const cursor = await openChangeStream(router, options);
+    try {
+      await refuseWritesUpTo(end, { former, record, cursor }, signal);
+    } finally {
+      await cursor.close();
+    }
+  } catch (error) {
+    if (classify(error) !== 'historyLost') throw error;
+    throw await reverseHistoryLost(former, since, `Whether ${former.name} was written to since the commit can no longer be told`, signal);
+  }
+  return end;
+}
+
+async function refuseWritesUpTo(
+  end: bigint,
+  { former, record, cursor }: { former: Cluster; record: MigrationRecord; cursor: Awaited<ReturnType<typeof openChangeStream>> },
+  signal: AbortSignal,
+): Promise<void> {
+  const filter = filterOf(record);
+  const within = AbortSignal.any([signal, AbortSignal.timeout(lookWithin_ms)]);
+  for (let batch = cursor.first; ; batch = await cursor.next({ signal: within, maxTime_ms: awaitData_ms })) {
+    const written = batch.documents.map(parseDefinitionEvent).find(({ database, name, to }) => filter.includes(database, name) || (to !== null && filter.includes(to.database, to.name)));
+    if (written !== undefined) {
+      const namespace = written.name === '' ? written.database : `${written.database}.${written.name}`;
+      throw new ConvoyError('sourceChangedSinceCommit', `${former.name} was written to since the commit (${written.operation} in ${namespace}), so that a reverse would not make the clusters equal. Keep what was written there by other means, and start a new migration.`);
+    }
+    if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > end) return;
+    await timeAboveAll(former, { signal: within });
+  }
+}
+
+async function reverseHistoryLost(cluster: Cluster, position: bigint, what: string, signal: AbortSignal): Promise<ConvoyError> {
+  const doors: Door[] = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [];
+  const { errorDescription } = await historyLost(doors, position, signal);
+  return new ConvoyError('reverseHistoryLost', `${what}. ${errorDescription}`);
+}

@@ -1,0 +1,99 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { callRoll } from '../../cleanup/roll-call.js';
+import { type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
+import { findLeftoverZones } from '../../cleanup/leftover-zones.js';
+import type { Cluster } from '../../cluster/door.js';
+import { retryingFor } from '../../cluster/retry.js';
+import type { InstanceConfig } from '../../config/instance-schema.js';
+import { Metadata } from '../../store/metadata.js';
+import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { ShareRecords } from '../../store/share-record.js';
+import { turnsOf } from '../../store/reversal.js';
+import { type ClusterName, connectConfigured } from '../migration/clusters.js';
+import { type ConnectByName, findMigration, type FoundMigration, metadataOn } from './find-migration.js';
+
+/** An operator waits: what fails for longer is told. */
+const retry_ms = 60_000;
+/** Processes look at the state once a second; a busy machine takes longer. */
+const answerWithin_ms = 10_000;
+
+/** What is left of a migration, and what a cleanup would do about it. */
+export interface CleanupPlan {
+  /** The migration in one sentence; null when there is nothing to clean up. */
+  found: string | null;
+  steps: readonly CleanupStep[];
+  /** What a cleanup leaves alone. */
+  remarks: readonly string[];
+}
+
+/**
+ * Looks at what a migration has left, has the plan agreed to, and carries it out.
+ * @param destination the cluster that was migrated to
+ * @param agree gets the plan before anything is done; nothing is done unless it returns true
+ * @returns whether everything was done
+ * @throws ConvoyError `migrationLives` while processes of the migration are at work or have to finish it, `wrongCluster`
+ */
+export async function cleanUp(
+  config: InstanceConfig,
+  destination: ClusterName,
+  agree: (plan: CleanupPlan) => Promise<boolean>,
+  signal: AbortSignal,
+  limits: { answerWithin_ms: number } = { answerWithin_ms },
+): Promise<boolean> {
+  const retry = retryingFor(retry_ms);
+  const connect: ConnectByName = (name) => retry(`connect to ${name}`, () => connectConfigured(config, name, 'router', signal), signal);
+  const found = await findMigration(connect, destination, retry, signal);
+  const { record, home, other } = found;
+  try {
+    const metadata = new Metadata(home.router, retry);
+    const [records, shares] = [new MigrationRecords(metadata), new ShareRecords(metadata)];
+    if (record !== null) await refuseLive(records, shares, record, limits.answerWithin_ms, signal);
+    const sides = sidesOf(found);
+    const stored = { home: await metadataOn(home, signal), other: other === null ? [] : await metadataOn(other, signal) };
+    const zones = await findLeftoverZones(sides.destination, signal);
+    const steps = cleanupSteps({ record, ...sides, home, other, records, shares, zones, metadata: stored, retrying: retry });
+    const plan = { found: steps.length === 0 ? null : describe(record), steps, remarks: remarksOn(record, sides.destination) };
+    if (!(await agree(plan))) return false;
+    for (const step of steps) await retry(step.description, () => step.run(signal), signal);
+    return true;
+  } finally {
+    await Promise.all([home.close(), other?.close()]);
+  }
+}
+
+/** The clusters by their roles; without a migration, the one that was looked at is the destination. */
+function sidesOf({ record, home, other }: FoundMigration): { source: Cluster | null; destination: Cluster } {
+  const isOfHome = record === null || record.destination.clusterId === home.clusterId;
+  return isOfHome || other === null ? { source: other, destination: home } : { source: home, destination: other };
+}
+
+/** A migration that has come to its end has no work left, whatever its processes still answer. */
+async function refuseLive(records: MigrationRecords, shares: ShareRecords, record: MigrationRecord, within_ms: number, signal: AbortSignal): Promise<void> {
+  if (record.phase === 'committed' || record.failure !== null) return;
+  if (record.phase === 'opening') {
+    throw new ConvoyError('migrationLives', 'The commit is decided and only has to be finished: start the instances again, and clean up once they are COMMITTED.');
+  }
+  const present = await callRoll(records, shares, within_ms, signal);
+  if (present.length === 0) return;
+  throw new ConvoyError('migrationLives', `The migration is at work (${present.join(', ')} answered): let it end, or stop all its instances first.`);
+}
+
+function describe(record: MigrationRecord | null): string {
+  if (record === null) return 'What is left of a migration that was cleaned up before.';
+  const way = `The migration from ${record.source.name} to ${record.destination.name}`;
+  if (record.failure !== null) return `${way} has failed: ${record.failure.error}: ${record.failure.errorDescription}`;
+  return record.phase === 'committed' ? `${way} is committed.` : `${way} has not ended, and none of its instances is at work.`;
+}
+
+function remarksOn(record: MigrationRecord | null, destination: Cluster): string[] {
+  if (record === null) return [];
+  if (record.phase !== 'committed' && turnsOf(record) > 0) {
+    return [`What was replayed to ${destination.name} stays there; it goes on refusing the writes of users. ${record.source.name} has everything.`];
+  }
+  if (record.phase !== 'committed') {
+    return [`What was copied stays on ${destination.name}, with indexes and options in the form they have during a migration: drop it before the next start.`];
+  }
+  const { enableUserWriteBlocking } = record.options;
+  const ended = record.reversal ? ['From then on the migration cannot be reversed any more.'] : [];
+  return enableUserWriteBlocking ? [...ended, `The block of user writes on ${record.source.name} stays as it is; where they are still refused, allow them with: convoy unblock ${record.source.name}`] : ended;
+}

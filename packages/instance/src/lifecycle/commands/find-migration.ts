@@ -1,0 +1,83 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { listCollections } from '../../catalog/read/list-namespaces.js';
+import type { Cluster } from '../../cluster/door.js';
+import { isNetworkFailure } from '../../cluster/failure.js';
+import type { Retrying } from '../../cluster/retry.js';
+import { Metadata, metadataDatabase } from '../../store/metadata.js';
+import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { homeOf, turnsOf } from '../../store/reversal.js';
+import type { ClusterName } from '../migration/clusters.js';
+import { refuseNewerRelease, release } from '../migration/release.js';
+
+/** A migration as it is found from outside, with the clusters that there is anything of it on. */
+export interface FoundMigration {
+  /** Null when there is none (any more). */
+  record: MigrationRecord | null;
+  /** Where its state is, or was looked for. */
+  home: Cluster;
+  /** The other cluster; null where nothing is to be done there, or it is gone. */
+  other: Cluster | null;
+}
+
+/** Connects to a configured cluster. */
+export type ConnectByName = (name: ClusterName) => Promise<Cluster>;
+
+/**
+ * Looks for the state of a migration on a cluster; where that has only what a reverse needs there, on the other one.
+ * Nothing of the source of a committed migration is to be done, unless it was reversed: it may be gone for good.
+ * @throws ConvoyError `wrongCluster`, `metadataFromNewerRelease`; what connecting throws
+ */
+export async function findMigration(connect: ConnectByName, named: ClusterName, retrying: Retrying, signal: AbortSignal): Promise<FoundMigration> {
+  const home = await connect(named);
+  const opened: Cluster[] = [home];
+  const open = async (name: ClusterName): Promise<Cluster> => {
+    const cluster = await connect(name);
+    opened.push(cluster);
+    return cluster;
+  };
+  try {
+    const record = await recordOn(home, retrying, signal);
+    const otherName = named === 'cluster0' ? 'cluster1' : 'cluster0';
+    if (record !== null) return { record, home, other: await otherOf(record, home, () => open(otherName)) };
+    if ((await metadataOn(home, signal)).length === 0) return { record, home, other: null };
+    const other = await open(otherName);
+    const elsewhere = await recordOn(other, retrying, signal);
+    if (elsewhere !== null && isAbout(elsewhere, home)) return { record: elsewhere, home: other, other: home };
+    await other.close();
+    return { record, home, other: null };
+  } catch (error) {
+    await Promise.all(opened.map((cluster) => cluster.close()));
+    throw error;
+  }
+}
+
+/** Names of the collections of Convoy's database. */
+export async function metadataOn(cluster: Cluster, signal: AbortSignal): Promise<string[]> {
+  return (await listCollections(cluster.router, metadataDatabase, signal)).map(({ name }) => name);
+}
+
+/** A state that was copied here from another cluster, or that a later release has written, is not understood. */
+async function recordOn(cluster: Cluster, retrying: Retrying, signal: AbortSignal): Promise<MigrationRecord | null> {
+  const record = await new MigrationRecords(new Metadata(cluster.router, retrying)).read(signal);
+  if (record === null) return null;
+  refuseNewerRelease(record.release, release);
+  if (homeOf(record).clusterId !== cluster.clusterId) throw new ConvoyError('wrongCluster');
+  return record;
+}
+
+function isAbout(record: MigrationRecord, cluster: Cluster): boolean {
+  return record.source.clusterId === cluster.clusterId || record.destination.clusterId === cluster.clusterId;
+}
+
+async function otherOf(record: MigrationRecord, home: Cluster, open: () => Promise<Cluster>): Promise<Cluster | null> {
+  const isCommitted = record.phase === 'committed';
+  if (isCommitted && turnsOf(record) === 0) return null;
+  const mayBeGone = isCommitted && record.destination.clusterId === home.clusterId;
+  const other = await open().catch((error: unknown) => {
+    const isOutOfReach = isNetworkFailure(error) || (error instanceof ConvoyError && error.error === 'retriesExhausted');
+    if (mayBeGone && isOutOfReach) return null;
+    throw error;
+  });
+  if (other === null || isAbout(record, other)) return other;
+  throw new ConvoyError('wrongCluster', `${other.name} is another cluster than the one that the migration was begun with; correct its connection string.`);
+}

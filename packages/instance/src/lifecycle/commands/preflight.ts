@@ -1,0 +1,39 @@
+import type { StartRequest } from '@convoy/api/contract/start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Cluster } from '../../cluster/door.js';
+import { failureName, isNetworkFailure } from '../../cluster/failure.js';
+import type { InstanceConfig } from '../../config/instance-schema.js';
+import { reportStart } from '../../preflight/check-start.js';
+import type { PreflightReport } from '../../preflight/report.js';
+import { type ClusterName, connectConfigured, connectSource, requireClusterName } from '../migration/clusters.js';
+
+/**
+ * Checks whether a migration could start with these settings and options, without an instance that runs, and changes nothing.
+ * @throws ConvoyError `clusterUnknown`, what connecting throws, `sourceUnavailable` and `destinationUnavailable`
+ */
+export async function preflight(config: InstanceConfig, request: StartRequest, signal: AbortSignal): Promise<PreflightReport> {
+  const sourceName = requireClusterName(request.source);
+  const destinationName = requireClusterName(request.destination);
+  const { syncUser, memoryBytesMax } = config;
+  const source = await connected(config, 'source', sourceName, signal);
+  try {
+    const destination = await connected(config, 'destination', destinationName, signal);
+    try {
+      return await reportStart({ source, destination, request, signal, memoryBytesMax, ...(syncUser === undefined ? {} : { syncUser }) });
+    } finally {
+      await destination.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+  try {
+    if (role === 'source') return await connectSource(config, name, config.sourceAccess, signal);
+    return await connectConfigured(config, name, 'router', signal);
+  } catch (error) {
+    if (!isNetworkFailure(error)) throw error;
+    throw new ConvoyError(`${role}Unavailable`, `The ${role} ${name} cannot be reached: ${failureName(error)}; check its connection string and the network.`, { cause: error });
+  }
+}

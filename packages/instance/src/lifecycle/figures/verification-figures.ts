@@ -1,0 +1,76 @@
+import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
+import type { ShareVerification } from '../../store/share-record.js';
+import type { ShareVerifier } from '../../verify/embedded/share-verifier.js';
+import type { Side } from '../../verify/embedded/touched-keys.js';
+import type { VerificationReadiness } from './verification-readiness.js';
+
+/** Figures of one share's verifier. */
+export type VerificationFigures = ShareVerification['figures'];
+
+/** The figures of a verifier as they are now. */
+export function verificationFigures(verifier: ShareVerifier, readiness: VerificationReadiness): VerificationFigures {
+  const { hasCompared, readLag_seconds } = verifier;
+  const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
+  const leftDocuments = Math.max(...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)));
+  return { isReady: readiness.judge({ hasCompared, leftDocuments, readLag_seconds }), source, destination };
+}
+
+function sideOf(verifier: ShareVerifier, side: Side): VerificationSideProgress {
+  const { book } = verifier;
+  let [estimated, hashed, scanned, total] = [0, 0, 0, 0];
+  let isBegun = false;
+  for (const booked of book.collections) {
+    const { collection, plan, parts } = booked;
+    const own = book.isOwn(booked);
+    const compared = parts.reduce((sum, part) => sum + part[side], 0);
+    const expected = plan === null ? (own ? collection.documentCount : 0) : (plan.documents[side] * parts.length) / (plan.bounds.length + 1);
+    const isDone = plan !== null && parts.every(({ done }) => done);
+    hashed += compared;
+    estimated += isDone ? compared : Math.max(compared, Math.round(expected));
+    if (own) total += 1;
+    if (own && isDone) scanned += 1;
+    isBegun ||= parts.length > 0;
+  }
+  const phase = verifier.hasCompared ? 'stream hashing' : isBegun ? 'initial hashing' : 'not started';
+  return {
+    estimatedDocumentCount: estimated,
+    hashedDocumentCount: hashed,
+    lagTimeSeconds: verifier.lag_seconds(side),
+    phase,
+    scannedCollectionCount: scanned,
+    totalCollectionCount: total,
+  };
+}
+
+/** Nothing is known yet. */
+const notStarted: VerificationSideProgress = {
+  estimatedDocumentCount: 0,
+  hashedDocumentCount: 0,
+  lagTimeSeconds: 0,
+  phase: 'not started',
+  scannedCollectionCount: 0,
+  totalCollectionCount: 0,
+};
+
+/**
+ * Both sides of the contract's `verification`, for one instance's shares together.
+ * @param isOver nothing is behind any more
+ */
+export function verificationOf(shares: readonly (VerificationFigures | null)[], isOver: boolean): NonNullable<Progress['verification']> {
+  const all = shares.map((figures) => figures ?? { isReady: false, source: notStarted, destination: notStarted });
+  return { source: foldSides(all.map(({ source }) => source), isOver), destination: foldSides(all.map(({ destination }) => destination), isOver) };
+}
+
+const phaseOrder = ['not started', 'initial hashing', 'stream hashing'] as const;
+
+function foldSides(shares: readonly VerificationSideProgress[], isOver: boolean): VerificationSideProgress {
+  const sum = (count: (side: VerificationSideProgress) => number | null): number => shares.reduce((total, share) => total + (count(share) ?? 0), 0);
+  return {
+    estimatedDocumentCount: sum((share) => share.estimatedDocumentCount),
+    hashedDocumentCount: sum((share) => share.hashedDocumentCount),
+    lagTimeSeconds: isOver ? 0 : Math.max(0, ...shares.map((share) => share.lagTimeSeconds ?? 0)),
+    phase: phaseOrder.find((phase) => shares.some((share) => share.phase === phase)) ?? 'not started',
+    scannedCollectionCount: sum((share) => share.scannedCollectionCount),
+    totalCollectionCount: sum((share) => share.totalCollectionCount),
+  };
+}

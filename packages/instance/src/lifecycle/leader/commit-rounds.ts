@@ -1,0 +1,105 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import type { Catalog } from '../../catalog/namespace.js';
+import { readCatalog } from '../../catalog/read/read-catalog.js';
+import { storedEntry } from '../../catalog/stored-catalog.js';
+import { timestampOf } from '../../cluster/cluster-time.js';
+import { refuseFunctionChanges } from '../../ddl/server-functions.js';
+import { storeEntries } from '../../store/share-storage.js';
+import { refuseDifferences } from './commit.js';
+import type { DefinitionLeader } from './definition-leader.js';
+import { sourceTimeAboveAll } from '../migration/source-time.js';
+import { lateWrites } from './late-writes.js';
+import { filterOf, type MigrationContext } from '../migration/migration-context.js';
+import { allShares } from '../migration/migration-watch.js';
+import { stepDone } from '../migration/steps.js';
+import { noteDifferences } from './verification-leader.js';
+
+/** Writers that bypass the end of writing are given this many chances. */
+const roundsMax = 5;
+/**
+ * After this time undrained a commit time is replaced by a later one. Servers can be read at a time of the last five
+ * minutes only (minSnapshotHistoryWindowInSeconds), and a share that was away may have keys in doubt.
+ */
+const roundAgeMax_ms = 120_000;
+/** Idle shards are given a note this often while their streams have to pass the commit time. */
+const poke_ms = 500;
+
+/**
+ * Takes a commit time and lets all shares drain past it, anew while the source shows later writes or definition changes,
+ * and when it has become too old for a share that was away.
+ * Sealed, the commit time stays, with the catalog that belongs to it.
+ * @throws ConvoyError `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
+ */
+export async function drainRounds(context: MigrationContext, definitions: DefinitionLeader, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { records, watch, fleet } = context;
+  const first = (watch.view.record.commit?.round ?? 0) + 1;
+  let differences: CatalogDifference[] = [];
+  for (let [round, drainedRounds] = [first, 0]; drainedRounds < roundsMax; round += 1) {
+    const above = await sourceTimeAboveAll(context, signal);
+    const time = timestampOf(above);
+    await records.updateAsLeader(leaderEpoch, { phase: 'committing', commit: { round, time, sealed: false, catalogEpoch: null } }, signal);
+    stepDone('commitTimeTaken');
+    fleet.nudge();
+    await definitions.untilApplied(above, signal);
+    if (!(await drained(context, round, signal))) continue;
+    drainedRounds += 1;
+    stepDone('roundDrained');
+    if (!allShares(watch.view, (share) => share.drained?.eventsAbove === 0)) continue;
+    await definitions.compare(signal);
+    const catalog = await definitions.readSource(signal);
+    if (lateWrites(watch.view, catalog) > 0) continue;
+    differences = await differencesOf(context, catalog, signal);
+    stepDone('definitionsCompared');
+    if (differences.length > 0 || definitions.changedAfter(above)) continue;
+    await context.runtime.retrying('compare functions', () => refuseFunctionChanges(context.source, context.destination, catalog, signal), signal);
+    await seal(context, leaderEpoch, { round, time, catalog }, signal);
+    stepDone('commitSealed');
+    return;
+  }
+  await noteDifferences(context, differences, signal);
+  refuseDifferences(differences);
+  throw new ConvoyError('commitRoundsExceeded', `The source was written to in each of ${roundsMax} rounds of the commit. Stop its writers and commit a new migration.`);
+}
+
+async function seal(
+  context: MigrationContext,
+  leaderEpoch: number,
+  { round, time, catalog }: { round: number; time: ReturnType<typeof timestampOf>; catalog: Catalog },
+  signal: AbortSignal,
+): Promise<void> {
+  await storeEntries(context.metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
+  await context.records.updateAsLeader(leaderEpoch, { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch } }, signal);
+  context.fleet.nudge();
+}
+
+/** What of the destination's definitions is not as it should be before attributes are restored. */
+async function differencesOf(context: MigrationContext, catalog: Catalog, signal: AbortSignal): Promise<CatalogDifference[]> {
+  const { runtime, destination, watch } = context;
+  const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(watch.view.record), signal), signal);
+  const { buildIndexes } = watch.view.record.options;
+  return compareCatalogs(catalog, found, { form: 'temporary', buildIndexes, destinationVersion: destination.version });
+}
+
+/**
+ * Waits until every share has drained the round, with notes on the source so that idle streams move on.
+ * @returns false when the round grew too old before
+ */
+async function drained(context: MigrationContext, round: number, signal: AbortSignal): Promise<boolean> {
+  const { watch, runtime } = context;
+  const begun_ms = runtime.clock.monotonic_ms();
+  const isDrained = (): boolean => allShares(watch.view, (share) => share.drained?.round === round);
+  while (!isDrained()) {
+    if (runtime.clock.monotonic_ms() - begun_ms >= roundAgeMax_ms) return false;
+    await sourceTimeAboveAll(context, signal);
+    const waited = new AbortController();
+    const either = AbortSignal.any([signal, waited.signal]);
+    await Promise.race([
+      watch.until(isDrained, either).catch(() => undefined),
+      runtime.clock.sleep(poke_ms, either).catch(() => undefined),
+    ]);
+    waited.abort();
+    signal.throwIfAborted();
+  }
+  return true;
+}

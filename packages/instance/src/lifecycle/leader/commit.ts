@@ -1,0 +1,107 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import type { Catalog } from '../../catalog/namespace.js';
+import { readCatalog } from '../../catalog/read/read-catalog.js';
+import { restoreAttributes } from '../../catalog/make/restore-attributes.js';
+import { storedEntry } from '../../catalog/stored-catalog.js';
+import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
+import { isVerified } from '../../store/migration-record.js';
+import { storeEntries } from '../../store/share-storage.js';
+import { balancersAfter, planOf, restoreBalancers } from './initialise.js';
+import { holdWhileViolated } from './hold-commit.js';
+import { lateWrites } from './late-writes.js';
+import { filterOf, type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
+import { stepDone } from '../migration/steps.js';
+import { noteDifferences, verifyDocuments } from './verification-leader.js';
+import { bringBlock } from '../migration/write-blocks.js';
+
+const differencesNamedMax = 5;
+
+/**
+ * The leader's way from the sealed commit time to COMMITTED. May be repeated by a later leader at every step: every
+ * attribute is looked at before it is changed.
+ */
+export async function commit(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { records, watch, fleet, runtime } = context;
+  const { phase, attributesRestoring } = await refreshed(context, signal);
+  if (phase === 'committing') {
+    await verifyDocuments(context, leaderEpoch, attributesRestoring === true, signal);
+    stepDone('documentsVerified');
+    // From then on the destination may expire documents by itself, which a later leader's look must allow for.
+    if (isVerified(watch.view.record)) await records.updateAsLeader(leaderEpoch, { attributesRestoring: true }, signal);
+    const catalog = await readCommittedCatalog(context, signal);
+    await finishCatalog(context, catalog, leaderEpoch, signal);
+    stepDone('catalogsEqual');
+    await verifyDocuments(context, leaderEpoch, true, signal);
+    stepDone('verifiedAgain');
+    await watch.refresh(signal);
+    refuseLateWrites(context, catalog);
+    const opening = await records.openAsLeader(leaderEpoch, signal);
+    if (!opening) throw failedBefore(context);
+    stepDone('openingDecided');
+  }
+  await storeOpening(context, leaderEpoch, signal);
+  stepDone('openingTimeStored');
+  await bringBlock(context, 'source', signal);
+  await bringBlock(context, 'destination', signal);
+  stepDone('destinationOpened');
+  await records.updateAsLeader(leaderEpoch, { canWrite: true }, signal);
+  stepDone('writesAllowed');
+  fleet.nudge();
+  await restoreBalancers(context, balancersAfter(watch.view.record), signal);
+  stepDone('balancersRestored');
+  await records.updateAsLeader(leaderEpoch, { phase: 'committed' }, signal);
+  stepDone('committed');
+  runtime.logger.info({ event: 'committed' }, 'the migration is committed');
+  fleet.nudge();
+  await watch.refresh(signal);
+}
+
+async function refreshed(context: MigrationContext, signal: AbortSignal): Promise<MigrationContext['watch']['view']['record']> {
+  return (await context.watch.refresh(signal)).record;
+}
+
+/** Compares what is there, restores the deferred attributes, and compares again in the final form. */
+async function finishCatalog(context: MigrationContext, catalog: Catalog, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records } = context;
+  const plan = planOf(context, catalog);
+  const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
+  await holdWhileViolated(context, leaderEpoch, () => runtime.retrying('restore attributes', () => restoreAttributes({ destination, plan, signal, confirm }), signal), signal);
+  stepDone('attributesRestored');
+  const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(context.watch.view.record), signal), signal);
+  const { buildIndexes } = context.watch.view.record.options;
+  const differences = compareCatalogs(catalog, found, { form: 'final', buildIndexes, destinationVersion: destination.version });
+  await noteDifferences(context, differences, signal);
+  refuseDifferences(differences);
+  const { reversal } = context.watch.view.record;
+  if (!reversal) return;
+  await storeEntries(context.metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
+  await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
+}
+
+/** From this time on a reverse replays the destination's changes: nothing of Convoy's own comes after it, and nothing of users before. */
+async function storeOpening(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records } = context;
+  const { reversal } = await refreshed(context, signal);
+  if (!reversal || reversal.openedAt !== null) return;
+  const time = await runtime.retrying('take a time of the destination', () => timeAboveAll(destination, { signal }), signal);
+  await records.noteOpening(leaderEpoch, { openedAt: timestampOf(time) }, signal);
+}
+
+/** @throws ConvoyError `catalogDiffers`, naming some of the differences */
+export function refuseDifferences(differences: readonly CatalogDifference[]): void {
+  if (differences.length === 0) return;
+  const named = differences.slice(0, differencesNamedMax).map(({ kind, namespace, detail }) => `${kind} ${namespace} (${detail})`);
+  throw new ConvoyError('catalogDiffers', `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`);
+}
+
+/** The last look before the destination is opened. */
+function refuseLateWrites({ watch }: MigrationContext, catalog: Catalog): void {
+  const late = lateWrites(watch.view, catalog);
+  if (late > 0) throw new ConvoyError('sourceWritesAfterCommit', `The source saw ${late} or more writes after the commit time, which the destination does not have. The destination stays closed.`);
+}
+
+function failedBefore(context: MigrationContext): ConvoyError {
+  const failure = context.watch.view.record.failure;
+  return failure === null ? new ConvoyError('migrationFailed') : new ConvoyError(failure.error, failure.errorDescription);
+}

@@ -1,0 +1,290 @@
+import { listCollections } from '../../catalog/read/list-namespaces.js';
+import type { Catalog } from '../../catalog/namespace.js';
+import { readCatalog, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
+import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
+import { codeOf, failureName } from '../../cluster/failure.js';
+import { adoptCapped } from '../../ddl/adopt-capped.js';
+import { applyDefinition } from '../../ddl/apply-definition.js';
+import { DefinitionLedger } from '../../ddl/definition-ledger.js';
+import { judgeCatalog } from '../../ddl/judge-catalog.js';
+import { reconcileShape } from '../../ddl/reconcile-shape.js';
+import { Scout } from '../../ddl/scout.js';
+import { takeUnknown } from '../../ddl/take-unknown.js';
+import { refuseExpiring } from '../../preflight/check-verification.js';
+import { runTogether } from '../../store/run-together.js';
+import { UuidPairs } from '../../store/uuid-pairs.js';
+import { Calm } from './calm.js';
+import { sourceTimeAboveAll } from '../migration/source-time.js';
+import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
+import { allShares, migrationName } from '../migration/migration-watch.js';
+import { ShardWaker } from './shard-waker.js';
+import { planNewCollection, readFollowedCatalog, readSourceCollection } from './source-definitions.js';
+
+/** When nothing was to be done for so long, it is looked less often how far the source is. */
+const calm_ms = 10_000;
+/** The horizon is stored this often for those whom the fleet's messages do not reach, and for the next leader's scout. */
+const storeHorizon_ms = 1_000;
+/** Idle shards hold the horizon up: when it has not moved for this long, it is looked whether they have to be woken. */
+const wake_ms = 500;
+/** The same while no share has anything to do. */
+const calmWake_ms = 1_000;
+/** The shares' records are looked through for unknown collections this often; news of them come by the fleet. */
+const unknown_ms = 200;
+/** Catalogs are not compared more often than this, however much changes. */
+const compareMin_ms = 500;
+/** A build of indexes under way, or a router that has not heard of a change, passes within moments. */
+const applyAgain_ms = 500;
+/** The server does not rename a collection while it builds its indexes (BackgroundOperationInProgressForNamespace). */
+const indexBuildRunningCode = 12_587;
+
+/** The leader's part in following definition changes: finds them, has them agreed upon, and carries them out. */
+export class DefinitionLeader {
+  readonly #ledger: DefinitionLedger;
+  readonly #scout: Scout;
+  readonly #pairs: UuidPairs;
+  #stored = 0n;
+  #compareSoon = false;
+  readonly #calm: Calm;
+  #applying: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    private readonly context: MigrationContext,
+    private readonly leaderEpoch: number,
+    parts: { ledger: DefinitionLedger; pairs: UuidPairs; startAt: bigint },
+  ) {
+    const { runtime, source } = context;
+    this.#ledger = parts.ledger;
+    this.#pairs = parts.pairs;
+    this.#calm = new Calm(runtime.clock, calm_ms);
+    this.#scout = new Scout(
+      {
+        source,
+        retrying: runtime.retrying,
+        ledger: parts.ledger,
+        filter: filterOf(context.watch.view.record),
+        shardsReplicaSet: context.watch.view.record.options.sharding !== undefined,
+        monotonic_ms: () => runtime.clock.monotonic_ms(),
+        hasLeft: async ({ database, name, uuid }, signal) => (await this.#collection(database, uuid, signal))?.name !== name,
+        timeAboveAll: (signal) => sourceTimeAboveAll(context, signal),
+        isCalm: () => this.#isCalm(),
+        onTrigger: () => (this.#compareSoon = true),
+        onAdvance: (time) => this.#publish(time),
+      },
+      parts.startAt,
+    );
+  }
+
+  /** Takes the journal over from earlier leaders; none of them can say anything more in it. */
+  static async take(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<DefinitionLeader> {
+    const { metadata, records, watch, journal } = context;
+    await journal.claim(leaderEpoch, signal);
+    const { record } = await watch.refresh(signal);
+    const definitions = await journal.readAfter(0, record.definitions.known, signal);
+    const ledger = new DefinitionLedger(journal, leaderEpoch, await readBegunCatalog(context, signal), definitions);
+    await records.raiseDefinitions(leaderEpoch, { done: ledger.done }, signal);
+    const startAt = timeOf(record.horizon?.time ?? record.startTime ?? timestampOf(0n));
+    return new DefinitionLeader(context, leaderEpoch, { ledger, pairs: await UuidPairs.read(metadata, leaderEpoch, signal), startAt });
+  }
+
+  /** Follows until the signal; rejects with the first failure. */
+  async run(stop: AbortSignal): Promise<void> {
+    this.#publish(this.#scout.horizon);
+    await runTogether(stop, [
+      (signal) => this.#scout.run(signal),
+      (signal) => this.#apply(signal),
+      (signal) => this.#storeHorizon(signal),
+      (signal) => this.#wakeShards(signal),
+      (signal) => this.#takeUnknown(signal),
+      (signal) => this.#compareAtIntervals(signal),
+    ]);
+  }
+
+  /**
+   * Resolves once all changes up to a time are known and everything in the journal is applied. Instances that begin anew
+   * afterwards find a horizon above it.
+   */
+  async untilApplied(time: bigint, signal: AbortSignal): Promise<void> {
+    await this.#scout.moved.until(() => this.#scout.horizon > time, signal);
+    await this.#ledger.changed.until(() => this.#ledger.next === undefined, signal);
+    await this.#store(signal);
+  }
+
+  /** Whether the journal has anything above a time, or anything that is not applied. */
+  changedAfter(time: bigint): boolean {
+    return this.#ledger.next !== undefined || this.#ledger.latest > time;
+  }
+
+  /** The source's catalog as it is now, with the shard keys that its collections have on the destination. */
+  async readSource(signal: AbortSignal): Promise<Catalog> {
+    const catalog = await this.context.runtime.retrying('read the source catalog', () => readFollowedCatalog(this.context, this.#ledger.entries, signal), signal);
+    refuseExpiring(this.context.watch.view.record.options, catalog);
+    return catalog;
+  }
+
+  /** Looks at both catalogs now and brings the destination into line. */
+  async compare(signal: AbortSignal): Promise<void> {
+    const { runtime, source, destination, watch } = this.context;
+    const { record } = watch.view;
+    const ledger = this.#ledger;
+    const [before, wasSettled] = [ledger.known, ledger.next === undefined];
+    const now = await this.readSource(signal);
+    const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(record), signal), signal);
+    await this.#exclusively(() => adoptCapped(this.#pairs, ledger.entries.values(), found, signal));
+    const time = await sourceTimeAboveAll(this.context, signal);
+    const judged = (): ReturnType<typeof judgeCatalog> =>
+      judgeCatalog({ now, found, time, isSettled: wasSettled && before === ledger.known, ledger, pairs: this.#pairs });
+    if (judged().length > 0) {
+      // What the stream tells of the time before comes first: a name that looks taken over may belong to what was renamed.
+      await this.#scout.moved.until(() => this.#scout.horizon > time, signal);
+      for (const judge of judged()) await this.#add(judge, signal);
+    }
+    try {
+      const { buildIndexes } = record.options;
+      const shape = { source, buildIndexes, isChanging: (uuid: string) => ledger.isChanging(uuid), isFollowedName: (database: string, name: string) => ledger.followed.at(database, name) !== undefined, exclusively: (work: () => Promise<void>) => this.#exclusively(work) };
+      await runtime.retrying('bring definitions into line', () => reconcileShape({ ...this.#destination(), ...shape }, now, found, signal), signal);
+    } catch (error) {
+      // What was changed by the journal meanwhile is looked at again; so is what the source has changed since.
+      if (signal.aborted || (codeOf(error) === null && before === ledger.known)) throw error;
+      runtime.logger.warn({ event: 'comparisonBrokenOff', failure: failureName(error) }, 'definitions could not be brought into line; they are looked at again');
+      this.#compareSoon = true;
+    }
+  }
+
+  /** No share has had anything to do for long, as far as their records tell. */
+  #isCalm(): boolean {
+    const { record, shares } = this.context.watch.view;
+    const figures = [...shares.values()].flatMap(({ eventsApplied, copied, copyDone, commitRequested }) => [eventsApplied, copied.bytes, copyDone, commitRequested]);
+    return this.#calm.isCalm([record.phase, record.definitions.known, ...figures].join()) && record.phase === 'syncing';
+  }
+
+  #destination() {
+    const { destination, records } = this.context;
+    // Also says so to a leader that was frozen: nothing is changed by one whose epoch is old.
+    const confirm = (signal: AbortSignal): Promise<void> => records.raiseDefinitions(this.leaderEpoch, { done: this.#ledger.done }, signal);
+    return { destination, pairs: this.#pairs, confirm };
+  }
+
+  async #add(judge: Parameters<DefinitionLedger['add']>[0], signal: AbortSignal): Promise<void> {
+    await this.#ledger.add(judge, signal);
+    this.context.fleet.nudge();
+  }
+
+  /** Carries out what all shares have consented to, in order. */
+  async #apply(signal: AbortSignal): Promise<void> {
+    const { runtime, watch, fleet } = this.context;
+    const ledger = this.#ledger;
+    for (;;) {
+      await ledger.changed.until(() => ledger.next !== undefined, signal);
+      const definition = ledger.next;
+      if (definition === undefined) continue;
+      fleet.nudge();
+      await watch.until((view) => allShares(view, ({ consented }) => consented >= definition.ordinal), signal);
+      await this.#exclusively(async () => {
+        const result = await runtime.retrying('apply a definition change', () => this.#applyOne(definition, signal), signal);
+        await ledger.finish(result, signal);
+      });
+      const { operation, database, name, ordinal } = definition;
+      runtime.logger.info({ event: 'definitionApplied', ordinal, operation, database, name }, 'a definition change was applied');
+      fleet.nudge();
+    }
+  }
+
+  async #applyOne(definition: Parameters<typeof applyDefinition>[1], signal: AbortSignal) {
+    const { context } = this;
+    const applying = {
+      ...this.#destination(),
+      filter: filterOf(context.watch.view.record),
+      readSource: (database: string, uuid: string, each: AbortSignal) => readSourceCollection(context, database, uuid, each),
+      plan: (entry: Parameters<typeof planNewCollection>[1], each: AbortSignal) => planNewCollection(context, entry, each),
+      entryOf: (uuid: string) => this.#ledger.entries.get(uuid) ?? null,
+    };
+    for (;;) {
+      try {
+        return await applyDefinition(applying, definition, signal);
+      } catch (error) {
+        if (codeOf(error) !== indexBuildRunningCode) throw error;
+        await context.runtime.clock.sleep(applyAgain_ms, signal);
+      }
+    }
+  }
+
+  async #exclusively(work: () => Promise<void>): Promise<void> {
+    const turn = this.#applying.then(work);
+    this.#applying = turn.catch(() => undefined);
+    await turn;
+  }
+
+  #publish(time: bigint): void {
+    this.context.fleet.publishHorizon({ migration: migrationName(this.context.watch.view.record), time, ordinal: this.#ledger.known });
+  }
+
+  #collection(database: string, uuid: string, signal: AbortSignal): ReturnType<typeof readCollectionByUuid> {
+    const { runtime, source } = this.context;
+    return runtime.retrying('read a collection of the source', () => readCollectionByUuid(source, database, uuid, signal), signal);
+  }
+
+  async #storeHorizon(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#store(signal);
+      await this.context.runtime.clock.sleep(storeHorizon_ms, signal);
+    }
+  }
+
+  async #store(signal: AbortSignal): Promise<void> {
+    const { horizon } = this.#scout;
+    if (horizon <= this.#stored) return;
+    const ordinal = this.#ledger.known;
+    await this.context.records.updateAsLeader(this.leaderEpoch, { horizon: { time: timestampOf(horizon), ordinal } }, signal);
+    this.#stored = horizon;
+  }
+
+  async #wakeShards(signal: AbortSignal): Promise<void> {
+    const { runtime, source } = this.context;
+    const waker = new ShardWaker(source);
+    for (;;) {
+      const before = this.#scout.horizon;
+      await runtime.clock.sleep(this.#isCalm() ? calmWake_ms : wake_ms, signal);
+      if (this.#scout.horizon !== before) continue;
+      await runtime.retrying('wake idle shards', () => waker.wake(before, { signal }), signal);
+    }
+  }
+
+  async #takeUnknown(signal: AbortSignal): Promise<void> {
+    const { context } = this;
+    const { runtime, watch } = context;
+    const taking = {
+      ledger: this.#ledger,
+      filter: filterOf(watch.view.record),
+      namesOf: (database: string, each: AbortSignal) => this.#namesOf(database, each),
+      timeAboveAll: (each: AbortSignal) => sourceTimeAboveAll(context, each),
+      untilKnown: (time: bigint, each: AbortSignal) => this.#scout.moved.until(() => this.#scout.horizon > time, each),
+      add: (judge: Parameters<DefinitionLedger['add']>[0], each: AbortSignal) => this.#add(judge, each),
+    };
+    for (;;) {
+      await takeUnknown(taking, [...watch.view.shares.values()].flatMap((share) => share.unknown), signal);
+      await runtime.clock.sleep(unknown_ms, signal);
+    }
+  }
+
+  async #namesOf(database: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const { runtime, source } = this.context;
+    const listed = await runtime.retrying('list collections of the source', () => listCollections(source.router, database, signal), signal);
+    return new Map(listed.map(({ uuid, name }) => [uuid, name]));
+  }
+
+  async #compareAtIntervals(signal: AbortSignal): Promise<void> {
+    const { clock, config } = this.context.runtime;
+    let took_ms = 0;
+    for (;;) {
+      const since_ms = clock.monotonic_ms();
+      const isDue = (): boolean => this.#compareSoon || clock.monotonic_ms() - since_ms >= config.catalogInterval_seconds * 1000;
+      // Large catalogs take long to read: at most half of the time is spent with it.
+      await clock.sleep(Math.max(compareMin_ms, took_ms), signal);
+      while (!isDue()) await clock.sleep(compareMin_ms, signal);
+      const began_ms = clock.monotonic_ms();
+      this.#compareSoon = false;
+      await this.compare(signal);
+      took_ms = clock.monotonic_ms() - began_ms;
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import { storedValue } from '../../bson/stored-value.js';
+import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
+import type { MigrationRecord } from '../../store/migration-record.js';
+import type { MigrationContext } from '../migration/migration-context.js';
+
+/** Indexes are tried again this often: before 6.0 each try builds one anew, up to the first duplicate. */
+const again_ms = 5_000;
+const minute_ms = 60_000;
+
+const heldWarning = 'commitHeldByDuplicates';
+
+/** Whether documents that share a key of a unique index hold a commit. */
+export function isHeld({ warnings }: Pick<MigrationRecord, 'warnings'>): boolean {
+  return warnings.some(({ name }) => name === heldWarning);
+}
+
+/**
+ * Restores attributes. Documents on the destination that share a key of a unique index hold the commit: they are told in a
+ * warning and listed among the mismatches, and the commit goes on by itself once they are gone.
+ * @param restore may be called again and again
+ * @throws UniqueIndexViolated when they are still there after `retry_minutes`
+ */
+export async function holdWhileViolated(context: MigrationContext, leaderEpoch: number, restore: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  const violated = await violatedBy(restore);
+  if (violated !== null) await hold(context, leaderEpoch, violated, restore, signal);
+  // A leader before this one may have told of it.
+  if (isHeld(context.watch.view.record)) await tell(context, leaderEpoch, null, signal);
+}
+
+async function hold(context: MigrationContext, leaderEpoch: number, first: UniqueIndexViolated, restore: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  const { clock, config, logger } = context.runtime;
+  const heldFrom = new Date(clock.now_ms());
+  const end_ms = clock.monotonic_ms() + config.retry_minutes * minute_ms;
+  logger.warn({ event: 'commitHeld', description: first.errorDescription }, 'the commit waits until documents that share a key are removed');
+  let violated: UniqueIndexViolated | null = first;
+  for (let looks = 1; violated !== null; looks += 1) {
+    await list(context, violated, { heldFrom, looks }, signal);
+    if (clock.monotonic_ms() >= end_ms) throw violated;
+    await tell(context, leaderEpoch, violated, signal);
+    await clock.sleep(again_ms, signal);
+    violated = await violatedBy(restore);
+  }
+}
+
+/** @returns null when nothing is violated */
+async function violatedBy(restore: () => Promise<void>): Promise<UniqueIndexViolated | null> {
+  try {
+    await restore();
+    return null;
+  } catch (error) {
+    if (error instanceof UniqueIndexViolated) return error;
+    throw error;
+  }
+}
+
+/** @param error null when nothing holds the commit any more */
+async function tell({ records, watch, metadata }: MigrationContext, leaderEpoch: number, error: UniqueIndexViolated | null, signal: AbortSignal): Promise<void> {
+  const { record } = await watch.refresh(signal);
+  const others = record.warnings.filter(({ name }) => name !== heldWarning);
+  const description = `The commit waits: ${error?.errorDescription ?? ''} Remove those that the source does not have; GET /api/v1/verification/mismatches names them. Then it goes on by itself.`;
+  await records.updateAsLeader(leaderEpoch, { warnings: error === null ? others : [...others, { name: heldWarning, description }] }, signal);
+  if (error === null) await metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
+  await watch.refresh(signal);
+}
+
+async function list({ metadata, runtime }: MigrationContext, { violations }: UniqueIndexViolated, { heldFrom, looks }: { heldFrom: Date; looks: number }, signal: AbortSignal): Promise<void> {
+  const seen = { kind: 'duplicate', firstSeen: heldFrom, lastSeen: new Date(runtime.clock.now_ms()), looks };
+  const documents = violations.flatMap(({ namespace, index, ids }) =>
+    ids.map((id, nth) => ({ _id: `duplicate/${namespace}/${index}/${nth}`, namespace, id: storedValue(id), detail: `shares a key of the unique index ${index}`, ...seen })),
+  );
+  await metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
+  await metadata.putMany('mismatches', documents, signal);
+}

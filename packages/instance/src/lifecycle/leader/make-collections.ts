@@ -1,0 +1,51 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { compareCatalogs } from '../../catalog/plan/compare-catalogs.js';
+import type { CreatedCollection } from '../../catalog/make/create-collection.js';
+import { createCollections } from '../../catalog/make/create-collections.js';
+import type { DestinationPlan } from '../../catalog/plan/destination-plan.js';
+import { holdsDocuments } from '../../catalog/read/holds-documents.js';
+import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { readCatalog } from '../../catalog/read/read-catalog.js';
+import { drop } from '../../ddl/destination-collections.js';
+import { filterOf, type MigrationContext } from '../migration/migration-context.js';
+
+/** A former leader that still goes on ends at the first thing that it finds in its way. */
+const clearingsMax = 5;
+
+/** What says that something else than the planned stands on the destination. */
+const inTheWay: readonly string[] = ['destinationNotEmpty', 'catalogDiffers', 'indexNotSupported', 'destinationChanged'];
+
+/**
+ * Makes everything planned on the destination for the first time. The source may have changed since an earlier leader began
+ * with it: what that one has left in another form, empty, is cleared away.
+ * @param catalog that was planned
+ * @throws as `createCollections`; `staleEpoch` when another leader has taken over
+ */
+export async function makeCollections(context: MigrationContext, leaderEpoch: number, catalog: Catalog, plan: DestinationPlan, signal: AbortSignal): Promise<CreatedCollection[]> {
+  const { runtime, destination } = context;
+  const onProgress = context.onIndexProgress.bind(context);
+  const confirm = (): Promise<void> => context.records.confirmLeader(leaderEpoch, signal);
+  for (let clearings = 0; ; clearings += 1) {
+    await confirm();
+    try {
+      return await runtime.retrying('make collections', () => createCollections({ destination, plan, signal, confirm, onProgress }), signal);
+    } catch (error) {
+      const isLeft = leaderEpoch > 1 && error instanceof ConvoyError && inTheWay.includes(error.error);
+      if (!isLeft || clearings === clearingsMax) throw error;
+      await runtime.retrying('clear leavings away', () => clearLeavings(context, leaderEpoch, catalog, signal), signal);
+    }
+  }
+}
+
+async function clearLeavings(context: MigrationContext, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { destination, records, watch } = context;
+  const { record } = watch.view;
+  const found = await readCatalog(destination, filterOf(record), signal);
+  const differences = compareCatalogs(catalog, found, { form: 'temporary', buildIndexes: record.options.buildIndexes, destinationVersion: destination.version });
+  const unlike = new Set(differences.filter(({ kind }) => kind !== 'extra').map(({ namespace }) => namespace));
+  const confirm = (each: AbortSignal): Promise<void> => records.confirmLeader(leaderEpoch, each);
+  for (const entry of found) {
+    if (!unlike.has(namespaceOf(entry)) || (entry.type === 'collection' && (await holdsDocuments(destination.router, entry, signal)))) continue;
+    await drop({ destination, confirm }, entry, signal);
+  }
+}

@@ -1,0 +1,54 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
+import { nameSome } from '../../catalog/name-some.js';
+import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
+import { isVerified } from '../../store/migration-record.js';
+import type { MigrationContext } from '../migration/migration-context.js';
+import { allShares, type MigrationView } from '../migration/migration-watch.js';
+import { nameOfMismatch } from './verification-mismatches.js';
+
+/** What differs about a namespace; `order`: the documents of a capped collection were inserted in another one. */
+type NotedDifference = Omit<CatalogDifference, 'kind'> & { kind: CatalogDifference['kind'] | 'order' };
+
+/** Of the mismatches so many are looked through for the namespaces that a failure names. */
+const namedFromMax = 1_000;
+
+/**
+ * The leader's word before it goes on with a sealed commit: all shares look at everything that was not compared, or was written to
+ * since, up to the commit time on the source and the present time on the destination.
+ * @param restored the attributes that were deferred are restored: the destination expires documents by itself again
+ * @throws ConvoyError `verificationFailed` when anything differs, `staleEpoch` when another leader has asked meanwhile
+ */
+export async function verifyDocuments(context: MigrationContext, leaderEpoch: number, restored: boolean, signal: AbortSignal): Promise<void> {
+  const { watch, records, runtime, destination, fleet } = context;
+  const { commit } = watch.view.record;
+  if (!isVerified(watch.view.record) || commit === null) return;
+  await watch.until((view) => allShares(view, ({ verification }) => (verification?.planned ?? -1) >= view.record.definitions.done), signal);
+  const time = await runtime.retrying('take a time of the destination', () => timeAboveAll(destination, { signal }), signal);
+  const number = (watch.view.record.verification?.number ?? 0) + 1;
+  await records.updateAsLeader(leaderEpoch, { verification: { number, source: commit.time, destination: timestampOf(time), restored } }, signal);
+  fleet.nudge();
+  const isAskedAnew = ({ record }: MigrationView): boolean => (record.verification?.number ?? 0) > number;
+  const isAnswered = (view: MigrationView): boolean => allShares(view, ({ verification }) => verification?.answered === number);
+  await watch.until((view) => isAskedAnew(view) || isAnswered(view), signal);
+  if (isAskedAnew(watch.view)) throw new ConvoyError('staleEpoch', 'Another instance leads.');
+  const { shares } = watch.view;
+  const mismatches = [...shares.values()].reduce((sum, { verification }) => sum + (verification?.mismatches ?? 0), 0);
+  if (mismatches > 0) throw await verificationFailed(context, mismatches, signal);
+}
+
+/** @param mismatches of all shares; two of them may have found the same, which is told as long as they are few */
+async function verificationFailed({ metadata }: MigrationContext, mismatches: number, signal: AbortSignal): Promise<ConvoyError> {
+  const found = await metadata.findSome('mismatches', {}, namedFromMax, signal);
+  const namespaces = [...new Set(found.map(({ namespace }) => String(namespace)))].sort();
+  const count = found.length < namedFromMax ? new Set(found.map(nameOfMismatch)).size : mismatches;
+  return new ConvoyError('verificationFailed', `${count} differences between source and destination, in: ${nameSome(namespaces)}. GET /api/v1/verification/mismatches names them. The destination stays closed.`);
+}
+
+/** Notes namespaces that differ among the mismatches, where the migration is verified. */
+export async function noteDifferences({ metadata, watch, runtime }: Pick<MigrationContext, 'metadata' | 'watch' | 'runtime'>, differences: readonly NotedDifference[], signal: AbortSignal): Promise<void> {
+  if (!isVerified(watch.view.record) || differences.length === 0) return;
+  const now = new Date(runtime.clock.now_ms());
+  const documents = differences.map(({ kind, namespace, detail }) => ({ _id: `definition/${namespace}/${kind}/${detail}`, namespace, kind, detail, firstSeen: now, lastSeen: now, looks: 1 }));
+  await metadata.putMany('mismatches', documents, signal);
+}

@@ -1,0 +1,91 @@
+import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
+import type { Binary, Document } from 'mongodb';
+import { restoredValue } from '../../bson/stored-value.js';
+import type { Metadata } from '../../store/metadata.js';
+import type { MigrationRecord } from '../../store/migration-record.js';
+import { idJson } from '../../verify/standalone/described-mismatch.js';
+import { isHeld } from './hold-commit.js';
+import type { MigrationView } from '../migration/migration-watch.js';
+
+/** Read at once. */
+const pageMax = 1_000;
+/** So many are told to the fleet, of so many characters together; each process can read all of them. */
+const reportedMax = 100;
+const reportedCharactersMax = 64 * 1024;
+/** They are read anew for the report this often at most. */
+const reported_ms = 2_000;
+
+/** What the verifiers of all shares have found, in order of collection; nothing once the destination was opened. */
+export async function* readMismatches(metadata: Metadata, { phase }: MigrationRecord, isFailed: boolean, query: MismatchQuery, signal: AbortSignal): AsyncGenerator<Mismatch> {
+  if (phase === 'opening' || phase === 'committed') return;
+  const filter = { ...(query.kind === undefined ? {} : { kind: query.kind }), ...(query.namespace === undefined ? {} : { namespace: query.namespace }) };
+  let [left, after, before] = [query.limit, '', ''];
+  while (left > 0) {
+    const page = await metadata.findSome('mismatches', { ...filter, _id: { $gt: after } }, pageMax, signal);
+    for (const stored of page) {
+      const name = nameOfMismatch(stored);
+      // Two shares may have found the same.
+      if (name === before) continue;
+      before = name;
+      yield described(stored, isFailed);
+      left -= 1;
+      if (left === 0) return;
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < pageMax) return;
+    after = String(last._id);
+  }
+}
+
+/** What differs, whichever share has found it. */
+export function nameOfMismatch({ _id, share }: Document): string {
+  const name = String(_id);
+  return share === undefined ? name : name.slice(0, -String(share).length - 1);
+}
+
+function described(stored: Document, proven: boolean): Mismatch {
+  const { namespace, kind, id, paths, detail, firstSeen, lastSeen, looks } = stored;
+  return {
+    namespace: String(namespace),
+    kind: kind as Mismatch['kind'],
+    _id: id === undefined ? null : idJson(restoredValue(id as Binary)),
+    paths: (paths ?? []) as Mismatch['paths'],
+    detail: typeof detail === 'string' ? detail : null,
+    firstSeen: (firstSeen as Date).toISOString(),
+    lastSeen: (lastSeen as Date).toISOString(),
+    looks: Number(looks),
+    proven,
+  };
+}
+
+/** The first mismatches, as the instance's reports hold them for the fleet. */
+export class ReportedMismatches {
+  mismatches: readonly Mismatch[] = [];
+  #read_ms = -Infinity;
+  #reading = false;
+
+  /** Reads them anew when it is time and there may be any; what cannot be read stays as it was. */
+  refresh(view: MigrationView | null, now_ms: number, read: (query: MismatchQuery) => AsyncIterable<Mismatch>): void {
+    const differs = view !== null && (view.record.failure !== null || isHeld(view.record) || [...view.shares.values()].some(({ verification }) => (verification?.differing ?? 0) > 0));
+    if (!differs) this.mismatches = [];
+    if (!differs || this.#reading || now_ms - this.#read_ms < reported_ms) return;
+    this.#reading = true;
+    this.#read_ms = now_ms;
+    void this.#take(read({ limit: reportedMax })).finally(() => (this.#reading = false));
+  }
+
+  async #take(mismatches: AsyncIterable<Mismatch>): Promise<void> {
+    const taken: Mismatch[] = [];
+    let characters = 0;
+    try {
+      for await (const mismatch of mismatches) {
+        characters += JSON.stringify(mismatch).length;
+        if (characters > reportedCharactersMax) break;
+        taken.push(mismatch);
+      }
+      this.mismatches = taken;
+    } catch {
+      // The destination cannot be reached: said elsewhere, and tried again.
+    }
+  }
+}

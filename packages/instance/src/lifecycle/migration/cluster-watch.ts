@@ -1,0 +1,82 @@
+import { clusterTimeOf, secondsOf } from '../../cluster/cluster-time.js';
+import type { Clock } from '../../cluster/clock.js';
+import type { Cluster } from '../../cluster/door.js';
+import { type OplogWindow, readOplogWindow } from '../../cluster/oplog-window.js';
+
+/** Both clusters are asked this often: a ping each, and from time to time two small reads of the own shards' oplogs. */
+const ping_ms = 5_000;
+const pingsPerOplogRead = 6;
+/** An answer that takes longer counts as none. */
+const answerMax_ms = 4_000;
+/** Weight of a new round trip in the average that is shown. */
+const pingWeight = 0.3;
+
+/** Round trips to both clusters and how far the own shards' oplogs reach back, measured again and again. */
+export class ClusterWatch {
+  /** Milliseconds of a round trip; null while there is no answer. */
+  sourcePing_ms: number | null = null;
+  destinationPing_ms: number | null = null;
+  /** The source's time in its last answer, in seconds since 1970. */
+  sourceTime_seconds: number | null = null;
+  /** By shard; none of those whose oplog may not be read, or is read through a router. */
+  readonly oplogs = new Map<string, OplogWindow>();
+
+  /** @param ownIds the source's shards that this process syncs */
+  constructor(
+    private readonly source: Cluster,
+    private readonly destination: Cluster,
+    private readonly ownIds: readonly string[],
+    private readonly clock: Clock,
+  ) {}
+
+  /** False when the oplogs of the source's shards are out of reach. */
+  get seesOplogs(): boolean {
+    return this.source.access === 'direct';
+  }
+
+  /** Measures until it is over, or until the signal. What cannot be measured is not known: it fails nothing. */
+  async run(isOver: () => boolean, signal: AbortSignal): Promise<void> {
+    for (let turn = 0; !isOver(); turn += 1) {
+      await Promise.all([this.#pingSource(signal), this.#pingDestination(signal)]);
+      if (this.seesOplogs && turn % pingsPerOplogRead === 0) await Promise.all(this.ownIds.map((id) => this.#readOplog(id, signal)));
+      await this.clock.sleep(ping_ms, signal);
+    }
+  }
+
+  async #pingSource(signal: AbortSignal): Promise<void> {
+    this.sourcePing_ms = await this.#ping(this.source, this.sourcePing_ms, signal, (time_seconds) => {
+      this.sourceTime_seconds = Math.max(time_seconds, this.sourceTime_seconds ?? 0);
+    });
+  }
+
+  async #pingDestination(signal: AbortSignal): Promise<void> {
+    this.destinationPing_ms = await this.#ping(this.destination, this.destinationPing_ms, signal, () => undefined);
+  }
+
+  /** @returns the average with the new round trip in it; null without an answer */
+  async #ping(cluster: Cluster, before: number | null, signal: AbortSignal, onTime: (time_seconds: number) => void): Promise<number | null> {
+    const asked_ms = this.clock.monotonic_ms();
+    try {
+      const reply = await cluster.router.command('admin', { ping: 1 }, { signal: timely(signal) });
+      onTime(secondsOf(clusterTimeOf(reply)));
+    } catch {
+      signal.throwIfAborted();
+      return null;
+    }
+    const took_ms = this.clock.monotonic_ms() - asked_ms;
+    return before === null ? took_ms : before + (took_ms - before) * pingWeight;
+  }
+
+  async #readOplog(id: string, signal: AbortSignal): Promise<void> {
+    try {
+      this.oplogs.set(id, await readOplogWindow(this.source.shard(id), timely(signal)));
+    } catch {
+      signal.throwIfAborted();
+      this.oplogs.delete(id);
+    }
+  }
+}
+
+function timely(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(answerMax_ms)]);
+}

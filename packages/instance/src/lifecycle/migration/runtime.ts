@@ -1,0 +1,56 @@
+import type { Clock } from '../../cluster/clock.js';
+import { classify, kindOfCode } from '../../cluster/failure.js';
+import { retrying, type RetryNotice, retryPolicy, type Retrying } from '../../cluster/retry.js';
+import type { InstanceConfig } from '../../config/instance-schema.js';
+import type { Logger } from '../../logging/logger.js';
+import type { Metrics } from '../../metrics/metrics.js';
+import { RetryableStatement } from '../../store/fenced-writer.js';
+import { MetadataWriteError } from '../../store/metadata.js';
+
+/** What one process has: its settings, its clock, where it writes what happens. */
+export interface Runtime {
+  config: InstanceConfig;
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  retrying: Retrying;
+  /** Operations that are being retried now, for warnings. */
+  retries: Map<string, RetryNotice>;
+}
+
+const minute_ms = 60_000;
+
+/** Puts a process's parts together. */
+export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logger, metrics: Metrics): Runtime {
+  const retries = new Map<string, RetryNotice>();
+  const policy = retryPolicy({
+    limit_ms: config.retry_minutes * minute_ms,
+    now: () => clock.monotonic_ms(),
+    random: () => clock.random(),
+    sleep: (delay_ms, signal) => clock.sleep(delay_ms, signal),
+    onRetry: (notice) => {
+      retries.set(notice.what, notice);
+      metrics.retries.inc({ what: notice.what });
+      logger.warn({ event: 'retry', ...notice }, 'an operation failed and is tried again');
+    },
+  });
+  const run: Retrying = async (label, operation, signal) => {
+    const result = await retrying(label, policy, signal, () => operation(), isRetryable);
+    if (retries.size > 0) retries.delete(label);
+    return result;
+  };
+  return { config, clock, logger, metrics, retrying: run, retries };
+}
+
+/** Server sessions of a share: one per write that may be in flight, and one for repairs. */
+export function writeSessionsMax({ lanes, writers }: InstanceConfig): number {
+  return lanes + writers + 1;
+}
+
+/** A lost cursor is opened anew by whoever owns it, when it tries again. */
+function isRetryable(error: unknown): boolean {
+  if (error instanceof RetryableStatement) return true;
+  if (error instanceof MetadataWriteError) return kindOfCode(error.code) === 'retryable';
+  const kind = classify(error);
+  return kind === 'retryable' || kind === 'cursorLost';
+}

@@ -1,0 +1,134 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Cluster } from '../../cluster/door.js';
+import { classify, codeOf, failureName } from '../../cluster/failure.js';
+import { openTransactions, setWriteBlock } from '../../cluster/write-block.js';
+import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import type { MigrationContext } from './migration-context.js';
+import type { Runtime } from './runtime.js';
+
+/** What the clusters' blocks of user writes have to be; null for one that is not Convoy's to decide. */
+export interface WantedBlocks {
+  source: boolean | null;
+  destination: boolean | null;
+}
+
+const undecided: WantedBlocks = { source: null, destination: null };
+
+/** The end of the work leaves so long for looking whether what was sent is still wanted: a state that cannot be reached must not hold a stop up. */
+const lookAfterEnd_ms = 10_000;
+/** A block that is set, or lifted, is asked to be so for this long before it is asked anew. */
+const attempt_ms = 60_000;
+/** Transactions that were open when writes were blocked are looked for this often. */
+const transactionsPoll_ms = 200;
+/** Servers end a transaction after `transactionLifetimeLimitSeconds`, 60 s by default; a prepared one may take longer. */
+const transactionsWithin_ms = 10 * 60_000;
+
+/**
+ * Which cluster refuses the writes of users, by what is recorded of the migration: the destination until it is opened,
+ * the source from the commit on. A failure before the opening gives the source back and leaves the destination closed.
+ */
+export function wantedBlocks({ options, phase, failure }: Pick<MigrationRecord, 'options' | 'phase' | 'failure'>): WantedBlocks {
+  if (!options.enableUserWriteBlocking) return undecided;
+  const isCommitting = phase === 'committing';
+  if (failure !== null) return { source: isCommitting ? false : null, destination: true };
+  if (phase === 'opening' || phase === 'committed') return { source: true, destination: false };
+  return { source: isCommitting ? true : null, destination: true };
+}
+
+/** As what a migration has a cluster now: its clusters swap their roles when it is reversed. */
+export function sideOf({ source, destination }: Pick<MigrationRecord, 'source' | 'destination'>, clusterId: string): keyof WantedBlocks | null {
+  if (source.clusterId === clusterId) return 'source';
+  return destination.clusterId === clusterId ? 'destination' : null;
+}
+
+/** What the block of the source, or the destination, of one direction is brought in line with. */
+export interface BlockContext extends Pick<MigrationContext, 'source' | 'destination'> {
+  runtime: Pick<Runtime, 'retrying'>;
+  records: Pick<MigrationRecords, 'read'>;
+}
+
+/**
+ * Brings a cluster's block to what the record wants of that cluster, and looks at the record once more: a process that was
+ * frozen before its command went out, and thaws when others have gone on, takes it back. So does one whose migration was
+ * cleaned up meanwhile: nobody is left who would lift its block.
+ * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
+ */
+export async function bringBlock(context: BlockContext, side: keyof WantedBlocks, signal: AbortSignal): Promise<void> {
+  const cluster = context[side];
+  const read = async (each: AbortSignal): Promise<boolean | null> => {
+    const record = await context.records.read(each);
+    const present = record === null ? null : sideOf(record, cluster.clusterId);
+    return record === null || present === null ? null : wantedBlocks(record)[present];
+  };
+  let isBlocked = false;
+  let decided = await read(signal);
+  signal.throwIfAborted();
+  // What was sent is looked at also by a process whose work ends meanwhile, as that of a leader that thaws does.
+  const lasting = outlasting(signal);
+  for (;;) {
+    const wanted: boolean | null = decided ?? (isBlocked ? false : null);
+    if (wanted === null) break;
+    await context.runtime.retrying(`${wanted ? 'block' : 'allow'} user writes`, () => setOrExplain(cluster, wanted), lasting);
+    isBlocked = wanted;
+    decided = await read(lasting);
+    if (decided === wanted) break;
+  }
+  signal.throwIfAborted();
+}
+
+/** Ends a while after another signal. */
+function outlasting(signal: AbortSignal): AbortSignal {
+  const ended = new AbortController();
+  const end = (): void => void setTimeout(() => ended.abort(signal.reason), lookAfterEnd_ms).unref();
+  signal.addEventListener('abort', end, { once: true });
+  return ended.signal;
+}
+
+/**
+ * Sets or lifts a cluster's block. Not cut short by the end of the work: a block must not take effect after somebody else
+ * has lifted it.
+ * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
+ */
+export async function setOrExplain(cluster: Cluster, blocked: boolean): Promise<void> {
+  try {
+    await setWriteBlock(cluster, blocked, { signal: AbortSignal.timeout(attempt_ms) });
+  } catch (error) {
+    if (codeOf(error) === null || classify(error) === 'retryable') throw error;
+    const what = blocked ? 'could not be blocked' : 'could not be allowed again';
+    throw new ConvoyError('writeBlockingFailed', `User writes on ${cluster.name} ${what}: ${failureName(error)}.`, { cause: error });
+  }
+}
+
+/**
+ * Resolves once no transaction is open on the source that was so when its writes were blocked.
+ * @throws ConvoyError `writeBlockingFailed` when one stays for too long
+ */
+export async function untilTransactionsEnd({ runtime, source }: MigrationContext, signal: AbortSignal): Promise<void> {
+  const { clock } = runtime;
+  const blocked_ms = clock.monotonic_ms();
+  for (;;) {
+    const asked_ms = clock.monotonic_ms();
+    const open = await runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
+    const since_ms = asked_ms - blocked_ms;
+    const before = open.filter((micros) => micros / 1000 >= since_ms);
+    if (before.length === 0) return;
+    if (since_ms > transactionsWithin_ms) {
+      throw new ConvoyError('writeBlockingFailed', `${before.length} transactions on ${source.name} that were open when its writes were blocked have not ended; end them.`);
+    }
+    await clock.sleep(transactionsPoll_ms, signal);
+  }
+}
+
+/** What a failed migration has left of the blocks, or what one has that goes on without a failed process; for the failure's description. */
+export function blocksAfterFailure({ options, phase, failure, sourceReleased }: MigrationRecord): string {
+  if (phase === 'opening') return ' The commit is decided and only has to be finished: start the instances again.';
+  if (!options.enableUserWriteBlocking) return '';
+  if (failure === null) {
+    return phase === 'committing' ? ' The source refuses the writes of users until the commit has ended, or convoy cleanup gives the migration up.' : '';
+  }
+  const closed = ' The destination refuses the writes of users until convoy cleanup or convoy unblock.';
+  if (phase !== 'committing') return closed;
+  return sourceReleased
+    ? ` The source takes writes again.${closed}`
+    : ` The source still refuses the writes of users: Convoy allows them as soon as it reaches it, and convoy unblock does so at once.${closed}`;
+}

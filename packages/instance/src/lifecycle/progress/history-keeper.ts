@@ -1,0 +1,124 @@
+import type { Fleet } from '@convoy/api/fleet/fleet';
+import type { History } from '@convoy/api/contract/history';
+import { emptyHistory, withEntries, withPoint } from '../../history/course.js';
+import { type FleetLook, lookAt, pointOf } from '../../history/fleet-look.js';
+import { whatHappened } from '../../history/what-happened.js';
+import type { HistoryRecord, StoredHistory } from '../../store/history-record.js';
+import type { MigrationView } from '../migration/migration-watch.js';
+import type { Runtime } from '../migration/runtime.js';
+
+/** How often the fleet is looked at. */
+const look_ms = 1_000;
+/** What has changed is stored this often at most. */
+const store_ms = 5_000;
+/** Posted this often, since Redis may have lost it. */
+const post_ms = 2_000;
+
+export interface HistoryKeeperInput {
+  runtime: Runtime;
+  fleet: Fleet;
+  record: HistoryRecord;
+  /** Ids of the instances that make up the fleet. */
+  expectedIds: () => readonly string[];
+  view: () => MigrationView;
+}
+
+/**
+ * Keeps the course of the migration: every instance looks, the leader stores and posts it. Nothing waits for it and
+ * nothing fails because of it.
+ */
+export class HistoryKeeper {
+  #look: FleetLook | null = null;
+  #kept: StoredHistory | null = null;
+  #isStored = true;
+  #storedAt_ms = -Infinity;
+  #postedAt_ms = -Infinity;
+
+  constructor(private readonly input: HistoryKeeperInput) {}
+
+  /** Looks until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.input.runtime;
+    while (!signal.aborted) {
+      await this.#step(signal).catch((error: unknown) => {
+        this.#kept = null;
+        if (!signal.aborted) logger.debug({ event: 'historyNotKept', err: error }, 'the history could not be kept, the next look tries again');
+      });
+      await clock.sleep(look_ms, signal);
+    }
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    const { fleet, runtime, expectedIds } = this.input;
+    const reports = fleet.reports();
+    const before = this.#look;
+    const look = lookAt(reports, expectedIds(), fleet.leader());
+    // What differs from instance to instance is as it was until all have it alike.
+    this.#look = { ...look, state: look.state ?? before?.state ?? null, info: look.info ?? before?.info ?? null, canCommit: look.canCommit ?? before?.canCommit ?? null };
+    if (!fleet.isLeader()) {
+      this.#kept = null;
+      return;
+    }
+    this.#kept ??= await this.#read(signal);
+    if (this.#kept === null) return;
+    const at_ms = runtime.clock.now_ms();
+    const entries = whatHappened(before ?? unseen, this.#look, at_ms).filter((entry) => before !== null || this.#isNews(entry.text));
+    let history = withEntries(this.#kept.history, entries);
+    const point = pointOf(reports, expectedIds(), at_ms);
+    if (!isOver(this.#look) || differs(history, point)) history = withPoint(history, point);
+    if (history !== this.#kept.history) this.#isStored = false;
+    this.#kept = { ...this.#kept, history };
+    await this.#store(at_ms, isOver(this.#look), signal);
+    this.#post(at_ms, { ...history, points: withLatest(history, point) });
+  }
+
+  /** After a restart the first look is compared with what the time line has last said of the same thing. */
+  #isNews(text: string): boolean {
+    return !(this.#kept?.history.timeline ?? []).slice(-20).some((entry) => entry.text === text);
+  }
+
+  async #read(signal: AbortSignal): Promise<StoredHistory | null> {
+    const { record, view } = this.input;
+    const stored = await record.read(signal);
+    if (stored !== null) return stored;
+    const { phase, failure } = view().record;
+    if (failure !== null || phase === 'committed' || phase === 'opening') return null;
+    await record.begin(emptyHistory(), signal);
+    return record.read(signal);
+  }
+
+  async #store(at_ms: number, isOverNow: boolean, signal: AbortSignal): Promise<void> {
+    if (this.#kept === null || this.#isStored || (!isOverNow && at_ms - this.#storedAt_ms < store_ms)) return;
+    this.#storedAt_ms = at_ms;
+    const { history, revision } = this.#kept;
+    const written = await this.input.record.replace(history, revision, signal);
+    this.#isStored = written;
+    this.#kept = written ? { history, revision: revision + 1 } : null;
+  }
+
+  #post(at_ms: number, history: History): void {
+    if (at_ms - this.#postedAt_ms < post_ms) return;
+    this.#postedAt_ms = at_ms;
+    this.input.fleet.post('history', history);
+  }
+}
+
+const unseen: FleetLook = { instances: new Map(), state: null, info: null, canCommit: null, leaderId: null, failure: null, warnings: new Map() };
+
+/** Once it is over, only changes are news. */
+function isOver({ state, failure }: FleetLook): boolean {
+  return state === 'COMMITTED' || failure !== null;
+}
+
+function differs({ points }: History, point: History['points'][number]): boolean {
+  const last = points.at(-1);
+  return last === undefined || last.copiedBytes !== point.copiedBytes || last.eventsApplied !== point.eventsApplied || last.lagSeconds !== point.lagSeconds;
+}
+
+/** What is shown ends at the present, and not up to an interval before. */
+function withLatest({ points }: History, point: History['points'][number]): History['points'] {
+  return points.at(-1)?.at_ms === point.at_ms ? points : [...points.slice(-(pointsShownMax - 1)), point];
+}
+
+/** As many as are kept. */
+const pointsShownMax = 720;

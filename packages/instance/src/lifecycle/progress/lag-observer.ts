@@ -1,0 +1,73 @@
+import type { Clock } from '../../cluster/clock.js';
+import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
+import { ClusterWatch } from '../migration/cluster-watch.js';
+import { type LagFigures, LagTracker } from '../figures/lag.js';
+import { sourceShardOf } from '../../store/reversal.js';
+import type { MigrationRun } from '../run/migration-run.js';
+import { oplogRemaining, oplogTimeInWords } from '../figures/oplog-time.js';
+
+/** What is seen of the way from the source to the destination; null where something is not known. */
+export interface Observed extends LagFigures {
+  /** Milliseconds of a round trip. */
+  sourcePing_ms: number | null;
+  destinationPing_ms: number | null;
+  /** Until what is still to be applied would be lost from an oplog, in words; null where oplogs are out of reach. */
+  oplogTime: string | null;
+  oplogRemaining_seconds: number | null;
+}
+
+/** Observes the lag of one process's part in a migration. */
+export class LagObserver {
+  readonly #watch: ClusterWatch;
+  readonly #tracker = new LagTracker();
+  #seen: Observed;
+
+  constructor(
+    private readonly run: MigrationRun,
+    private readonly clock: Clock,
+  ) {
+    const { source, destination, ownIds } = run.input;
+    const shardIds = ownIds.map((id) => sourceShardOf(run.view.record, id));
+    this.#watch = new ClusterWatch(source, destination, shardIds, clock);
+    this.#seen = this.#look();
+  }
+
+  /** As it was observed last. */
+  get seen(): Observed {
+    return this.#seen;
+  }
+
+  /** Measures until the signal, or until the migration is over. */
+  async measure(signal: AbortSignal): Promise<void> {
+    await this.#watch.run(() => this.run.state === 'COMMITTED' || this.run.failure !== null, signal);
+  }
+
+  /** Takes the present figures in; to be called several times a second. */
+  observe(): void {
+    this.#seen = this.#look();
+  }
+
+  #look(): Observed {
+    const { run } = this;
+    const { sourcePing_ms, destinationPing_ms, sourceTime_seconds, seesOplogs } = this.#watch;
+    const oplogRemaining_seconds = this.#oplogRemaining();
+    const horizon_seconds = run.horizon === null ? null : secondsOf(run.horizon.time);
+    const { definitions } = run.view.record;
+    const figures = run.liveFigures;
+    const lag = this.#tracker.take({ at_ms: this.clock.monotonic_ms(), figures, sourceTime_seconds, horizon_seconds, definitions, oplogRemaining_seconds });
+    const oplogTime = seesOplogs ? oplogTimeInWords(oplogRemaining_seconds) : null;
+    return { ...lag, sourcePing_ms, destinationPing_ms, oplogTime, oplogRemaining_seconds };
+  }
+
+  /** The shortest of the own shards'; a checkpoint in a pause stands still, while the oplog goes on. */
+  #oplogRemaining(): number | null {
+    const { view, input } = this.run;
+    const remaining = input.ownIds.flatMap((id) => {
+      const window = this.#watch.oplogs.get(sourceShardOf(view.record, id));
+      if (window === undefined) return [];
+      const checkpoint = view.shares.get(id)?.checkpoint ?? null;
+      return oplogRemaining(window, checkpoint === null ? null : secondsOf(timeOf(checkpoint))) ?? [];
+    });
+    return remaining.length === 0 ? null : Math.min(...remaining);
+  }
+}

@@ -1,0 +1,134 @@
+import { type Progress, progressInfo, ceaStages, idleProgress, type Warning, type MigrationState } from '@convoy/api/contract/progress';
+import type { Leader } from '@convoy/api/fleet/fleet';
+import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
+import { steadyLagMax_seconds } from '../figures/catch-up.js';
+import type { Observed } from './lag-observer.js';
+import type { MigrationView } from '../migration/migration-watch.js';
+import type { ShareFigures } from '../figures/share-figures.js';
+import { type VerificationFigures, verificationOf } from '../figures/verification-figures.js';
+
+/** What an instance's progress is made of. */
+export interface ProgressSource {
+  state: MigrationState;
+  view: MigrationView;
+  ownIds: readonly string[];
+  /** Of each own share; empty while none runs. */
+  figures: readonly ShareFigures[];
+  /** Of each own share's verifier; null when the migration is not verified. */
+  verification: readonly (VerificationFigures | null)[] | null;
+  syncID: string;
+  leader: Leader | null;
+  directionMapping: { Source: string; Destination: string };
+  /** Fleet-wide: a commit would succeed. */
+  canCommit: boolean;
+  indexBuilding: IndexBuildProgress | null;
+  observed: Observed;
+  warnings: Warning[];
+}
+
+/** The contract's progress document of one instance after its start. */
+export function progressOf(source: ProgressSource): Progress {
+  const { view, state, observed } = source;
+  return {
+    ...idleProgress(),
+    state,
+    canCommit: source.canCommit && state === 'RUNNING',
+    canWrite: view.record.canWrite,
+    info: infoOf(source),
+    lagTimeSeconds: lagOf(source),
+    totalEventsApplied: eventsApplied(source),
+    collectionCopy: collectionCopyOf(source),
+    directionMapping: source.directionMapping,
+    syncID: source.syncID,
+    coordinatorID: source.leader?.syncID ?? null,
+    verification: source.verification === null ? null : verificationOf(source.verification, state === 'COMMITTED'),
+    ceaStage: stageOf(source),
+    lag: lagsOf(source),
+    indexBuilding: source.indexBuilding,
+    source: { pingLatencyMs: tenths(observed.sourcePing_ms) },
+    destination: { pingLatencyMs: tenths(observed.destinationPing_ms) },
+    estimatedOplogTimeRemaining: state === 'COMMITTED' ? null : observed.oplogTime,
+    estimatedSecondsToCEACatchup: catchUpOf(source),
+    warnings: [...source.warnings, ...observed.warnings],
+  };
+}
+
+/** 0 of 1 before the copy, never more than the total, and equal to it when all is copied. */
+function collectionCopyOf(source: ProgressSource): NonNullable<Progress['collectionCopy']> {
+  const { record } = source.view;
+  if (record.phase === 'starting') return { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 };
+  const copied = Math.max(copiedBytes(source), emptySourceByte(source));
+  // The leader sets the total to what all have copied a moment after the last one is done; a lone instance knows it at once.
+  const ownsAll = record.shareIds.every((id) => source.ownIds.includes(id));
+  const total = ownsAll && copyIsDone(source) ? copied : Math.max(1, record.estimatedTotalBytes ?? copied);
+  return { estimatedTotalBytes: total, estimatedCopiedBytes: Math.min(copied, total) };
+}
+
+/** A source without documents counts as one byte, which the owner of its first share has copied in the end. */
+function emptySourceByte(source: ProgressSource): number {
+  const { record } = source.view;
+  const [first] = record.shareIds;
+  const counts = (record.estimatedTotalBytes ?? 1) <= 1 && first !== undefined && source.ownIds.includes(first);
+  return counts && copyIsDone(source) ? 1 : 0;
+}
+
+function ownShares({ view, ownIds }: ProgressSource) {
+  return ownIds.flatMap((id) => view.shares.get(id) ?? []);
+}
+
+/** Live figures; the durable ones until the stations run. */
+function copiedBytes(source: ProgressSource): number {
+  const { figures } = source;
+  if (figures.length > 0) return figures.reduce((sum, one) => sum + one.copiedBytes, 0);
+  return ownShares(source).reduce((sum, share) => sum + share.copied.bytes, 0);
+}
+
+function eventsApplied(source: ProgressSource): number {
+  const { figures } = source;
+  if (figures.length > 0) return figures.reduce((sum, one) => sum + one.eventsApplied, 0);
+  return ownShares(source).reduce((sum, share) => sum + share.eventsApplied, 0);
+}
+
+function lagOf({ state, figures }: ProgressSource): number | null {
+  if (state === 'PAUSED' || state === 'REVERSING') return null;
+  if (state === 'COMMITTED') return 0;
+  return figures.length === 0 ? null : Math.max(...figures.map((one) => one.lag_seconds));
+}
+
+/** The parts of the lag; `lagTimeSeconds` is that of changes of documents. */
+function lagsOf(source: ProgressSource): NonNullable<Progress['lag']> {
+  const crudLagSeconds = lagOf(source);
+  const ddlLagSeconds = source.state === 'RUNNING' || source.state === 'COMMITTING' ? source.observed.ddlLag_seconds : crudLagSeconds;
+  const overallLagSeconds = crudLagSeconds === null ? null : Math.max(crudLagSeconds, ddlLagSeconds ?? 0);
+  return { overallLagSeconds, crudLagSeconds, ddlLagSeconds };
+}
+
+function catchUpOf({ state, observed }: ProgressSource): number | null {
+  if (state === 'COMMITTED') return 0;
+  return state === 'PAUSED' ? null : observed.catchUp_seconds;
+}
+
+function tenths(figure: number | null): number | null {
+  return figure === null ? null : Math.round(figure * 10) / 10;
+}
+
+function copyIsDone(source: ProgressSource): boolean {
+  const { figures } = source;
+  if (figures.length > 0) return figures.every((one) => one.copyDone);
+  return ownShares(source).every((share) => share.copyDone);
+}
+
+function infoOf(source: ProgressSource): string {
+  if (source.state === 'PAUSED') return progressInfo.paused;
+  if (source.state === 'REVERSING') return progressInfo.reversing;
+  if (source.state === 'COMMITTED') return progressInfo.commitCompleted;
+  if (source.state === 'COMMITTING') return progressInfo.waitingForCommit;
+  if (source.view.record.phase === 'starting') return progressInfo.initializing;
+  return copyIsDone(source) ? progressInfo.changeEventApplication : progressInfo.collectionCopy;
+}
+
+function stageOf(source: ProgressSource): string | null {
+  if (source.view.record.phase === 'starting' || !copyIsDone(source)) return null;
+  const lag = lagOf(source);
+  return lag !== null && lag <= steadyLagMax_seconds ? ceaStages.steadyState : ceaStages.collectionCopyDrain;
+}

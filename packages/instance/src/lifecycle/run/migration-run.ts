@@ -1,0 +1,390 @@
+import { setMaxListeners } from 'node:events';
+import type { Warning, MigrationState } from '@convoy/api/contract/progress';
+import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
+import type { NamespacePart } from '@convoy/api/fleet/posts';
+import type { Failure, Fleet } from '@convoy/api/fleet/fleet';
+import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
+import type { Cluster } from '../../cluster/door.js';
+import { listenersMax } from '../../store/run-together.js';
+import { turnsOf } from '../../store/reversal.js';
+import { DefinitionJournal } from '../../store/definition-journal.js';
+import { HistoryRecord } from '../../store/history-record.js';
+import { Metadata } from '../../store/metadata.js';
+import { isVerified, MigrationRecords } from '../../store/migration-record.js';
+import { type ShareRecord, ShareRecords } from '../../store/share-record.js';
+import { leadWhenElected } from './leader.js';
+import { syncShares } from './member.js';
+import type { MigrationContext } from '../migration/migration-context.js';
+import { type MigrationView, MigrationWatch } from '../migration/migration-watch.js';
+import { releaseSource } from './release-source.js';
+import { type Runtime, writeSessionsMax } from '../migration/runtime.js';
+import type { ShareFigures } from '../figures/share-figures.js';
+import type { ShareSync } from '../share/share-sync.js';
+import { Signalled } from '../../store/signalled.js';
+import { isToldToReverse, swapWhenTold } from '../leader/swap-clusters.js';
+import type { VerifiedShare } from '../share/verification-share.js';
+import type { VerificationFigures } from '../figures/verification-figures.js';
+import { blocksAfterFailure } from '../migration/write-blocks.js';
+
+/** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
+const sessionRefresh_ms = 5 * 60_000;
+
+/** Writes in flight when everything is to end are given this long; then their connections are cut. */
+const hardStop_ms = 4000;
+
+/** What a run is made of. */
+export interface MigrationRunInput {
+  runtime: Runtime;
+  fleet: Fleet;
+  source: Cluster;
+  destination: Cluster;
+  /** The one of both that holds the migration's state. */
+  home: Cluster;
+  /** The shares of this process. */
+  ownIds: readonly string[];
+  owner: ShareRecord['owner'];
+  initial: MigrationView;
+}
+
+/** One process's part in one direction of a migration, from its begin (or the process's own restart) to COMMITTED, a failure, or the swap of the clusters. */
+export class MigrationRun {
+  readonly #records: MigrationRecords;
+  readonly #shares: ShareRecords;
+  readonly #journal: DefinitionJournal;
+  readonly #watch: MigrationWatch;
+  readonly #metadata: Metadata;
+  readonly #end = new AbortController();
+  readonly #hard = new AbortController();
+  #pause = new AbortController();
+  #syncs: readonly ShareSync[] = [];
+  #figures: readonly ShareFigures[] = [];
+  #verified: readonly VerifiedShare[] = [];
+  #namespaceParts: readonly NamespacePart[] = [];
+  #failure: Failure | null = null;
+  #indexBuilding: IndexBuildProgress | null = null;
+  #work: Promise<void> = Promise.resolve();
+  #member: Promise<void> = Promise.resolve();
+  #afterFailure: Promise<void> = Promise.resolve();
+  /** The shares as this process has taken them; empty while it has not, or could not. */
+  #taken: Promise<readonly ShareRecord[]> = Promise.resolve([]);
+  #hasTaken = false;
+  readonly #told = new Signalled();
+
+  constructor(readonly input: MigrationRunInput) {
+    setMaxListeners(listenersMax, this.#end.signal, this.#hard.signal);
+    const { runtime, fleet, home } = input;
+    this.#metadata = new Metadata(home.router, runtime.retrying);
+    this.#records = new MigrationRecords(this.#metadata);
+    this.#shares = new ShareRecords(this.#metadata);
+    this.#journal = new DefinitionJournal(this.#metadata, this.#records);
+    this.#watch = new MigrationWatch(this.#records, this.#shares, fleet, runtime, input.initial);
+  }
+
+  get view(): MigrationView {
+    return this.#watch.view;
+  }
+
+  /** The migration's failure, or what ended this process's own part. */
+  get failure(): Failure | null {
+    const { record } = this.view;
+    const failure = this.#failure ?? record.failure;
+    return failure === null ? null : { error: failure.error, errorDescription: failure.errorDescription + blocksAfterFailure(record) };
+  }
+
+  /** Where the course of the migration is kept. */
+  get historyRecord(): HistoryRecord {
+    return new HistoryRecord(this.#metadata);
+  }
+
+  /** How far definition changes of the source are known. */
+  get horizon(): MigrationWatch['horizon'] {
+    return this.#watch.horizon;
+  }
+
+  get indexBuilding(): IndexBuildProgress | null {
+    return this.#indexBuilding;
+  }
+
+  /** Figures of the own shares, the last known ones while none runs. */
+  get figures(): readonly ShareFigures[] {
+    if (this.#syncs.length > 0) this.#figures = this.liveFigures;
+    return this.#figures;
+  }
+
+  /** Figures of the own shares that run just now. */
+  get liveFigures(): readonly ShareFigures[] {
+    return this.#syncs.map((sync) => sync.figures());
+  }
+
+  /** Figures of the own shares' verifiers, the last stored ones while they do not run; null without verification. */
+  get verification(): readonly (VerificationFigures | null)[] | null {
+    const { record, shares } = this.view;
+    if (!isVerified(record)) return null;
+    return this.input.ownIds.map((id) => this.#verified.find(({ shareId }) => shareId === id)?.figures() ?? shares.get(id)?.verification?.figures ?? null);
+  }
+
+  /** What is copied of each collection by the own shares, the last known while none runs. */
+  namespaceParts(): readonly NamespacePart[] {
+    if (this.#syncs.length > 0) this.#namespaceParts = this.#syncs.flatMap((sync) => sync.namespaceParts());
+    return this.#namespaceParts;
+  }
+
+  get state(): MigrationState {
+    const { record, shares } = this.view;
+    const own = this.input.ownIds.flatMap((id) => shares.get(id) ?? []);
+    if (record.phase === 'reversing' || this.#isSwapped || this.#isTold) return 'REVERSING';
+    if (record.phase === 'committed') return 'COMMITTED';
+    if (own.length > 0 && own.every((share) => share.commitRequested)) return 'COMMITTING';
+    if (own.length > 0 && own.every((share) => share.paused)) return 'PAUSED';
+    return 'RUNNING';
+  }
+
+  /** Aborted once the run ends, by itself or not. */
+  get ended(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  /** Begins the work in the background. */
+  begin(): void {
+    if (this.failure !== null) {
+      if (!this.view.record.sourceReleased) this.#afterFailure = this.#releaseSource();
+      return;
+    }
+    this.#work = Promise.all([
+      this.#guarded(this.#end.signal, (signal) => this.#watchUntilCommitted(signal)),
+      this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#context(), signal)),
+      this.#guarded(this.#end.signal, (signal) => this.#keepSessions(signal)),
+      this.#guarded(this.#end.signal, (signal) => this.#endWhenReplaced(signal)),
+    ]).then(() => undefined);
+    this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
+    void this.#answerRollCalls();
+    void this.#watchFailure();
+    this.#afterFailure = this.#work.then(() => this.#releaseSource());
+  }
+
+  /** Stops the stations after what is in flight, durably. */
+  async pause(): Promise<void> {
+    await this.#setOwn({ paused: true });
+    this.#pause.abort(new ConvoyError('notReady', 'paused'));
+    await this.#member;
+  }
+
+  /** Lets the stations go on where they stopped. */
+  async resume(): Promise<void> {
+    await this.#setOwn({ paused: false });
+    this.#pause = new AbortController();
+    this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
+  }
+
+  /** Records that this process's shares are to be committed; the leader begins when all of the fleet's are. */
+  async requestCommit(): Promise<void> {
+    await this.#setOwn({ commitRequested: true });
+    this.input.fleet.nudge();
+  }
+
+  /** Whether any instance of the fleet has taken the command to commit. */
+  async isCommitRequested(signal: AbortSignal): Promise<boolean> {
+    const { shares } = await this.#watch.refresh(signal);
+    return [...shares.values()].some((share) => share.commitRequested);
+  }
+
+  /** Records that this process's shares are to be synced in the other direction; the leader swaps the clusters when all of the fleet's are. */
+  async requestReverse(): Promise<void> {
+    // What it still writes is of the direction that ends.
+    await this.#member;
+    await this.#setOwn({ reverseTold: turnsOf(this.view.record) });
+    this.input.fleet.nudge();
+    this.#told.changed();
+  }
+
+  /** The migration as it is recorded now. */
+  async refresh(signal: AbortSignal): Promise<MigrationView> {
+    return this.#watch.refresh(signal);
+  }
+
+  /** Resolves with true once the clusters were swapped after this process was told to reverse; with false when it ends before. */
+  async untilSwapped(): Promise<boolean> {
+    const { signal } = this.#end;
+    await this.#told.until(() => this.#isTold, signal).catch(() => undefined);
+    await this.#guarded(signal, (stop) => this.#watchWhile(stop, (each) => swapWhenTold(this.#context(), each)));
+    return this.#isSwapped && !signal.aborted;
+  }
+
+  get #isSwapped(): boolean {
+    return turnsOf(this.view.record) > turnsOf(this.input.initial.record);
+  }
+
+  get #isTold(): boolean {
+    const { record, shares } = this.view;
+    return this.input.ownIds.every((id) => isToldToReverse(record, shares.get(id)));
+  }
+
+  /** Ends the work cleanly within seconds; the durable state stays. */
+  async close(): Promise<void> {
+    this.#end.abort(new ConvoyError('shuttingDown'));
+    const timer = setTimeout(() => this.#hard.abort(new ConvoyError('shuttingDown')), hardStop_ms);
+    await Promise.allSettled([this.#work, this.#member, this.#afterFailure]);
+    clearTimeout(timer);
+    this.#hard.abort(new ConvoyError('shuttingDown'));
+  }
+
+  warnings(): Warning[] {
+    const { record, shares } = this.view;
+    const missing = record.shareIds.filter((id) => shares.get(id)?.started !== true);
+    const warnings: Warning[] = [...record.warnings];
+    if (missing.length > 0) {
+      warnings.push({ name: 'waitingForInstances', description: `Waiting until these instances are started too: ${missing.join(', ')}.` });
+    }
+    const untold = this.#isTold ? record.shareIds.filter((id) => !isToldToReverse(record, shares.get(id))) : [];
+    if (untold.length > 0) {
+      warnings.push({ name: 'waitingForInstances', description: `Waiting until these instances are told to reverse, too: ${untold.join(', ')}.` });
+    }
+    for (const { what, attempt, failure } of this.input.runtime.retries.values()) {
+      warnings.push({ name: 'retrying', description: `${what} has failed ${attempt} times (${failure}) and is tried again.` });
+    }
+    return warnings;
+  }
+
+  async #follow(stop: AbortSignal): Promise<void> {
+    if (this.view.record.phase === 'committed') return;
+    // What was recorded of the shares is of the other direction until the leader lets them begin anew.
+    await this.#watch.until(({ record }) => record.phase !== 'reversing', stop);
+    // Paused shares, too: a former owner that thaws must not let them go on behind this process's back.
+    const taking = this.#take(stop);
+    this.#taken = taking.catch(() => []);
+    const owned = await taking;
+    if (owned.every(({ paused }) => paused)) return;
+    try {
+      await syncShares(this.#context(), owned, (syncs, verified) => ([this.#syncs, this.#verified] = [syncs, verified]), stop, this.#hard.signal);
+    } finally {
+      this.#figures = this.liveFigures;
+      this.namespaceParts();
+      this.#syncs = [];
+      this.#verified = [];
+    }
+  }
+
+  async #take(stop: AbortSignal): Promise<ShareRecord[]> {
+    const { ownIds, owner, runtime } = this.input;
+    const owned: ShareRecord[] = [];
+    for (const id of ownIds) owned.push(await this.#shares.take(id, owner, writeSessionsMax(runtime.config), stop));
+    await this.#watch.refresh(stop);
+    this.#hasTaken = true;
+    return owned;
+  }
+
+  /**
+   * Ends this process once another has taken its shares, also while it writes nothing that would be refused: before the copy, and
+   * paused. Otherwise it would take the identity back when the other one is silent for a while.
+   * @throws ConvoyError `staleEpoch` then
+   */
+  async #endWhenReplaced(signal: AbortSignal): Promise<void> {
+    const { ownIds, owner } = this.input;
+    const isReplaced = ({ shares }: MigrationView): boolean => this.#hasTaken && ownIds.some((id) => (shares.get(id)?.owner ?? owner).incarnation !== owner.incarnation);
+    const view = await this.#watch.until((seen) => seen.record.phase === 'committed' || isReplaced(seen), signal);
+    if (isReplaced(view)) throw new ConvoyError('staleEpoch');
+  }
+
+  /** Keeps the servers from forgetting the write sessions, paused ones too, until the migration is committed. */
+  async #keepSessions(signal: AbortSignal): Promise<void> {
+    const { runtime, destination, ownIds } = this.input;
+    while (this.view.record.phase !== 'committed') {
+      await runtime.clock.sleep(sessionRefresh_ms, signal);
+      const sessions = ownIds.flatMap((id) => this.view.shares.get(id)?.sessions ?? []);
+      const refreshSessions = sessions.map((id) => ({ id }));
+      await runtime.retrying('refresh sessions', () => destination.router.command('admin', { refreshSessions }, { signal }), signal);
+    }
+  }
+
+  #context(): MigrationContext {
+    const { runtime, fleet, source, destination } = this.input;
+    return {
+      runtime,
+      fleet,
+      source,
+      destination,
+      metadata: this.#metadata,
+      records: this.#records,
+      shareRecords: this.#shares,
+      journal: this.#journal,
+      watch: this.#watch,
+      onIndexProgress: (progress) => (this.#indexBuilding = progress),
+    };
+  }
+
+  async #setOwn(set: Partial<ShareRecord>): Promise<void> {
+    const taken = await this.#taken;
+    for (const id of this.input.ownIds) {
+      // Under the epoch of this process: one that has been replaced must not speak for its successor.
+      const own = taken.find((share) => share._id === id) ?? this.view.shares.get(id);
+      const epoch = own?.epoch ?? 0;
+      await this.#shares.update(id, epoch, set, this.#end.signal);
+    }
+    await this.#watch.refresh(this.#end.signal);
+  }
+
+  /**
+   * A failure that came before the destination was opened gives the source back to its users. Every process sees to it once
+   * its own work has ended: the leader among them may just have blocked it.
+   */
+  async #releaseSource(): Promise<void> {
+    if (this.failure !== null) await releaseSource(this.#context(), this.#hard.signal);
+  }
+
+  /** What is left on the destination after the commit is nobody's business here: a cleanup may remove it. */
+  async #watchUntilCommitted(stop: AbortSignal): Promise<void> {
+    await this.#watchWhile(stop, (signal) => this.#watch.until(({ record }) => record.phase === 'committed', signal));
+  }
+
+  /** Keeps the state in view for as long as some work lasts. */
+  async #watchWhile(stop: AbortSignal, work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+    const over = new AbortController();
+    const watching = this.#watch.run(AbortSignal.any([stop, over.signal])).catch((error: unknown) => {
+      if (!over.signal.aborted) throw error;
+    });
+    await Promise.race([work(stop).finally(() => over.abort()), watching]);
+  }
+
+  /** Tells a cleanup that this process is at work. */
+  async #answerRollCalls(): Promise<void> {
+    const { signal } = this.#end;
+    for (let answered: string | undefined; !signal.aborted; ) {
+      const view = await this.#watch.until(({ record }) => record.rollCall !== answered, signal).catch(() => null);
+      if (view === null) return;
+      answered = view.record.rollCall;
+      await this.#setOwn({ present: answered ?? '' }).catch(() => undefined);
+    }
+  }
+
+  /** A failure of any instance ends the work of all. */
+  async #watchFailure(): Promise<void> {
+    await this.#watch.until(({ record }) => record.failure !== null, this.#end.signal).catch(() => undefined);
+    const failure = this.view.record.failure;
+    if (failure === null) return;
+    this.input.runtime.logger.error({ event: 'migrationFailed', ...failure }, 'the migration has failed');
+    this.#end.abort(new ConvoyError(failure.error, failure.errorDescription));
+  }
+
+  /** Runs work until its signal; what else ends it is a failure of the migration. */
+  async #guarded(stop: AbortSignal, work: (stop: AbortSignal) => Promise<void>): Promise<void> {
+    try {
+      await work(stop);
+    } catch (error) {
+      if (!stop.aborted) await this.#fail(error);
+    }
+  }
+
+  async #fail(thrown: unknown): Promise<void> {
+    const { runtime, fleet } = this.input;
+    const { error, errorDescription } = toConvoyError(thrown);
+    runtime.logger.error({ event: 'failed', error, err: thrown }, 'this instance has met a failure');
+    this.#failure = { error, errorDescription };
+    if (error !== 'staleEpoch') {
+      await this.#records.fail({ error, errorDescription }, this.#hard.signal).catch(() => undefined);
+      fleet.nudge();
+    }
+    this.#end.abort(new ConvoyError(error, errorDescription));
+    // Another process has the share: its identity must not come back to this one when that is silent for a while.
+    if (error === 'staleEpoch') await fleet.leave();
+  }
+}

@@ -1,0 +1,105 @@
+import { ChunkMap } from '../../bson/chunk-map.js';
+import { compareRaw } from '../../bson/compare.js';
+import { findValue, maxKey, minKey } from '../../bson/scan.js';
+import { type KeySource, shardKeyFields } from '../../bson/shard-key.js';
+import type { CatalogEntry } from '../../catalog/namespace.js';
+import { isCollated, shareBoundsOf } from '../../catalog/share-bounds.js';
+import type { Cluster } from '../../cluster/door.js';
+import { type IdRange, wholeRange } from '../../store/partition-table.js';
+import type { SyncedCollection } from '../../store/synced-collection.js';
+import type { FollowedEntry } from './followed-catalog.js';
+
+/** A collection of a share with what planning its copy needs. */
+export interface ShareCollection {
+  collection: SyncedCollection;
+  /** The catalog's entry it comes from, under the name it had then. */
+  entry: CatalogEntry;
+  /** Name of its copy among the stored partitions. */
+  copy: string;
+  /** The `_id`s that the share reads. */
+  range: IdRange;
+  /** Estimated size of the share's part. */
+  sizeBytes: number;
+  /** Of so many documents that the share's door shows, one is the share's. */
+  seenPerOwned: number;
+}
+
+/** The collections that a share takes part in, largest first. */
+export function shareCollections(followed: readonly FollowedEntry[], shareId: string, source: Cluster, destination: Cluster): ShareCollection[] {
+  const shared = followed.flatMap((one) => shareCollection(one, shareId, source, destination) ?? []);
+  return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
+}
+
+/**
+ * A share's part in a collection, or null when it has none. With direct access it takes part when its shard holds documents
+ * of it (sharded ones with a chunk there, unsharded ones that it is the primary shard of); through the router it has a range
+ * of the `_id`s of every large collection, and its part of the small ones.
+ */
+export function shareCollection(followed: FollowedEntry, shareId: string, source: Cluster, destination: Cluster): ShareCollection | null {
+  if (followed.entry.type !== 'collection') return null;
+  if (source.access !== 'direct') return ofRouterShare(followed, source.shardIds.indexOf(shareId), source, destination);
+  return holdsDocuments(followed.entry, shareId, source) ? ofShard(followed, shareId, source, destination) : null;
+}
+
+function holdsDocuments(entry: CatalogEntry, shardId: string, source: Cluster): boolean {
+  if (source.kind === 'replicaSet') return true;
+  if (entry.sharding === null) return entry.primaryShard === shardId;
+  return entry.sharding.chunks.some((chunk) => chunk.shard === shardId);
+}
+
+function ofShard(followed: FollowedEntry, shardId: string, source: Cluster, destination: Cluster): ShareCollection {
+  const { entry, copy } = followed;
+  const described = describe(followed, source, destination);
+  const chunks = described.sourceKey.length === 0 || entry.sharding === null ? null : new ChunkMap(described.sourceKey, entry.sharding.chunks);
+  const owns = (document: Uint8Array, from: KeySource): boolean => chunks === null || chunks.owns(document, shardId, from);
+  const sizeBytes = entry.sizeBytes / source.shardIds.length;
+  return { entry, copy, range: wholeRange, sizeBytes, seenPerOwned: 1, collection: { ...described, readBy: 'uuid', showsOrphans: false, owns } };
+}
+
+/** First release whose writes to many documents leave the orphans alone. */
+const sparesOrphansRelease = 6;
+
+function ofRouterShare(followed: FollowedEntry, share: number, source: Cluster, destination: Cluster): ShareCollection | null {
+  const { entry, copy } = followed;
+  const range = rangeOfShare(entry, share, source.shardIds.length);
+  if (range === null) return null;
+  const showsOrphans = source.version[0] < sparesOrphansRelease && entry.sharding?.everMoved === true;
+  const owns = (document: Uint8Array): boolean => isWithin(document, range);
+  const parts = shareBoundsOf(entry).length + 1;
+  const collection: SyncedCollection = { ...describe(followed, source, destination), readBy: 'name', showsOrphans, owns };
+  return { entry, copy, range, sizeBytes: entry.sizeBytes / parts, seenPerOwned: parts, collection };
+}
+
+/** Null when the share has no part of the collection. */
+function rangeOfShare(entry: CatalogEntry, share: number, shares: number): IdRange | null {
+  const bounds = shareBoundsOf(entry);
+  if (bounds.length === 0) return shareOfWhole(entry, shares) === share ? wholeRange : null;
+  if (share > bounds.length) return null;
+  return { lower: bounds[share - 1] ?? minKey, upper: bounds[share] ?? maxKey };
+}
+
+/** Small collections are dealt out by their UUID, whose last digits are random. */
+function shareOfWhole(entry: CatalogEntry, shares: number): number {
+  return Number.parseInt(entry.uuid.slice(-8), 16) % shares;
+}
+
+function isWithin(document: Uint8Array, { lower, upper }: IdRange): boolean {
+  const id = findValue(document, '_id');
+  if (id === null || compareRaw(lower, id) > 0) return false;
+  return upper === maxKey || compareRaw(id, upper) < 0;
+}
+
+function describe({ entry, notBefore }: FollowedEntry, source: Cluster, destination: Cluster): Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'> {
+  const key = entry.sharding === null ? [] : shardKeyFields(entry.sharding.key);
+  return {
+    uuid: entry.uuid,
+    database: entry.database,
+    name: entry.name,
+    notBefore,
+    capped: entry.options.capped === true,
+    documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,
+    collated: isCollated(entry),
+    sourceKey: source.kind === 'sharded' ? key : [],
+    destinationKey: destination.kind === 'sharded' ? key : [],
+  };
+}

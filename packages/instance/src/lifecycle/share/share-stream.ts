@@ -1,0 +1,70 @@
+import type { Router } from '../../apply/router.js';
+import { ShardStream } from '../../apply/stream.js';
+import { secondsOf, wakeStream } from '../../cluster/cluster-time.js';
+import type { ByteBudget } from '../../store/byte-budget.js';
+import { readBehindMax_seconds } from '../figures/lag.js';
+import type { ShareSyncInput } from './share-input.js';
+
+/** Reads the stream of a share for its router, as far ahead as the budget allows. */
+export class ShareStream {
+  /** @param startAt the first time to be read */
+  constructor(
+    private readonly input: Pick<ShareSyncInput, 'runtime' | 'source' | 'shardId'>,
+    private readonly stations: { router: Router; budget: ByteBudget },
+    private readonly startAt: bigint,
+  ) {}
+
+  /** The stream has said where it is. */
+  get isFollowed(): boolean {
+    return this.stations.router.heard;
+  }
+
+  /** The stream has said where it is, and that is not far behind the source. */
+  get isNear(): boolean {
+    const { sourceTime, readBelow } = this.stations.router;
+    return this.isFollowed && secondsOf(sourceTime) - secondsOf(readBelow) <= readBehindMax_seconds;
+  }
+
+  /** Reads and routes until the stop signal. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { runtime, source, shardId } = this.input;
+    const { router, budget } = this.stations;
+    await this.#wake(stop);
+    const stream = new ShardStream(source.shareDoor(shardId), source.version, runtime.retrying, this.startAt);
+    try {
+      for (;;) {
+        await budget.untilFree(stop);
+        const step = await stream.next(stop);
+        runtime.metrics.readEvents.inc(step.events.length);
+        router.route(step);
+      }
+    } finally {
+      await stream.close();
+    }
+  }
+
+  /** The last event of a shard that falls idle is passed by the position only with the next tick: a note brings it at once. */
+  async untilRouted(time: bigint, signal: AbortSignal): Promise<void> {
+    await this.#untilRoutedOr(() => false, time, signal);
+  }
+
+  /** The same, or until the bound of what is held is reached and the stream is not read. @returns whether it was routed */
+  async untilRoutedOrFull(time: bigint, signal: AbortSignal): Promise<boolean> {
+    const { router, budget } = this.stations;
+    await this.#untilRoutedOr(() => budget.isFull, time, signal);
+    return router.position >= time;
+  }
+
+  async #untilRoutedOr(other: () => boolean, time: bigint, signal: AbortSignal): Promise<void> {
+    const { router } = this.stations;
+    if (router.position >= time) return;
+    await this.#wake(signal);
+    await router.moved.until(() => router.position >= time || other(), signal);
+  }
+
+  /** An idle shard would say where its stream is only with the server's next tick. */
+  async #wake(signal: AbortSignal): Promise<void> {
+    const { runtime, source, shardId } = this.input;
+    await runtime.retrying('append an oplog note', () => wakeStream(source, shardId, { signal }), signal);
+  }
+}

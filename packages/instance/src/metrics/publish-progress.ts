@@ -1,0 +1,51 @@
+import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
+import type { Metrics } from './metrics.js';
+
+/** What an instance tells of itself beside its progress. */
+export interface Standing {
+  hasFailed: boolean;
+  leads: boolean;
+  /** Null before the start. */
+  leaderEpoch: number | null;
+}
+
+/** Brings the metrics to what progress shows: one source for people, peers and Prometheus. */
+export function publishProgress(metrics: Metrics, progress: Progress, standing: Standing): void {
+  metrics.failed.set(Number(standing.hasFailed));
+  metrics.isLeader.set(Number(standing.leads));
+  metrics.epoch.set(standing.leaderEpoch ?? 0);
+  metrics.canCommit.set(Number(progress.canCommit));
+  metrics.canWrite.set(Number(progress.canWrite === true));
+  metrics.overallLag.set(progress.lag?.overallLagSeconds ?? NaN);
+  metrics.copySize.set(progress.collectionCopy?.estimatedTotalBytes ?? NaN);
+  publishIndexes(metrics, progress.indexBuilding);
+  // A warning that has gone must not keep its series.
+  metrics.warnings.reset();
+  for (const { name } of progress.warnings ?? []) metrics.warnings.inc({ name });
+  publishVerification(metrics, progress.verification);
+}
+
+function publishIndexes(metrics: Metrics, building: Progress['indexBuilding']): void {
+  const { indexesBuilt, totalIndexesToBuild } = building ?? { indexesBuilt: 0, totalIndexesToBuild: 0 };
+  metrics.indexes.set({ state: 'built' }, indexesBuilt);
+  metrics.indexes.set({ state: 'waiting' }, Math.max(0, totalIndexesToBuild - indexesBuilt));
+}
+
+/** What the verifier does not tell has no series. */
+function publishVerification(metrics: Metrics, verification: Progress['verification']): void {
+  for (const gauge of [metrics.verifiedDocuments, metrics.verifiedCollections, metrics.verificationLag]) gauge.reset();
+  for (const cluster of ['source', 'destination'] as const) {
+    if (verification !== null) publishSide(metrics, cluster, verification[cluster]);
+  }
+}
+
+function publishSide(metrics: Metrics, cluster: 'source' | 'destination', side: VerificationSideProgress): void {
+  const set = (value: number | null, publish: (known: number) => void): void => {
+    if (value !== null) publish(value);
+  };
+  set(side.hashedDocumentCount, (count) => metrics.verifiedDocuments.set({ cluster, state: 'hashed' }, count));
+  set(side.estimatedDocumentCount, (count) => metrics.verifiedDocuments.set({ cluster, state: 'estimated' }, count));
+  set(side.scannedCollectionCount, (count) => metrics.verifiedCollections.set({ cluster, state: 'scanned' }, count));
+  set(side.totalCollectionCount, (count) => metrics.verifiedCollections.set({ cluster, state: 'estimated' }, count));
+  set(side.lagTimeSeconds, (seconds) => metrics.verificationLag.set({ cluster }, seconds));
+}

@@ -1,0 +1,51 @@
+import type { MigrationRecord, Reversal } from './migration-record.js';
+
+/** How many times the clusters of a migration have been swapped. */
+export function turnsOf({ reversal }: Pick<MigrationRecord, 'reversal'>): number {
+  return reversal?.turns ?? 0;
+}
+
+/** The cluster that holds a migration's state: the one that was the destination at its start, whatever it is by now. */
+export function homeOf(record: Pick<MigrationRecord, 'reversal' | 'source' | 'destination'>): MigrationRecord['destination'] {
+  return turnsOf(record) % 2 === 0 ? record.destination : record.source;
+}
+
+/** The shard of the present source that a share syncs. */
+export function sourceShardOf({ reversal, shareIds }: Pick<MigrationRecord, 'reversal' | 'shareIds'>, shareId: string): string {
+  return reversal?.sourceShards[shareIds.indexOf(shareId)] ?? shareId;
+}
+
+/** What changes in a record when its clusters swap their roles: what was committed becomes what is synced, from the opening on. */
+export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoch: number): Partial<MigrationRecord> {
+  const { source, destination, balancers } = record;
+  return {
+    source: destination,
+    destination: source,
+    access: reversal.accessBack,
+    phase: 'reversing',
+    catalogEpoch,
+    startTime: reversal.openedAt,
+    estimatedTotalBytes: 1,
+    commit: null,
+    definitions: { known: 0, done: 0 },
+    horizon: null,
+    canWrite: false,
+    sourceReleased: false,
+    balancers: balancers === null ? null : { source: balancers.destination, destination: balancers.source },
+    warnings: record.options.verification.enabled ? [unverified] : [],
+    reversal: {
+      ...reversal,
+      turns: reversal.turns + 1,
+      sourceShards: reversal.destinationShards,
+      destinationShards: reversal.sourceShards,
+      accessBack: record.access,
+      openedAt: null,
+      openedCatalogEpoch: null,
+    },
+  };
+}
+
+const unverified = {
+  name: 'reverseNotVerified',
+  description: 'The verifier checks the direction that the migration was started in: what is replayed after a reverse is not verified. Compare the clusters with convoy verify.',
+};

@@ -1,0 +1,89 @@
+import type { Document } from 'mongodb';
+import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Metadata } from './metadata.js';
+import { refusingStale } from './refusing-stale.js';
+
+/** What is stored beside a document's own fields. */
+type Owned = Document & { _id: string };
+
+/**
+ * The durable state of one share's verifier. Plans belong to all shares and never change; parts of collections and
+ * mismatches belong to the share, and what a former owner writes late is refused.
+ */
+export class VerificationStorage {
+  constructor(
+    private readonly metadata: Metadata,
+    private readonly shareId: string,
+    private readonly epoch: number,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * Claims what earlier owners of the share have left.
+   * @returns the share's parts of all collections
+   */
+  async claim(): Promise<Document[]> {
+    const former = { share: this.shareId, epoch: { $lt: this.epoch } };
+    const claimed = { $set: { epoch: this.epoch } };
+    await this.metadata.updateMany('verificationParts', former, claimed, this.signal);
+    await this.metadata.updateMany('mismatches', former, claimed, this.signal);
+    return this.metadata.find('verificationParts', { share: this.shareId, epoch: this.epoch }, this.signal);
+  }
+
+  /** The plans of some collections, as far as there are any. */
+  plansOf(keys: readonly string[]): Promise<Document[]> {
+    return this.metadata.find('verificationPlans', { _id: { $in: [...keys] } }, this.signal);
+  }
+
+  /** Stores a plan, unless there is one. @returns the one that counts */
+  async plan(key: string, plan: Document): Promise<Document> {
+    const stored = await this.metadata.findAndUpdate('verificationPlans', { _id: key }, { $setOnInsert: plan }, this.signal, { upsert: true });
+    if (stored === null) throw new ConvoyError('internalError', 'The plan of a comparison could not be written.');
+    return stored;
+  }
+
+  /** Stores how far the share's parts of a collection are. */
+  async saveParts(key: string, parts: readonly Document[]): Promise<void> {
+    const _id = `${key}/${this.shareId}`;
+    const statement = { q: { _id, epoch: { $lte: this.epoch } }, u: { _id, key, share: this.shareId, epoch: this.epoch, parts } };
+    await refusingStale(() => this.metadata.upsertEach('verificationParts', [statement], this.signal));
+  }
+
+  /** Stores documents that differ. */
+  async putMismatches(mismatches: readonly Owned[]): Promise<void> {
+    const statements = mismatches.map((mismatch) => {
+      const _id = this.#nameOf(mismatch._id);
+      return { q: { _id, epoch: { $lte: this.epoch } }, u: { ...mismatch, _id, share: this.shareId, epoch: this.epoch } };
+    });
+    await refusingStale(() => this.metadata.upsertEach('mismatches', statements, this.signal));
+  }
+
+  async removeMismatches(names: readonly string[]): Promise<void> {
+    const ids = names.map((name) => this.#nameOf(name));
+    for (const part of partsWithin(ids, (id) => id.length, commandBytesMax)) {
+      await this.metadata.deleteMany('mismatches', { _id: { $in: part }, epoch: this.epoch }, this.signal);
+    }
+  }
+
+  /** Some of the share's mismatches behind a name; all of them in order when asked again and again with the last name. */
+  async mismatchesAfter(name: string, limit: number): Promise<Document[]> {
+    const filter = { share: this.shareId, _id: { $gt: name === '' ? '' : this.#nameOf(name) } };
+    const found = await this.metadata.findSome('mismatches', filter, limit, this.signal);
+    return found.map((document) => ({ ...document, _id: String(document._id).slice(0, -this.shareId.length - 1) }));
+  }
+
+  countMismatches(): Promise<number> {
+    return this.metadata.count('mismatches', { share: this.shareId }, this.signal);
+  }
+
+  /** Removes what is known of a collection that is no longer followed. */
+  async forget(key: string): Promise<void> {
+    await this.metadata.deleteMany('verificationParts', { _id: `${key}/${this.shareId}`, epoch: this.epoch }, this.signal);
+    await this.metadata.deleteMany('mismatches', { key, share: this.shareId, epoch: this.epoch }, this.signal);
+  }
+
+  #nameOf(name: string): string {
+    return `${name}/${this.shareId}`;
+  }
+}

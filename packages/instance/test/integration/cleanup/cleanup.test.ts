@@ -1,0 +1,174 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
+import { unblock } from '../../../src/lifecycle/commands/unblock.js';
+import { Scene, type Side } from '../contract/scene.js';
+import type { ServedInstance } from '../contract/served-instance.js';
+import { startBody } from '../contract/start-conditions.js';
+
+const { signal } = new AbortController();
+const blocking = startBody({ enableUserWriteBlocking: true });
+const answerWithin_ms = 5_000;
+
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '7.0', cluster1: '7.0', withUsers: true });
+});
+
+afterAll(() => scene.close());
+
+beforeEach(async () => {
+  await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  for (const { client } of sides()) await client.db('admin').command({ balancerStart: 1 });
+});
+
+afterEach(async () => {
+  for (const { client } of sides()) await client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
+  await scene.clear();
+});
+
+function sides(): Side[] {
+  return [scene.cluster0, scene.cluster1];
+}
+
+function config(cluster0 = scene.cluster0.connectionString) {
+  return parseInstanceConfig({ flags: { cluster0, cluster1: scene.cluster1.connectionString } });
+}
+
+/** Cleans up what was migrated to cluster1. @returns the plan, and whether it was carried out */
+async function clean({ yes = true, from = config() } = {}): Promise<{ plan: CleanupPlan | undefined; done: boolean }> {
+  let plan: CleanupPlan | undefined;
+  const agree = (shown: CleanupPlan): Promise<boolean> => {
+    plan = shown;
+    return Promise.resolve(yes);
+  };
+  const done = await cleanUp(from, 'cluster1', agree, signal, { answerWithin_ms });
+  return { plan, done };
+}
+
+async function settings({ client, shopper }: Side): Promise<{ balancer: unknown; writes: boolean }> {
+  const balancer = (await client.db('admin').command({ balancerStatus: 1 })).mode as unknown;
+  const orders = shopper.db('shop').collection('probe');
+  const writes = await orders.insertOne({}).then(() => true, () => false);
+  if (writes) await orders.drop();
+  return { balancer, writes };
+}
+
+const open = { balancer: 'full', writes: true };
+
+async function begin(body: object, flags: object = {}): Promise<ServedInstance> {
+  const instance = await scene.startInstance(flags);
+  await instance.accepted('start', body);
+  await instance.untilCanCommit();
+  return instance;
+}
+
+async function untilFailed(instance: ServedInstance): Promise<void> {
+  await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000, interval: 20 }).toBe(409);
+}
+
+describe('a cleanup', () => {
+  it('has nothing to do where nothing was migrated', async () => {
+    expect(await clean()).toEqual({ plan: { found: null, steps: [], remarks: [] }, done: true });
+  });
+
+  it('removes the state of a committed migration, whose source may be gone by then, and a new one can start', async () => {
+    const first = await begin(blocking);
+    await first.accepted('commit');
+    await first.untilState('COMMITTED');
+    const { plan, done } = await clean({ from: config('mongodb://127.0.0.1:1/') });
+    expect({ ...plan, steps: plan?.steps.map(({ description }) => description), done }).toEqual({
+      found: 'The migration from cluster0 to cluster1 is committed.',
+      steps: ['Drop all collections of convoy_metadata on cluster1.'],
+      remarks: ['The block of user writes on cluster0 stays as it is; where they are still refused, allow them with: convoy unblock cluster0'],
+      done: true,
+    });
+    expect(await scene.cluster1.databases()).toEqual(['shop']);
+    expect(await first.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
+    await first.close();
+    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([{ ...open, writes: false }, open]);
+    await unblock(config(), 'cluster0', signal);
+    expect(await settings(scene.cluster0)).toEqual(open);
+    await using second = await scene.startInstance();
+    expect((await second.progress()).state).toBe('IDLE');
+  });
+
+  it('is what a start over the remains of an old migration is refused with', async () => {
+    const first = await begin(startBody());
+    await first.accepted('commit');
+    await first.untilState('COMMITTED');
+    await first.close();
+    await using second = await scene.startInstance({ cluster0: scene.cluster1.connectionString, cluster1: scene.cluster0.connectionString });
+    await scene.cluster0.client.db('convoy_metadata').collection('shares').insertOne({ n: 1 });
+    await scene.cluster0.client.db('shop').dropDatabase();
+    const { status, body } = await second.command('start', startBody());
+    expect({ status, error: body.error as unknown }).toEqual({ status: 409, error: 'migrationExists' });
+    expect(body.errorDescription).toMatch(/convoy cleanup/);
+  });
+
+  it('gives both clusters back what they were before a migration that has failed', async () => {
+    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+    await using instance = await begin(blocking, { retry_minutes: 0 });
+    await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await instance.accepted('commit');
+    await untilFailed(instance);
+    await expect.poll(async () => (await settings(scene.cluster0)).writes, { timeout: 100_000 }).toBe(true);
+    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([{ balancer: 'off', writes: true }, { balancer: 'off', writes: false }]);
+    const { plan, done } = await clean();
+    expect(done).toBe(true);
+    expect(plan?.found).toMatch(/^The migration from cluster0 to cluster1 has failed: verificationFailed: 1 differences .* in: shop\.orders\./);
+    expect(plan?.remarks).toEqual([expect.stringMatching(/stays on cluster1.*drop it before the next start/)]);
+    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([open, open]);
+    expect(await scene.cluster1.databases()).toEqual(['shop']);
+  });
+
+  it('is refused while instances are at work, paused ones too, and changes nothing then', async () => {
+    await using instance = await begin(blocking);
+    await expect(clean()).rejects.toMatchObject({ error: 'migrationLives', errorDescription: expect.stringMatching(/shard[01].*stop all its instances/) as unknown });
+    await instance.accepted('pause');
+    await expect(clean()).rejects.toMatchObject({ error: 'migrationLives' });
+    await expect(unblock(config(), 'cluster1', signal)).rejects.toMatchObject({ error: 'migrationLives', errorDescription: expect.stringMatching(/cluster1 is the destination/) as unknown });
+    await instance.accepted('resume');
+    await instance.untilCanCommit();
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+  });
+
+  it('gives up a migration whose instances have been stopped, after it was agreed to, with all that it had begun', async () => {
+    const instance = await begin(blocking);
+    await instance.close();
+    const admin = scene.cluster1.client.db('admin');
+    await admin.command({ addShardToZone: 'shard1', zone: 'convoy_placement_1' });
+    await admin.command({ updateZoneKeyRange: 'shop.later', min: { _id: 1 }, max: { _id: 2 }, zone: 'convoy_placement_1' });
+    expect((await clean({ yes: false })).done).toBe(false);
+    expect(await scene.cluster1.databases()).toContain('convoy_metadata');
+    expect((await settings(scene.cluster1)).writes).toBe(false);
+
+    const { plan, done } = await clean();
+    expect(done).toBe(true);
+    expect(plan?.found).toMatch(/has not ended, and none of its instances is at work/);
+    expect(plan?.steps.map(({ description }) => description)).toEqual([
+      'Keep processes of the migration that are frozen or cut off from writing any more.',
+      'Start the balancer of cluster0, which was on before the migration.',
+      'Start the balancer of cluster1, which was on before the migration.',
+      'Allow the writes of users on cluster1.',
+      'Remove 1 zone ranges of Convoy from cluster1.',
+      'Drop all collections of convoy_metadata on cluster1.',
+    ]);
+    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([open, open]);
+    const tags = scene.cluster1.client.db('config');
+    expect([await tags.collection('tags').countDocuments(), await tags.collection('shards').countDocuments({ tags: /convoy/ })]).toEqual([0, 0]);
+    await scene.cluster1.client.db('shop').dropDatabase();
+    await using again = await scene.startInstance();
+    await again.migrate(blocking);
+    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+  });
+
+  it('goes on where one before was cut short', async () => {
+    await scene.cluster1.client.db('convoy_metadata').collection('shares').insertOne({ n: 1 });
+    const { plan, done } = await clean();
+    expect([plan?.found, done]).toEqual(['What is left of a migration that was cleaned up before.', true]);
+    expect(await scene.cluster1.databases()).toEqual([]);
+  });
+});

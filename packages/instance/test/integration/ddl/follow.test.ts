@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Releases, Scene } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { expectEqualDatabases } from '../kinds/equal-databases.js';
+import { makeCollections, shapeChanges, structureChanges } from './definition-changes.js';
+
+let scene: Scene;
+
+const releases: [string, Releases, string][] = [
+  ['5.0, straight from the shards', { cluster0: '5.0', cluster1: '5.0' }, 'direct'],
+  ['5.0, through the router', { cluster0: '5.0', cluster1: '5.0' }, 'router'],
+  ['7.0, straight from the shards', { cluster0: '7.0', cluster1: '7.0' }, 'direct'],
+  ['7.0, through the router', { cluster0: '7.0', cluster1: '7.0' }, 'router'],
+];
+
+describe.each(releases)('definition changes on %s', (_name, versions, sourceAccess) => {
+  beforeEach(async () => {
+    scene = await Scene.open({ shards: 2 }, { shards: 2 }, versions);
+    await makeCollections(scene.cluster0.client);
+  });
+
+  afterEach(() => scene.close());
+
+  it.each(['copy', 'apply'])('are followed during the %s, under writes', { timeout: 300_000 }, async (phase) => {
+    const client = scene.cluster0.client;
+    const shop = client.db('shop');
+    await using instance = await scene.startInstance({ sourceAccess, catalogInterval_seconds: 1, ...(phase === 'copy' ? { loadRateBytesPerSecond: '128KB' } : {}) });
+    await instance.accepted('start', startBody());
+    await (phase === 'copy' ? instance.untilState('RUNNING') : instance.untilCanCommit());
+    let written = 0;
+    for (const change of [...structureChanges, ...shapeChanges]) {
+      for (const name of ['p7', 's5', 's4', 'p3', 'p3 renamed']) {
+        await shop.collection<{ _id: number }>(name).updateOne({ _id: (written * 13) % 300 }, { $set: { changed: written } });
+        written += 1;
+      }
+      await change.run(shop, client);
+    }
+    await shop.collection<{ _id: number; n: number }>('p7').insertOne({ _id: 100_000, n: 7 });
+    await expect.poll(async () => (await instance.command('commit')).status, { timeout: 100_000 }).toBe(200);
+    await instance.untilState('COMMITTED');
+    await expectEqualDatabases(scene, 'shop');
+    expect(await scene.cluster1.databases()).not.toContain('gone');
+  });
+});

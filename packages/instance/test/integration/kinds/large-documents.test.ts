@@ -1,0 +1,40 @@
+import { Binary, type Document } from 'mongodb';
+import { expect, it } from 'vitest';
+import { Scene } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { documentsOf } from './equal-databases.js';
+
+/** The largest document that servers take, less the fields around its content. */
+const contentBytesMax = 16 * 2 ** 20 - 100;
+
+interface Large extends Document {
+  _id: number;
+  content?: Binary;
+}
+
+function content(byte: number, bytes = contentBytesMax): Binary {
+  return new Binary(Buffer.alloc(bytes, byte));
+}
+
+it('documents of 16 MB are copied, inserted, changed, replaced and read anew', async () => {
+  await using scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  const admin = scene.cluster0.client.db('admin');
+  await admin.command({ enableSharding: 'shop' });
+  await admin.command({ shardCollection: 'shop.files', key: { _id: 'hashed' } });
+  const files = scene.cluster0.client.db('shop').collection<Large>('files');
+  for (const _id of [1, 2, 3, 4]) await files.insertOne({ _id, content: content(_id) });
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await files.insertOne({ _id: 5, content: content(5) });
+  await files.replaceOne({ _id: 1 }, { content: content(9) });
+  await files.updateOne({ _id: 2 }, { $set: { flag: true } });
+  // A delta so large, and one whose paths have dots, are read anew.
+  await files.updateOne({ _id: 3 }, { $set: { content: content(8) } });
+  await files.updateOne({ _id: 4 }, { $set: { 'nested.flag': true } });
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+  const [source, destination] = await Promise.all([documentsOf(scene.cluster0.client, 'shop', 'files', false), documentsOf(scene.cluster1.client, 'shop', 'files', false)]);
+  expect(source).toHaveLength(5);
+  expect(destination.map((text, position) => text === source[position])).toEqual(source.map(() => true));
+});

@@ -1,0 +1,27 @@
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import { expect, it } from 'vitest';
+import { Scene } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+
+/** Longest document, in bytes. */
+const documentBytesMax = 16 * 2 ** 20;
+const idBytes = 300_000;
+
+// 5.0 ends the stream with such an event, 7.0 splits it.
+it.each<ReleaseSeries>(['5.0', '7.0'])('a document whose event fits into no reply arrives, and the stream goes on behind it: from %s', async (release) => {
+  await using scene = await Scene.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
+  const collectionOf = (side: Scene['cluster0']) => side.client.db('shop').collection<{ _id: string; v: string }>('orders');
+  await collectionOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  // The event has the `_id` twice.
+  await collectionOf(scene.cluster0).insertOne({ _id: 'i'.repeat(idBytes), v: 'v'.repeat(documentBytesMax - idBytes - 100) });
+  await collectionOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
+  await expect.poll(() => collectionOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
+  await instance.untilCanCommit();
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+  const lengths = await collectionOf(scene.cluster1).find().sort({ _id: 1 }).map(({ _id, v }) => [_id.length, v.length]).toArray();
+  expect(lengths).toEqual([[5, 1], [idBytes, documentBytesMax - idBytes - 100], [4, 1]]);
+});

@@ -1,0 +1,68 @@
+import { compareClusters } from '@convoy/cli/demo/compare';
+import type { Db } from 'mongodb';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readsShards, Scene, type Shape } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+
+const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
+const guarded = { cluster0: '6.0', cluster1: '7.0', withUsers: true } as const;
+
+const full = process.env.CONVOY_TEST_FULL === '1';
+/** How the present cluster is read; with CONVOY_TEST_FULL=1 in every way. */
+const ways: [string, Shape, object][] = [
+  ['a replica set', 'replicaSet', {}],
+  ['shards', { shards: 2 }, readsShards],
+  ['a router', { shards: 2 }, { sourceAccess: 'router' }],
+];
+
+let scene: Scene;
+
+afterEach(() => scene.close());
+
+interface Order {
+  _id: number;
+  text?: string;
+}
+
+describe('a reverse', () => {
+  it('goes from a replica set back to a replica set', async () => {
+    scene = await Scene.open('replicaSet', 'replicaSet', guarded);
+    await scene.cluster0.client.db('shop').collection<Order>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
+    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { text: 1 }, unique: true, sparse: true }]);
+    await using instance = await scene.startInstance();
+    await instance.migrate(reversible);
+    const orders = scene.cluster1.shopper.db('shop').collection<Order>('orders');
+    await orders.insertOne({ _id: 3, text: 'since the commit' });
+    await orders.deleteOne({ _id: 1 });
+    await instance.accepted('reverse');
+    await instance.untilState('RUNNING');
+    await instance.untilCanCommit();
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    expect(await compareClusters(scene.cluster0.client, scene.cluster1.client)).toMatchObject({ equal: true, differences: [] });
+    expect(await scene.cluster0.shopper.db('shop').collection<Order>('orders').distinct('_id')).toEqual([2, 3]);
+    await expect(orders.insertOne({ _id: 4 })).rejects.toMatchObject({ code: 371 });
+  });
+
+  it.each(ways.slice(0, full ? undefined : 1))('is refused once the oplog of the present cluster, read from %s, no longer reaches back to the commit', async (_, shape, settings) => {
+    scene = await Scene.open(shape, shape, { ...guarded, oplogBytes1: 200_000 });
+    await scene.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
+    await using instance = await scene.startInstance(settings);
+    await instance.migrate(reversible);
+    const shop = scene.cluster1.shopper.db('shop');
+    // One database of each shard, so that the oplog of every one moves on.
+    const databases = shape === 'replicaSet' ? [shop] : await Promise.all(['shard0', 'shard1'].map((primaryShard) => databaseOn(primaryShard)));
+    for (let _id = 0; _id < 200; _id += 1) for (const database of databases) await database.collection<Order>('filling').insertOne({ _id, text: 'x'.repeat(5_000) });
+    const { status, body } = await instance.command('reverse');
+    expect({ status, error: body.error as unknown }).toEqual({ status: 422, error: 'reverseHistoryLost' });
+    expect(body.errorDescription).toMatch(/^What was written since the commit is no longer known\. /);
+    expect(await instance.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
+    await shop.collection<Order>('orders').insertOne({ _id: 2 });
+  });
+});
+
+async function databaseOn(primaryShard: string): Promise<Db> {
+  const name = `filled-${primaryShard}`;
+  await scene.cluster1.client.db('admin').command({ enableSharding: name, primaryShard });
+  return scene.cluster1.shopper.db(name);
+}

@@ -1,0 +1,144 @@
+import { compareClusters } from '@convoy/cli/demo/compare';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import type { InstanceConfig } from '../../../src/config/instance-schema.js';
+import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
+import { Board } from '../contract/board-fleet.js';
+import { readsShards, Scene, type Side } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+
+const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
+const blocked = { code: 371 };
+
+/** A sample reads through the router: whole fleets read the shards. */
+const ways: [string, object][] = [
+  ['through the router', { sourceAccess: 'router' }],
+  ...(process.env.CONVOY_TEST_FULL === '1' ? [['straight from the shards', readsShards] as [string, object]] : []),
+];
+
+let scene: Scene;
+
+beforeEach(async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+});
+
+afterEach(() => scene.close());
+
+async function load({ client }: Side): Promise<void> {
+  await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  await client.db('shop').collection<{ _id: number; n: number }>('orders').insertMany(Array.from({ length: 200 }, (_, n) => ({ _id: n, n })));
+  const items = client.db('shop').collection('items');
+  await items.createIndexes([{ key: { sku: 1 }, unique: true }, { key: { at: 1 }, expireAfterSeconds: 100_000 }, { key: { hid: 1 }, hidden: true }]);
+  await items.insertMany([{ sku: 1, at: new Date() }, { sku: 2, at: new Date() }]);
+}
+
+function config(): InstanceConfig {
+  return parseInstanceConfig({ flags: { cluster0: scene.cluster0.connectionString, cluster1: scene.cluster1.connectionString } });
+}
+
+async function allowWrites({ client }: Side): Promise<void> {
+  await client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
+}
+
+async function balancers(): Promise<unknown[]> {
+  const sides = [scene.cluster0, scene.cluster1];
+  return Promise.all(sides.map(async ({ client }) => (await client.db('admin').command({ balancerStatus: 1 })).mode as unknown));
+}
+
+async function expectEqual(): Promise<void> {
+  expect(await compareClusters(scene.cluster0.client, scene.cluster1.client)).toMatchObject({ equal: true, differences: [] });
+}
+
+describe('reverse', () => {
+  it.each(ways)('replays what was written since the commit to the former source, and can be committed back, as often as one likes: read %s', async (_, settings) => {
+    await load(scene.cluster0);
+    await using instance = await scene.startInstance(settings);
+    await instance.migrate(reversible);
+    let [old, present] = [scene.cluster0, scene.cluster1];
+    for (let turn = 0; turn < 2; turn += 1) {
+      const shop = present.shopper.db('shop');
+      const orders = shop.collection<{ _id: number; n: number }>('orders');
+      await orders.insertOne({ _id: 1000 + turn, n: turn });
+      await orders.updateMany({ _id: { $lt: 50 } }, { $inc: { n: 1 } });
+      await orders.deleteOne({ _id: 199 - turn });
+      // A value that goes from one document to another and back.
+      await shop.collection('items').updateOne({ sku: 1 }, { $set: { sku: 3 } });
+      await shop.collection('items').updateOne({ sku: 2 }, { $set: { sku: 1 } });
+      await shop.collection('items').updateOne({ sku: 3 }, { $set: { sku: 2 } });
+      await shop.collection(`new${turn}`).insertOne({ turn });
+      await shop.collection('orders').createIndexes([{ key: { [`n${turn}`]: 1 } }]);
+      await instance.accepted('reverse');
+      const running = await instance.untilState('RUNNING');
+      expect(running.canWrite).toBe(false);
+      expect(running.directionMapping?.Source).toMatch(turn % 2 === 0 ? /^cluster1: / : /^cluster0: /);
+      await expect(old.shopper.db('shop').collection('orders').insertOne({ n: -1 })).rejects.toMatchObject(blocked);
+      await instance.untilCanCommit();
+      await orders.insertOne({ _id: 2000 + turn, n: turn });
+      await instance.accepted('commit');
+      await instance.untilState('COMMITTED');
+      await expectEqual();
+      [old, present] = [present, old];
+      await expect(old.shopper.db('shop').collection('orders').insertOne({ n: -1 })).rejects.toMatchObject(blocked);
+    }
+  });
+
+  it('begins when all of a fleet were told, and goes on after a restart', async () => {
+    await load(scene.cluster0);
+    const board = new Board();
+    await using first = await scene.startInstance({ id: 'shard0' }, board.seat());
+    let second = await scene.startInstance({ id: 'shard1' }, board.seat());
+    for (const instance of [first, second]) await instance.accepted('start', reversible);
+    for (const instance of [first, second]) await instance.untilCanCommit();
+    for (const instance of [first, second]) await instance.accepted('commit');
+    for (const instance of [first, second]) await instance.untilState('COMMITTED');
+    await scene.cluster1.shopper.db('shop').collection<{ _id: number }>('orders').insertOne({ _id: 5000 });
+    await first.accepted('reverse');
+    const waiting = await first.untilState('REVERSING');
+    expect(waiting).toMatchObject({ info: 'reversing', lagTimeSeconds: null, canCommit: false });
+    expect(waiting.warnings?.map(({ name, description }) => [name, description])).toContainEqual(['waitingForInstances', expect.stringMatching(/reverse.*shard1/) as unknown]);
+    expect((await first.command('reverse')).body.error).toBe('notInThisState');
+    expect(await second.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
+    await second.close();
+    second = await scene.startInstance({ id: 'shard1' }, board.seat());
+    await using restarted = second;
+    await restarted.untilState('COMMITTED');
+    await restarted.accepted('reverse');
+    for (const instance of [first, restarted]) await instance.untilCanCommit();
+    for (const instance of [first, restarted]) await instance.accepted('commit');
+    for (const instance of [first, restarted]) await instance.untilState('COMMITTED');
+    expect(await balancers()).toEqual(['off', 'full']);
+    await expectEqual();
+  });
+
+  it('is refused by name where it was not asked for, or the former source was written to', async () => {
+    await load(scene.cluster0);
+    await using instance = await scene.startInstance();
+    await instance.migrate(reversible);
+    await allowWrites(scene.cluster0);
+    await scene.cluster0.shopper.db('elsewhere').collection('orders').insertOne({ n: 1 });
+    const { status, body } = await instance.command('reverse');
+    expect({ status, error: body.error as unknown, description: body.errorDescription as unknown }).toEqual({
+      status: 422, error: 'sourceChangedSinceCommit', description: expect.stringMatching(/cluster0.*elsewhere\.orders/) as unknown,
+    });
+    expect((await instance.progress()).state).toBe('COMMITTED');
+  });
+
+  it('is over after a cleanup, which starts the balancer that was kept off', async () => {
+    await load(scene.cluster0);
+    await using instance = await scene.startInstance();
+    await instance.migrate(reversible);
+    await instance.accepted('reverse');
+    await instance.untilCanCommit();
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    expect(await balancers()).toEqual(['off', 'full']);
+    const plans: CleanupPlan[] = [];
+    const agree = (plan: CleanupPlan): Promise<boolean> => Promise.resolve(plans.push(plan) > 0);
+    expect(await cleanUp(config(), 'cluster0', agree, AbortSignal.timeout(60_000))).toBe(true);
+    expect(plans[0]?.found).toBe('The migration from cluster1 to cluster0 is committed.');
+    expect(plans[0]?.remarks.join(' ')).toMatch(/cannot be reversed any more/);
+    expect(await balancers()).toEqual(['full', 'full']);
+    expect([await scene.cluster0.databases(), await scene.cluster1.databases()]).toEqual([['shop'], ['shop']]);
+    expect((await instance.command('reverse')).body.error).toBe('notReversible');
+  });
+});

@@ -1,0 +1,127 @@
+import { type CommandName } from '@convoy/api/contract/commands';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import type { Document } from 'mongodb';
+import { expect } from 'vitest';
+import { Board } from '../contract/board-fleet.js';
+import type { Scene } from '../contract/scene.js';
+import type { ServedInstance } from '../contract/served-instance.js';
+import { startBody } from '../contract/start-conditions.js';
+import { effectsOf, effectsOfPair, expectFields, refusedIn, type SeenState } from './documented-states.js';
+
+const patience_ms = 100_000;
+const poll_ms = 20;
+
+/** The instances of a fleet, each commanded by hand over HTTP, and compared with what the documents say. */
+export class CommandedFleet implements AsyncDisposable {
+  private constructor(
+    readonly instances: readonly ServedInstance[],
+    private readonly options: Document,
+  ) {}
+
+  /**
+   * Runs one instance for all shards, or one for each.
+   * @param ids the source's shards; one instance alone when there is one of them
+   * @param options of the migration
+   */
+  static async launch(scene: Scene, ids: readonly string[], flags: Document = {}, options: Document = {}): Promise<CommandedFleet> {
+    const board = new Board();
+    const [only] = ids;
+    const launched = ids.length === 1 && only !== undefined
+      ? [await scene.launchInstance(flags, new LoneFleet())]
+      : await Promise.all(ids.map((id) => scene.launchInstance({ ...flags, id }, board.seat())));
+    return new CommandedFleet(launched, options);
+  }
+
+  async untilReady(): Promise<void> {
+    for (const instance of this.instances) await instance.untilReady();
+  }
+
+  /** The states as they are seen now; fields that are not as documented fail the test. */
+  states(): Promise<SeenState[]> {
+    return Promise.all(this.instances.map((instance) => this.stateOf(instance)));
+  }
+
+  async until(state: SeenState): Promise<void> {
+    const end_ms = Date.now() + patience_ms;
+    for (;;) {
+      const seen = await this.states();
+      if (seen.every((one) => one === state)) return;
+      if (Date.now() > end_ms) throw new Error(`Waited in vain for ${state}; the states are ${seen.join(', ')}.`);
+      await new Promise((resolve) => setTimeout(resolve, poll_ms));
+    }
+  }
+
+  async untilCanCommit(): Promise<void> {
+    for (const instance of this.instances) await instance.untilCanCommit();
+  }
+
+  /** Every command that the state refuses is refused by every instance: once, again, and with another one at the same time. */
+  async refusesByState(state: SeenState): Promise<void> {
+    const refused = refusedIn(state);
+    for (const [turn, command] of refused.entries()) {
+      const other = refused[(turn + 1) % refused.length] ?? command;
+      await this.sends(state, command);
+      await this.sends(state, command);
+      await this.sendsAtOnce(state, [command, other]);
+      await this.sendsAtOnce(state, [command, command]);
+    }
+    expect(new Set(await this.states())).toEqual(new Set([state]));
+  }
+
+  /** Sends a command to every instance; all answer as documented for the state they are in. */
+  async sends(state: SeenState, command: CommandName): Promise<void> {
+    const seen = await Promise.all(this.instances.map(async (instance) => this.replyOf(instance, command)));
+    for (const reply of seen) expect({ state, command, may: effectsOf(state, command).map((effect) => effect.reply) }).toEqual({ state, command, may: expect.arrayContaining([reply]) as unknown });
+  }
+
+  /** Sends two commands to every instance at once: each does what they do one after the other. */
+  async sendsAtOnce(state: SeenState, pair: readonly [CommandName, CommandName]): Promise<void> {
+    await Promise.all(
+      this.instances.map(async (instance) => {
+        const replies = await Promise.all(pair.map((command) => this.replyOf(instance, command)));
+        const seen = { replies, next: await this.stateOf(instance) };
+        expect({ state, pair, may: effectsOfPair(state, pair) }).toEqual({ state, pair, may: expect.arrayContaining([seen]) as unknown });
+      }),
+    );
+  }
+
+  /** Waits for a reverse to end, and brings instances that pause to RUNNING. */
+  async settleRunning(): Promise<void> {
+    await expect.poll(() => this.states(), { timeout: patience_ms, interval: poll_ms }).not.toContain('REVERSING');
+    for (const instance of this.instances) if ((await this.stateOf(instance)) === 'PAUSED') await instance.accepted('resume');
+  }
+
+  /** Tells those to commit that were not told yet. */
+  async commitRest(): Promise<void> {
+    await this.settleRunning();
+    for (const instance of this.instances) {
+      await expect.poll(async () => (await this.stateOf(instance)) !== 'RUNNING' || (await this.replyOf(instance, 'commit')) === 'success', { timeout: patience_ms, interval: poll_ms }).toBe(true);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.instances.map((instance) => instance.close()));
+  }
+
+  /** `success`, or the name of the error. */
+  private async replyOf(instance: ServedInstance, command: CommandName): Promise<string> {
+    const { status, body } = await instance.command(command, command === 'start' ? startBody(this.options) : {});
+    if (status === 200) {
+      expect(body).toEqual({ success: true });
+      return 'success';
+    }
+    expect(body).toEqual({ success: false, error: expect.any(String) as unknown, errorDescription: expect.stringMatching(/\w/) as unknown });
+    return String(body.error);
+  }
+
+  private async stateOf(instance: ServedInstance): Promise<SeenState> {
+    const { status, body } = await instance.progressReply();
+    if (status !== 200) {
+      expect(body).toEqual({ success: false, error: expect.any(String) as unknown, errorDescription: expect.any(String) as unknown });
+      return 'failed';
+    }
+    const progress = body.progress as Awaited<ReturnType<ServedInstance['progress']>>;
+    expectFields(progress);
+    return progress.state === 'COMMITTED' && this.options.reversible === true ? 'reversible' : progress.state;
+  }
+}

@@ -1,0 +1,106 @@
+import { commandNames, type CommandName } from '@convoy/api/contract/commands';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Scene } from '../contract/scene.js';
+import { CommandedFleet } from './commanded-fleet.js';
+import { refusedIn, states } from './documented-states.js';
+
+const shards = ['shard0', 'shard1', 'shard2'];
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await Scene.open({ shards: shards.length }, { shards: 2 });
+});
+
+afterAll(() => scene.close());
+
+beforeEach(async () => {
+  await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+});
+
+afterEach(() => scene.clear());
+
+/** Commits wait for the destination's catalog while this is on. */
+async function holdCommits(mode: 'alwaysOn' | 'off'): Promise<void> {
+  const data = { failCommands: ['listCollections'], errorCode: 91 };
+  await scene.cluster1.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
+}
+
+describe.each([1, shards.length])('a fleet of %i', (size) => {
+  const ids = shards.slice(0, size);
+
+  it('takes no command in INITIALIZING', async () => {
+    await using fleet = await CommandedFleet.launch(scene, ids, { cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
+    await fleet.refusesByState('INITIALIZING');
+  });
+
+  it('refuses every command that is not for the state, once, twice and two at once, from IDLE to COMMITTED', async () => {
+    await using fleet = await CommandedFleet.launch(scene, ids);
+    await fleet.untilReady();
+    await fleet.refusesByState('IDLE');
+    await fleet.sends('IDLE', 'start');
+    await fleet.refusesByState('RUNNING');
+    await fleet.untilCanCommit();
+    await fleet.refusesByState('RUNNING');
+    await fleet.sends('RUNNING', 'pause');
+    await fleet.refusesByState('PAUSED');
+    await fleet.sends('PAUSED', 'resume');
+    await fleet.untilCanCommit();
+    await holdCommits('alwaysOn');
+    try {
+      await fleet.commitRest();
+      await fleet.until('COMMITTING');
+      await fleet.refusesByState('COMMITTING');
+    } finally {
+      await holdCommits('off');
+    }
+    await fleet.until('COMMITTED');
+    await fleet.refusesByState('COMMITTED');
+    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+  });
+
+  it.each<CommandName>([...commandNames])('does what two commands do one after the other when %s comes at the same time as one that is taken', async (other) => {
+    await using fleet = await CommandedFleet.launch(scene, ids);
+    await fleet.untilReady();
+    await fleet.sendsAtOnce('IDLE', ['start', other]);
+    await fleet.settleRunning();
+    await fleet.untilCanCommit();
+    await fleet.sendsAtOnce('RUNNING', ['pause', other]);
+    if ((await fleet.states()).every((state) => state === 'PAUSED')) {
+      await fleet.sendsAtOnce('PAUSED', ['resume', other]);
+      await fleet.settleRunning();
+      await fleet.untilCanCommit();
+      await fleet.sendsAtOnce('RUNNING', ['commit', other]);
+    }
+    await fleet.commitRest();
+    await fleet.until('COMMITTED');
+    await fleet.sendsAtOnce('COMMITTED', ['reverse', other]);
+    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+  });
+
+  it('takes no command once the migration has failed', async () => {
+    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+    await using fleet = await CommandedFleet.launch(scene, ids, { retry_minutes: 0 });
+    await fleet.untilReady();
+    await fleet.sends('IDLE', 'start');
+    await fleet.untilCanCommit();
+    await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await fleet.commitRest().catch(() => undefined);
+    await fleet.until('failed');
+    await fleet.refusesByState('failed');
+  });
+});
+
+it('says of every state what is refused there', () => {
+  const refused = Object.fromEntries(states.map((state) => [state, refusedIn(state)]));
+  expect(refused).toEqual({
+    INITIALIZING: ['start', 'pause', 'resume', 'commit', 'reverse'],
+    IDLE: ['pause', 'resume', 'commit', 'reverse'],
+    RUNNING: ['start', 'resume', 'reverse'],
+    PAUSED: ['start', 'pause', 'commit', 'reverse'],
+    COMMITTING: ['start', 'pause', 'resume', 'commit', 'reverse'],
+    COMMITTED: ['start', 'pause', 'resume', 'commit', 'reverse'],
+    reversible: ['start', 'pause', 'resume', 'commit'],
+    REVERSING: ['start', 'pause', 'resume', 'commit', 'reverse'],
+    failed: ['start', 'pause', 'resume', 'commit', 'reverse'],
+  });
+});

@@ -1,0 +1,143 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Mismatch } from '@convoy/api/contract/mismatch';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import type { Progress } from '@convoy/api/contract/progress';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import { type Cluster as SimulatedCluster, startCluster } from '@convoy/simulator/cluster/cluster';
+import type { Document } from 'mongodb';
+import { MongoClient } from 'mongodb';
+import { expect } from 'vitest';
+import { systemClock } from '../../../src/cluster/clock.js';
+import type { CallOptions, Cluster } from '../../../src/cluster/door.js';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { connectConfigured } from '../../../src/lifecycle/migration/clusters.js';
+import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
+import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
+import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
+import { createLogger } from '../../../src/logging/logger.js';
+import { Metrics } from '../../../src/metrics/metrics.js';
+import { DoorProxy } from './door-proxy.js';
+
+/** A machine under load is slow. */
+export const patience = { timeout: 120_000, interval: 50 };
+
+/** Two simulated clusters, and one instance that migrates between them. */
+export class EmbeddedMigration implements AsyncDisposable {
+  readonly source: MongoClient;
+  readonly destination: MongoClient;
+  instance: SyncInstance;
+  #incarnation = 0;
+  /** The instance's commands to the destination wait for it. */
+  #gate: Promise<unknown> = Promise.resolve();
+
+  private constructor(private readonly clusters: readonly [SimulatedCluster, SimulatedCluster]) {
+    this.source = new MongoClient(clusters[0].connectionString);
+    this.destination = new MongoClient(clusters[1].connectionString);
+    this.instance = this.#instance();
+  }
+
+  static async open(): Promise<EmbeddedMigration> {
+    return new EmbeddedMigration([await startCluster({ shards: 2 }), await startCluster({ shards: 2 })]);
+  }
+
+  /** Starts with the contract's defaults. */
+  async start(options: Document = {}): Promise<void> {
+    await this.instance.open();
+    await this.begin(options);
+  }
+
+  /** Sends the start alone. */
+  begin(options: Document = {}): Promise<void> {
+    return this.instance.start(parseStartRequest({ source: 'cluster0', destination: 'cluster1', ...options }));
+  }
+
+  /** Ends the process and lets another one go on. */
+  async restart(): Promise<void> {
+    await this.instance.close();
+    this.instance = this.#instance();
+    await this.instance.open();
+  }
+
+  untilCanCommit(): Promise<unknown> {
+    return expect.poll(async () => (await this.instance.progress()).canCommit, patience).toBe(true);
+  }
+
+  async commit(): Promise<void> {
+    await this.untilCanCommit();
+    await this.instance.commit();
+  }
+
+  /** Commits and waits for the end. @returns the name of the failure, or COMMITTED */
+  async end(): Promise<string> {
+    await this.commit();
+    let end = '';
+    const look = async (): Promise<string> => {
+      end = await this.instance.progress().then(({ state }) => state, (error: unknown) => (error as { error: string }).error);
+      return end;
+    };
+    await expect.poll(look, patience).not.toBe('COMMITTING');
+    return end;
+  }
+
+  async failure(): Promise<string> {
+    return this.instance.progress().then(() => '', (error: unknown) => (error as { errorDescription: string }).errorDescription);
+  }
+
+  progress(): Promise<Progress> {
+    return this.instance.progress();
+  }
+
+  async mismatches(query: Partial<{ kind: Mismatch['kind']; namespace: string; limit: number }> = {}): Promise<Mismatch[]> {
+    const found: Mismatch[] = [];
+    for await (const mismatch of this.instance.mismatches({ limit: 1_000, ...query })) found.push(mismatch);
+    return found;
+  }
+
+  /** Does something right after a step, before the instance says anything more to the destination. */
+  after(step: LeaderStep, act: () => Promise<unknown>): void {
+    const onStep = (message: unknown): void => {
+      if ((message as { step: LeaderStep }).step !== step) return;
+      unsubscribe(stepChannel, onStep);
+      this.#gate = act();
+    };
+    subscribe(stepChannel, onStep);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.instance.close();
+    await Promise.all([this.source.close(), this.destination.close()]);
+    for (const cluster of this.clusters) await cluster.close();
+  }
+
+  #instance(): SyncInstance {
+    const [source, destination] = this.clusters;
+    const flags = { cluster0: source.connectionString, cluster1: destination.connectionString, partition_seconds: 1, checkpoint_ms: 200, catalogInterval_seconds: 1 };
+    const logger = createLogger({ verbosity: process.env['CONVOY_TEST_LOG'] === undefined ? 'FATAL' : 'DEBUG' });
+    const runtime = createRuntime(parseInstanceConfig({ flags }), systemClock, logger, new Metrics({ processMetrics: false }));
+    this.#incarnation += 1;
+    const identity = { id: 'single', syncID: 'single', incarnation: String(this.#incarnation), release: '1.9.0' };
+    const fleet = new LoneFleet();
+    void fleet.join(identity);
+    return new SyncInstance(runtime, fleet, identity, async (config, name, access, signal) => {
+      const cluster = await connectConfigured(config, name, access, signal);
+      return name === 'cluster1' ? gated(cluster, () => this.#gate) : cluster;
+    });
+  }
+}
+
+/** The cluster behind a door whose commands wait. */
+function gated(cluster: Cluster, gate: () => Promise<unknown>): Cluster {
+  const router = new (class extends DoorProxy {
+    override async command(database: string, command: Document, options: CallOptions): Promise<Document> {
+      await gate();
+      return super.command(database, command, options);
+    }
+  })(cluster.router);
+  return new Proxy(cluster, {
+    get: (target, name) => {
+      if (name === 'router') return router;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../../src/cluster/clock.js';
+import type { Door } from '../../../src/cluster/door.js';
+import { classify } from '../../../src/cluster/failure.js';
+import { retrying, retryPolicy, type Retrying } from '../../../src/cluster/retry.js';
+import { compareClusters, type ComparisonFilter, type ComparisonOutcome } from '../../../src/verify/standalone/compare-clusters.js';
+import type { ComparisonOptions } from '../../../src/verify/standalone/comparison-context.js';
+import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
+import type { DescribedMismatch } from '../../../src/verify/standalone/described-mismatch.js';
+import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
+
+/** What a comparison has come to, with all its mismatches. */
+export type Compared = ComparisonOutcome & { documents: DescribedMismatch[] };
+
+const everything: ComparisonFilter = { includeNamespaces: [], excludeNamespaces: [] };
+const quick: ComparisonOptions = { rule: { settle_ms: 0, looksMin: 3 }, generationsMax: 10, readers: 2, record_ms: 10_000, shardKeys: true };
+const policy = retryPolicy({ limit_ms: 20_000 });
+const patient: Retrying = (what, operation, signal) =>
+  retrying(what, policy, signal, () => operation(), (error) => ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error)));
+
+/** Two simulated clusters with the same content to begin with, and comparisons of them. */
+export class TwoClusters implements AsyncDisposable {
+  readonly folder = mkdtempSync(join(tmpdir(), 'convoy-compare-'));
+  #folders = 0;
+
+  private constructor(
+    readonly source: TestCluster,
+    readonly destination: TestCluster,
+  ) {}
+
+  /** @param shards of source and destination; 0 is a replica set */
+  static async open(shards: readonly [number, number] = [2, 2], wrap: { source?: (door: Door) => Door; destination?: (door: Door) => Door } = {}): Promise<TwoClusters> {
+    const source = await openTestCluster('source', shards[0], { direct: false, ...(wrap.source && { wrap: wrap.source }) });
+    const destination = await openTestCluster('destination', shards[1], { direct: false, ...(wrap.destination && { wrap: wrap.destination }) });
+    return new TwoClusters(source, destination);
+  }
+
+  get sides(): readonly TestCluster[] {
+    return [this.source, this.destination];
+  }
+
+  newFolder(): string {
+    this.#folders += 1;
+    return join(this.folder, String(this.#folders));
+  }
+
+  /** Compares both; `folder` holds the state, a new one where none is given. */
+  async compare(
+    given: { options?: Partial<ComparisonOptions>; filter?: Partial<ComparisonFilter>; folder?: string; signal?: AbortSignal } = {},
+  ): Promise<Compared> {
+    await using state = await ComparisonState.open(given.folder ?? this.newFolder());
+    const context = {
+      source: this.source.cluster,
+      destination: this.destination.cluster,
+      state,
+      options: { ...quick, ...given.options },
+      clock: systemClock,
+      retrying: patient,
+      entered: () => undefined,
+      signal: given.signal ?? new AbortController().signal,
+    };
+    const outcome = await compareClusters(context, { ...everything, ...given.filter });
+    const documents: DescribedMismatch[] = [];
+    for await (const mismatch of state.mismatches()) documents.push(mismatch);
+    return { ...outcome, documents };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.source[Symbol.asyncDispose]();
+    await this.destination[Symbol.asyncDispose]();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,54 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import type { Document } from 'mongodb';
+import { beforeEach, expect, it } from 'vitest';
+import type { Cluster } from '../../../../src/cluster/door.js';
+import { lift } from '../../../../src/lifecycle/commands/unblock.js';
+import type { MigrationPhase } from '../../../../src/store/migration-record.js';
+import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { never, once } from '../../model/parts.js';
+
+let sent: unknown[];
+
+beforeEach(() => {
+  sent = [];
+});
+
+/** @param phases of the migration, at each look; the last one stays */
+async function unblockSource(phases: (MigrationPhase | 'failed')[], version: Cluster['version'] = [6, 0, 0]): Promise<void> {
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const record = (): Document => {
+    const phase = phases.length > 1 ? phases.shift() : phases[0];
+    const state = phase === 'failed' ? { phase: 'committing', failure: { error: 'writeRefused' } } : { phase, failure: null };
+    return { ...state, options, source: { clusterId: '01' }, destination: { clusterId: '02' } };
+  };
+  const setUserWriteBlockMode = (_database: string, { global }: Document): Document => {
+    sent.push(global);
+    return { ok: 1 };
+  };
+  const source = new FakeDoor('source', { setUserWriteBlockMode, find: () => ({ cursor: { firstBatch: [] } }) });
+  const destination = new FakeDoor('destination', { find: () => ({ cursor: { firstBatch: [record()] } }) });
+  const [one, other] = [fakeCluster({ router: source, shardIds: ['a'] }), fakeCluster({ router: destination, shardIds: ['a'] })];
+  await lift({ ...one, version, clusterId: '01' }, { ...other, clusterId: '02' }, once, never);
+}
+
+it('a source is given back after a commit, and refused during it', async () => {
+  await unblockSource(['committed']);
+  expect(sent).toEqual([false]);
+  await expect(unblockSource(['committing'])).rejects.toMatchObject({ error: 'migrationLives' });
+  expect(sent).toEqual([false]);
+});
+
+it('a source that a commit has just closed is closed again', async () => {
+  await expect(unblockSource(['syncing', 'committing'])).rejects.toMatchObject({ error: 'migrationLives' });
+  expect(sent).toEqual([false, true]);
+});
+
+it('a source that a failed commit gives back meanwhile stays open', async () => {
+  await unblockSource(['syncing', 'committing', 'failed']);
+  expect(sent).toEqual([false, true, false]);
+});
+
+it('a server before 6.0 is said to have no block, and is not asked', async () => {
+  await expect(unblockSource(['committed'], [5, 0, 7])).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/^cluster0 runs 5\.0\.7: .*none to lift/) as unknown });
+  expect(sent).toEqual([]);
+});

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { CommitReadiness, offeredLagMax_seconds } from '../../../../src/lifecycle/figures/commit-readiness.js';
+import type { ShareFigures } from '../../../../src/lifecycle/figures/share-figures.js';
+
+const ready = { copyDone: true, followsStream: true, lag_seconds: 5 } as ShareFigures;
+const behind = (lag_seconds: number): ShareFigures => ({ ...ready, lag_seconds });
+
+describe('a commit would succeed', () => {
+  it.each([
+    ['when all own shares are copied and near the source', [ready, ready], 2, true],
+    ['not while a share is missing', [ready], 2, false],
+    ['not while a share is being copied', [ready, { ...ready, copyDone: false }], 2, false],
+    ['not while a share is more than 30 s behind', [ready, behind(31)], 2, false],
+    ['not while a share does not follow its stream yet', [ready, { ...ready, followsStream: false }], 2, false],
+  ])('%s', (_what, shares, count, expected) => {
+    expect(new CommitReadiness().judge(shares, count)).toBe(expected);
+  });
+});
+
+describe('an offered commit', () => {
+  it('stays offered while the lag swings about the limit of the offer, and ends well above it', () => {
+    const readiness = new CommitReadiness();
+    const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
+    expect(lags.map((lag) => readiness.judge([behind(lag)], 1))).toEqual([true, true, true, true, false, false, true]);
+  });
+
+  it('ends with a pause', () => {
+    const readiness = new CommitReadiness();
+    readiness.judge([ready], 1);
+    readiness.withdraw();
+    expect(readiness.judge([behind(31)], 1)).toBe(false);
+  });
+});

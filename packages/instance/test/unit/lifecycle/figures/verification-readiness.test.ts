@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { offeredLagMax_seconds } from '../../../../src/lifecycle/figures/commit-readiness.js';
+import { leftDocumentsMax, VerificationReadiness } from '../../../../src/lifecycle/figures/verification-readiness.js';
+
+const ready = { hasCompared: true, leftDocuments: 0, readLag_seconds: 2 };
+
+describe('a last look would be short', () => {
+  it.each([
+    ['once everything was compared and what is written is read', ready, true],
+    ['not before everything was compared', { ...ready, hasCompared: false }, false],
+    ['while a small collection is new', { ...ready, leftDocuments: leftDocumentsMax }, true],
+    ['not while a large one is', { ...ready, leftDocuments: leftDocumentsMax + 1 }, false],
+    ['not while reading is more than 30 s behind', { ...ready, readLag_seconds: 31 }, false],
+  ])('%s', (_what, progress, expected) => {
+    expect(new VerificationReadiness().judge(progress)).toBe(expected);
+  });
+
+  it('stays so while the lag swings about the limit of the offer, and ends well above it', () => {
+    const readiness = new VerificationReadiness();
+    const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
+    expect(lags.map((readLag_seconds) => readiness.judge({ ...ready, readLag_seconds }))).toEqual([true, true, true, true, false, false, true]);
+  });
+});

@@ -1,0 +1,112 @@
+import { Timestamp, type Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
+import type { DefinitionLeader } from '../../../../src/lifecycle/leader/definition-leader.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { ShareRecord } from '../../../../src/store/share-record.js';
+import { Signalled } from '../../../../src/store/signalled.js';
+import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { never, once, settled } from '../../model/parts.js';
+
+let rounds: CommitRound[];
+let notes: number;
+let now_ms: number;
+/** What a share says of a round: changes above its time, after so many notes on the source. */
+let answerOf: (round: number) => { eventsAbove: number; afterNotes: number };
+let changedAfter: (time: bigint) => boolean;
+let context: MigrationContext;
+
+beforeEach(() => {
+  [rounds, notes, now_ms] = [[], 0, 0];
+  answerOf = () => ({ eventsAbove: 0, afterNotes: 0 });
+  changedAfter = () => false;
+  const changed = new Signalled();
+  const share = { drained: null } as unknown as ShareRecord;
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  const view: MigrationView = { record: { commit: null, options, shareIds: ['rs'] } as unknown as MigrationRecord, shares: new Map([['rs', share]]) };
+  const answer = (): void => {
+    const round = rounds.at(-1)?.round ?? 0;
+    const { eventsAbove, afterNotes } = answerOf(round);
+    if (round > 0 && notes >= afterNotes) share.drained = { round, eventsAbove };
+    changed.changed();
+  };
+  const note = (): Document => {
+    notes += 1;
+    answer();
+    return { operationTime: new Timestamp({ t: 100, i: notes }) };
+  };
+  const nothing = () => ({ databases: [] });
+  const source = fakeCluster({ router: new FakeDoor('source', { appendOplogNote: note, listDatabases: nothing }), kind: 'replicaSet', access: 'direct', shardIds: ['rs'], shards: new Map([['rs', new FakeDoor('rs', { appendOplogNote: note })]]) });
+  context = {
+    runtime: { retrying: once, clock: { sleep: settled, monotonic_ms: () => (now_ms += 1_000) } },
+    source,
+    destination: fakeCluster({ router: new FakeDoor('destination', { listDatabases: nothing }), kind: 'replicaSet', shardIds: ['rs'] }),
+    fleet: { nudge: () => undefined },
+    metadata: { deleteMany: () => Promise.resolve(), putMany: () => Promise.resolve() },
+    watch: { view, until: (condition: (seen: MigrationView) => boolean, signal: AbortSignal) => changed.until(() => condition(view), signal) },
+    records: {
+      updateAsLeader: (_epoch: number, { commit }: Partial<MigrationRecord>) => {
+        if (commit) rounds.push(commit);
+        answer();
+        return Promise.resolve();
+      },
+    },
+  } as unknown as MigrationContext;
+});
+
+async function commit(): Promise<void> {
+  const definitions = {
+    untilApplied: () => Promise.resolve(),
+    compare: () => Promise.resolve(),
+    readSource: () => Promise.resolve([]),
+    changedAfter: (time: bigint) => changedAfter(time),
+  };
+  await drainRounds(context, definitions as unknown as DefinitionLeader, 1, never);
+}
+
+const made = (): [number, boolean][] => rounds.map(({ round, sealed }) => [round, sealed]);
+
+describe('the commit time', () => {
+  it('is sealed when all shares have drained it and nothing was seen above', async () => {
+    await commit();
+    expect(made()).toEqual([[1, false], [1, true]]);
+  });
+
+  it('is a later one while the source shows writes above the last', async () => {
+    answerOf = (round) => ({ eventsAbove: round < 3 ? 2 : 0, afterNotes: 0 });
+    await commit();
+    expect(made()).toEqual([[1, false], [2, false], [3, false], [3, true]]);
+    const times = rounds.slice(0, 3).map(({ time }) => time.toBigInt());
+    expect(times).toEqual([...times].sort((a, b) => (a < b ? -1 : 1)));
+    expect(new Set(times).size).toBe(3);
+  });
+
+  it('is a later one while definitions change above the last', async () => {
+    changedAfter = () => rounds.length < 2;
+    await commit();
+    expect(made()).toEqual([[1, false], [2, false], [2, true]]);
+  });
+
+  it('is given up after five, by name', async () => {
+    answerOf = () => ({ eventsAbove: 1, afterNotes: 0 });
+    await expect(commit()).rejects.toMatchObject({ error: 'commitRoundsExceeded' });
+    expect(rounds).toHaveLength(5);
+  });
+
+  it('is passed by idle streams because the source is given notes meanwhile', async () => {
+    answerOf = () => ({ eventsAbove: 0, afterNotes: 4 });
+    await commit();
+    expect(notes).toBeGreaterThanOrEqual(4);
+    expect(made().at(-1)).toEqual([1, true]);
+  }, 5_000);
+
+  it('is replaced, however often, when a share is away for so long that nothing can be read at it', async () => {
+    answerOf = (round) => ({ eventsAbove: 0, afterNotes: round < 8 ? Infinity : 0 });
+    await commit();
+    expect(made().map(([round]) => round)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8]);
+    expect(made().at(-1)).toEqual([8, true]);
+  }, 10_000);
+});

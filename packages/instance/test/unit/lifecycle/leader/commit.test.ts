@@ -1,0 +1,120 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import type { Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
+import type { CallOptions, Cluster, Door } from '../../../../src/cluster/door.js';
+import { commit } from '../../../../src/lifecycle/leader/commit.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import { Metadata } from '../../../../src/store/metadata.js';
+import type { ShareRecord } from '../../../../src/store/share-record.js';
+import { storeEntries } from '../../../../src/store/share-storage.js';
+import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
+import { fakeCluster } from '../../fake-door.js';
+import { MetadataModel } from '../../model/metadata-model.js';
+import { never, once } from '../../model/parts.js';
+
+const leaderEpoch = 1;
+const ttlOff_seconds = 2_147_483_647;
+let server: FakeCatalogServer;
+/** A server that takes changes of attributes and does not carry them out. */
+let forgetsChanges: boolean;
+let eventsAbove: number;
+/** UUIDs of the collections of which a share has seen documents deleted after the commit time. */
+let deletedIn: string[];
+/** Of them, those that a share tells of only while attributes are restored. */
+let eventsLate: number;
+/** Another instance has become the leader. */
+let isReplaced: boolean;
+let log: string[];
+
+beforeEach(() => {
+  server = new FakeCatalogServer(['rs'], 6);
+  server.add('shop.orders', { indexes: [{ v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: ttlOff_seconds }, { v: 2, key: { u: 1 }, name: 'u_1' }] });
+  [forgetsChanges, eventsAbove, eventsLate, isReplaced, log] = [false, 0, 0, false, []];
+  deletedIn = [];
+});
+
+function destination(): Cluster {
+  const { door } = server;
+  const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
+    if ('collMod' in sent) log.push('attribute');
+    return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : door.command(database, sent, options);
+  };
+  const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: () => Promise.resolve() };
+  return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
+}
+
+async function run(): Promise<void> {
+  const model = new MetadataModel();
+  const metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as Door, once);
+  const indexes = [{ v: 2, key: { _id: 1 }, name: '_id_' }, { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: 60 }, { v: 2, key: { u: 1 }, name: 'u_1', unique: true }];
+  const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes, sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+  await storeEntries(metadata, leaderEpoch, [storedEntry(entry)], never, 'committedCollections');
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  const record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [] } as unknown as MigrationRecord;
+  const share = { drained: { round: 1, eventsAbove, deletedIn } } as unknown as ShareRecord;
+  const view = { record, shares: new Map([['rs', share]]) };
+  const refresh = () => {
+    if (share.drained !== null && log.includes('attribute')) share.drained.eventsAbove += eventsLate;
+    return Promise.resolve(view);
+  };
+  const context = {
+    runtime: { retrying: once, logger: { info: () => undefined } },
+    source: fakeCluster({ router: server.door, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] }),
+    destination: destination(),
+    fleet: { nudge: () => undefined },
+    metadata,
+    watch: { view, refresh },
+    records: {
+      read: () => Promise.resolve(record),
+      confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
+      openAsLeader: () => Promise.resolve(Boolean(log.push('opening'))),
+      updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => Promise.resolve(void log.push(...Object.keys(set))),
+    },
+  } as unknown as MigrationContext;
+  await commit(context, leaderEpoch, never);
+}
+
+describe('the end of a commit', () => {
+  it('opens the destination only after attributes have their final form', async () => {
+    await run();
+    expect(log).toEqual(['attribute', 'attribute', 'attribute', 'opening', 'canWrite', 'phase']);
+    const indexes = server.databases.get('shop')?.collections.get('orders')?.indexes ?? [];
+    expect(indexes.map(({ name, expireAfterSeconds, unique }) => [name, expireAfterSeconds, unique] as unknown[])).toEqual([['_id_', undefined, undefined], ['ttl', 60, undefined], ['u_1', undefined, true]]);
+  });
+
+  it('changes nothing for a leader that was replaced', async () => {
+    isReplaced = true;
+    await expect(run()).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(log).toEqual([]);
+  });
+
+  it('is refused when the destination has kept a temporary form', async () => {
+    forgetsChanges = true;
+    await expect(run()).rejects.toMatchObject({ error: 'catalogDiffers', errorDescription: expect.stringMatching(/ttl differs in expireAfterSeconds/) as unknown });
+    expect(log).not.toContain('opening');
+  });
+
+  it('is refused when a share has seen writes after the commit time', async () => {
+    eventsAbove = 1;
+    await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
+    expect(log).not.toContain('opening');
+  });
+
+  it('allows for documents that the source has expired after the commit time, and for no other deletes', async () => {
+    deletedIn = ['0a'.repeat(16)];
+    await run();
+    expect(log).toContain('opening');
+    deletedIn.push('0b'.repeat(16));
+    await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
+  });
+
+  it('is refused when a share has told of such writes just before the opening', async () => {
+    eventsLate = 1;
+    await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
+    expect(log).not.toContain('opening');
+  });
+});

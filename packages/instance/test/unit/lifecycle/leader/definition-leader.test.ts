@@ -1,0 +1,106 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import { BSON, type Document, Timestamp } from 'mongodb';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
+import { systemClock } from '../../../../src/cluster/clock.js';
+import type { CallOptions, Cluster, Door } from '../../../../src/cluster/door.js';
+import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
+import { DefinitionLeader } from '../../../../src/lifecycle/leader/definition-leader.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
+import { createLogger } from '../../../../src/logging/logger.js';
+import { Metrics } from '../../../../src/metrics/metrics.js';
+import { DefinitionJournal } from '../../../../src/store/definition-journal.js';
+import { Metadata } from '../../../../src/store/metadata.js';
+import { MigrationRecords } from '../../../../src/store/migration-record.js';
+import { ShareRecords } from '../../../../src/store/share-record.js';
+import { storeEntries } from '../../../../src/store/share-storage.js';
+import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
+import { batchOf } from '../../model/calls.js';
+import { MetadataModel } from '../../model/metadata-model.js';
+import { never, once, settled } from '../../model/parts.js';
+import { untilAborted } from '../../model/scheduler.js';
+import { FakeDoor, fakeCluster } from '../../fake-door.js';
+
+const [sourceUuid, destinationUuid] = ['0a', '1a'].map((byte) => byte.repeat(16)) as [string, string];
+const owner = { syncID: 'x', incarnation: 'x' };
+const leaderEpoch = 1;
+
+let context: MigrationContext;
+let dropped: boolean;
+let stop: AbortController;
+let running: Promise<unknown>;
+
+/** A source on which nothing happens. */
+function idleSource(): Cluster {
+  const openCursor = () => Promise.resolve({ first: batchOf([], {}), open: true, next: ({ signal }: CallOptions) => untilAborted(signal, () => undefined), close: () => Promise.resolve() });
+  const command = (): Promise<Document> => Promise.resolve({ operationTime: new Timestamp({ t: 100, i: 1 }) });
+  const door = { label: 'source', openCursor, command } as unknown as Door;
+  return fakeCluster({ router: door, kind: 'replicaSet', shardIds: ['rs'], shards: new Map([['rs', door]]) });
+}
+
+function destinationWithOrders(): Cluster {
+  const rows = () => (dropped ? [] : [{ name: 'orders', type: 'collection', options: {}, info: { uuid: new BSON.UUID(destinationUuid) } }]);
+  const door = new FakeDoor('destination', {
+    listCollections: () => ({ cursor: { firstBatch: rows() } }),
+    drop: () => {
+      dropped = true;
+      return {};
+    },
+  });
+  return fakeCluster({ router: door, kind: 'replicaSet', shardIds: ['rs'] });
+}
+
+beforeEach(async () => {
+  dropped = false;
+  stop = new AbortController();
+  const model = new MetadataModel();
+  const metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as Door, once);
+  const records = new MigrationRecords(metadata);
+  const shareRecords = new ShareRecords(metadata);
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  const source = idleSource();
+  await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: '00' }, destination: { name: 'cluster1', clusterId: '01' }, access: 'direct', shareIds: ['rs', 'rs2'], warnings: [] }, never);
+  await records.takeLeaderEpoch(never);
+  await records.updateAsLeader(leaderEpoch, { phase: 'syncing', catalogEpoch: leaderEpoch, startTime: new Timestamp({ t: 90, i: 1 }) }, never);
+  for (const id of ['rs', 'rs2']) await shareRecords.take(id, owner, 1, never);
+  const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: sourceUuid, options: {}, indexes: [], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+  await storeEntries(metadata, leaderEpoch, [storedEntry(entry)], never);
+  await (await UuidPairs.read(metadata, leaderEpoch, never)).record([{ sourceUuid, destinationUuid }], never);
+  const journal = new DefinitionJournal(metadata, records);
+  await journal.append(leaderEpoch, 1, { operation: 'drop', uuid: sourceUuid, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp({ t: 95, i: 1 }) }, never);
+  const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
+  const runtime = createRuntime(config, systemClock, createLogger({ verbosity: 'FATAL' }), new Metrics({ processMetrics: false }));
+  const fleet = new LoneFleet();
+  const record = await records.read(never);
+  if (record === null) throw new Error('no record');
+  const watch = new MigrationWatch(records, shareRecords, fleet, runtime, { record, shares: new Map() });
+  await watch.refresh(never);
+  context = { runtime, fleet, source, destination: destinationWithOrders(), metadata, records, shareRecords, journal, watch, onIndexProgress: () => undefined };
+  const leader = await DefinitionLeader.take(context, leaderEpoch, never);
+  running = leader.run(stop.signal).catch(() => undefined);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+async function consents(id: string): Promise<void> {
+  await context.shareRecords.update(id, 1, { consented: 1 }, never);
+  await context.watch.refresh(never);
+  for (let turn = 0; turn < 50; turn += 1) await settled();
+}
+
+it('a change is applied only when every share has consented', async () => {
+  for (let turn = 0; turn < 50; turn += 1) await settled();
+  expect(dropped).toBe(false);
+  await consents('rs');
+  expect(dropped).toBe(false);
+  await consents('rs2');
+  await expect.poll(async () => (await context.watch.refresh(never)).record.definitions).toEqual({ known: 1, done: 1 });
+  expect(dropped).toBe(true);
+});

@@ -1,0 +1,70 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { beforeEach, expect, it } from 'vitest';
+import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
+import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import { makeCollections } from '../../../../src/lifecycle/leader/make-collections.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
+import { fakeCluster } from '../../fake-door.js';
+import { never, once } from '../../model/parts.js';
+
+const entry = { database: 'shop', type: 'collection', uuid: '0a'.repeat(16), options: {}, sharding: null, primaryShard: 'a', sizeBytes: 0, documentCount: 0 } as const;
+const idIndex = { v: 2, key: { _id: 1 }, name: '_id_' };
+/** A capped collection by now, with another index under a name, and a view. */
+const catalog: CatalogEntry[] = [
+  { ...entry, name: 'log', options: { capped: true, size: 4096 }, indexes: [idIndex] },
+  { ...entry, name: 'orders', uuid: '0b'.repeat(16), indexes: [idIndex, { v: 2, key: { a: 1, b: 1 }, name: 'by' }] },
+  { ...entry, name: 'seen', type: 'view', uuid: '', options: { viewOn: 'orders', pipeline: [] }, indexes: [] },
+];
+
+let server: FakeCatalogServer;
+let isDeposed: boolean;
+
+function make(leaderEpoch: number): Promise<unknown> {
+  const destination = fakeCluster({ router: server.door, shardIds: ['a', 'b'] });
+  const plan = planDestination(catalog, { source: destination, destination, buildIndexes: 'beforeDataCopy' });
+  const context = {
+    runtime: { retrying: once },
+    destination,
+    records: { confirmLeader: () => (isDeposed ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()) },
+    watch: { view: { record: { options: { includeNamespaces: [], excludeNamespaces: [], buildIndexes: 'beforeDataCopy' } } } },
+    onIndexProgress: () => undefined,
+  } as unknown as MigrationContext;
+  return makeCollections(context, leaderEpoch, catalog, plan, never);
+}
+
+beforeEach(() => {
+  isDeposed = false;
+  server = new FakeCatalogServer(['a', 'b']);
+  server.add('shop.log');
+  server.add('shop.orders', { indexes: [{ v: 2, key: { a: 1 }, name: 'by' }] });
+  server.add('shop.seen', { type: 'view', options: { viewOn: 'log', pipeline: [] } });
+  server.add('shop.other', { documents: [{ _id: 1 }] });
+});
+
+it('what an earlier leader has made in another form is made anew, and nothing else is touched', async () => {
+  await make(2);
+  const collections = server.databases.get('shop')?.collections;
+  expect(collections?.get('log')?.options).toEqual({ capped: true, size: 4096 });
+  expect(collections?.get('orders')?.indexes).toEqual([idIndex, { v: 2, key: { a: 1, b: 1 }, name: 'by' }]);
+  expect(collections?.get('seen')?.options).toMatchObject({ viewOn: 'orders' });
+  expect(collections?.get('other')?.documents).toHaveLength(1);
+});
+
+it('the first leader takes nothing away', async () => {
+  await expect(make(1)).rejects.toMatchObject({ error: 'destinationNotEmpty' });
+  expect(server.door.sent.some(({ command }) => 'drop' in command)).toBe(false);
+});
+
+it('what holds documents stays and is refused', async () => {
+  server.add('shop.log', { documents: [{ _id: 1 }] });
+  await expect(make(2)).rejects.toMatchObject({ error: 'destinationNotEmpty' });
+  expect(server.databases.get('shop')?.collections.get('log')?.documents).toHaveLength(1);
+});
+
+it('a leader that was deposed takes nothing away, and makes nothing', async () => {
+  isDeposed = true;
+  await expect(make(2)).rejects.toMatchObject({ error: 'staleEpoch' });
+  expect(server.door.sent).toEqual([]);
+  expect(server.door.sent.some(({ command }) => 'drop' in command)).toBe(false);
+});

@@ -1,0 +1,68 @@
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import { ClusterWatch } from '../../../../src/lifecycle/migration/cluster-watch.js';
+import { fakeCluster, FakeDoor, serverError } from '../../fake-door.js';
+
+const { signal } = new AbortController();
+
+/** A clock on which every look takes so long, and sleeping nothing. */
+function clockOf(look_ms: number): Clock {
+  let now_ms = 0;
+  return { monotonic_ms: () => (now_ms += look_ms), sleep: () => Promise.resolve() } as unknown as Clock;
+}
+
+function routerOf(t: number): FakeDoor {
+  const clusterTime = new BSON.Timestamp({ t, i: 1 });
+  return new FakeDoor('router', { ping: () => ({ ok: 1, operationTime: clusterTime, $clusterTime: { clusterTime } }) });
+}
+
+function shardOf(first: number, last: number): FakeDoor {
+  return new FakeDoor('shard', {
+    find: (_database, command) => ({ cursor: { firstBatch: [{ ts: new BSON.Timestamp({ t: (command.sort as { $natural: number }).$natural === 1 ? first : last, i: 1 }) }] } }),
+    aggregate: () => ({ cursor: { firstBatch: [{ storageStats: { size: 50, maxSize: 100 } }] } }),
+  });
+}
+
+const unreachable = new FakeDoor('router', {
+  ping: () => {
+    throw serverError(6, 'HostUnreachable');
+  },
+});
+
+/** Watches for so many turns. */
+async function watched(watch: ClusterWatch, turns = 1): Promise<ClusterWatch> {
+  let left = turns;
+  await watch.run(() => left-- === 0, signal);
+  return watch;
+}
+
+const destination = fakeCluster({ router: routerOf(7) });
+
+describe('what is measured of the clusters', () => {
+  it('are round trips, averaged, and the time of the source', async () => {
+    const watch = await watched(new ClusterWatch(fakeCluster({ router: routerOf(1234), access: 'router' }), destination, ['shard0'], clockOf(5)), 3);
+    expect(watch.sourceTime_seconds).toBe(1234);
+    expect(watch.sourcePing_ms).toBeGreaterThan(0);
+    expect(watch.destinationPing_ms).toBeGreaterThan(0);
+  });
+
+  it('are the oplogs of the own shards, where they can be read', async () => {
+    const shards = new Map([['shard0', shardOf(100, 500)], ['shard1', new FakeDoor('shard', {})]]);
+    const source = fakeCluster({ router: routerOf(500), shards, access: 'direct' });
+    const watch = await watched(new ClusterWatch(source, destination, ['shard0', 'shard1'], clockOf(1)));
+    expect([...watch.oplogs]).toEqual([['shard0', { newest_seconds: 500, held_seconds: 400, fullness: 0.5 }]]);
+    expect(watch.seesOplogs).toBe(true);
+  });
+
+  it('are no oplogs through a router', async () => {
+    const watch = await watched(new ClusterWatch(fakeCluster({ router: routerOf(1), access: 'router' }), destination, ['shard0'], clockOf(1)), 10);
+    expect([watch.seesOplogs, watch.oplogs.size]).toEqual([false, 0]);
+  });
+
+  it('is unknown while there is no answer, and the last known time of the source stays', async () => {
+    const watch = await watched(new ClusterWatch(fakeCluster({ router: unreachable, access: 'router' }), destination, ['shard0'], clockOf(1)));
+    expect([watch.sourcePing_ms, watch.sourceTime_seconds]).toEqual([null, null]);
+    expect(watch.destinationPing_ms).not.toBeNull();
+  });
+});

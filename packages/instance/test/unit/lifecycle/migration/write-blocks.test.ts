@@ -1,0 +1,166 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { MongoServerError, type Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Retrying } from '../../../../src/cluster/retry.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import { blocksAfterFailure, type BlockContext, bringBlock, untilTransactionsEnd, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
+import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
+import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { never, once } from '../../model/parts.js';
+
+const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
+
+function recordIn(phase: MigrationPhase, more: Partial<MigrationRecord> = {}, enableUserWriteBlocking = true): MigrationRecord {
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking, verification: { enabled: false } });
+  return { options, phase, failure: null, sourceReleased: false, source: { clusterId: '01' }, destination: { clusterId: '02' }, ...more } as unknown as MigrationRecord;
+}
+
+describe('which cluster refuses the writes of users', () => {
+  it('is decided by the phase, and by a failure before the opening', () => {
+    const shown = (record: MigrationRecord): unknown[] => Object.values(wantedBlocks(record));
+    expect(migrationPhases.map((phase) => [phase, ...shown(recordIn(phase))])).toEqual([
+      ['starting', null, true],
+      ['syncing', null, true],
+      ['committing', true, true],
+      ['opening', true, false],
+      ['committed', true, false],
+      ['reversing', null, true],
+    ]);
+    expect((['starting', 'syncing', 'committing'] as const).map((phase) => shown(recordIn(phase, { failure })))).toEqual([[null, true], [null, true], [false, true]]);
+  });
+
+  it('is nobody where it was not asked for', () => {
+    for (const phase of migrationPhases) expect(wantedBlocks(recordIn(phase, {}, false))).toEqual({ source: null, destination: null });
+  });
+
+  it('is told after a failure', () => {
+    expect(blocksAfterFailure(recordIn('syncing', { failure }))).toMatch(/^ The destination refuses/);
+    expect(blocksAfterFailure(recordIn('committing', { failure }))).toMatch(/^ The source still refuses.*convoy unblock.* The destination refuses/);
+    expect(blocksAfterFailure(recordIn('committing', { failure, sourceReleased: true }))).toMatch(/^ The source takes writes again\. The destination refuses/);
+    expect(blocksAfterFailure(recordIn('committing', { failure }, false))).toBe('');
+  });
+
+  it('is told as it is of a migration that goes on without the process that has failed', () => {
+    for (const phase of ['syncing', 'committed'] as const) expect(blocksAfterFailure(recordIn(phase))).toBe('');
+    expect(blocksAfterFailure(recordIn('committing'))).toMatch(/^ The source refuses the writes of users until the commit has ended/);
+    expect(blocksAfterFailure(recordIn('opening'))).toMatch(/commit is decided.*start the instances again/);
+  });
+});
+
+describe('bringing a block in line', () => {
+  let sent: unknown[];
+  let records: (MigrationRecord | null)[];
+  let refusal: number | null;
+  /** Called when a command has reached the cluster. */
+  let onSent: () => void;
+
+  beforeEach(() => {
+    [sent, records, refusal, onSent] = [[], [], null, () => undefined];
+  });
+
+  function context(): BlockContext {
+    const setUserWriteBlockMode = (_database: string, { global }: Document): Document => {
+      sent.push(global);
+      onSent();
+      if (refusal !== null) throw new MongoServerError({ code: refusal, codeName: 'Unauthorized', message: '' });
+      return { ok: 1 };
+    };
+    const cluster = fakeCluster({ router: new FakeDoor('router', { setUserWriteBlockMode }), kind: 'replicaSet', shardIds: ['rs'] });
+    const read = async (signal: AbortSignal): Promise<MigrationRecord | null> => {
+      signal.throwIfAborted();
+      return Promise.resolve((records.length > 1 ? records.shift() : records[0]) ?? null);
+    };
+    const retrying: Retrying = async (_what, operation, signal) => {
+      signal.throwIfAborted();
+      return operation();
+    };
+    return { runtime: { retrying }, source: { ...cluster, clusterId: '01' }, destination: { ...cluster, clusterId: '02' }, records: { read } };
+  }
+
+  it('sends what the record wants', async () => {
+    records = [recordIn('committing')];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([true]);
+  });
+
+  it('sends nothing where the record wants nothing', async () => {
+    records = [recordIn('syncing')];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([]);
+  });
+
+  it('is taken back by a process that was frozen in between, when the others have failed or opened meanwhile', async () => {
+    records = [recordIn('committing'), recordIn('committing', { failure })];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([true, false]);
+    [sent, records] = [[], [recordIn('starting'), recordIn('committed')]];
+    await bringBlock(context(), 'destination', never);
+    expect(sent).toEqual([true, false]);
+  });
+
+  it('is taken back by a process that was frozen in between, when the migration was cleaned up meanwhile', async () => {
+    records = [recordIn('committing'), null];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([true, false]);
+    [sent, records] = [[], [recordIn('committing'), recordIn('syncing', {}, false)]];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([true, false]);
+  });
+
+  it('is looked at once more, and taken back, although the work has ended meanwhile', async () => {
+    const ending = new AbortController();
+    const replaced = new Error('replaced');
+    records = [recordIn('committing'), recordIn('committing', { failure })];
+    onSent = () => ending.abort(replaced);
+    await expect(bringBlock(context(), 'source', ending.signal)).rejects.toBe(replaced);
+    expect(sent).toEqual([true, false]);
+  });
+
+  it('is not begun when the work has ended before', async () => {
+    records = [recordIn('committing')];
+    await expect(bringBlock(context(), 'source', AbortSignal.abort(failure))).rejects.toBe(failure);
+    expect(sent).toEqual([]);
+  });
+
+  it('stays on a source that a reverse has made its destination meanwhile, and goes from one that takes writes again', async () => {
+    const reversed = { source: { name: 'cluster1', clusterId: '02' }, destination: { name: 'cluster0', clusterId: '01' } };
+    records = [recordIn('committing'), recordIn('syncing', reversed)];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([true]);
+    [sent, records] = [[], [recordIn('committing'), recordIn('committed', reversed)]];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([true, false]);
+    [sent, records] = [[], [recordIn('committing'), recordIn('syncing')]];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([true, false]);
+  });
+
+  it('ends the migration by name when the cluster refuses', async () => {
+    [records, refusal] = [[recordIn('committing')], 13];
+    await expect(bringBlock(context(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/could not be blocked: Unauthorized/) as unknown });
+  });
+});
+
+describe('transactions that were open when the source was closed', () => {
+  /** @param open microseconds, of each answer in turn; the last one stays */
+  async function wait(open: number[][], step_ms: number): Promise<number> {
+    let [now_ms, asked] = [0, 0];
+    const currentOp = (): Document => {
+      asked += 1;
+      return { inprog: (open[Math.min(asked, open.length) - 1] ?? []).map((micros) => ({ transaction: { timeOpenMicros: micros } })) };
+    };
+    const clock = { monotonic_ms: () => now_ms, sleep: () => Promise.resolve(void (now_ms += step_ms)) };
+    const source = fakeCluster({ router: new FakeDoor('source', { currentOp }), kind: 'replicaSet', shardIds: ['rs'] });
+    await untilTransactionsEnd({ runtime: { retrying: once, clock }, source } as unknown as MigrationContext, never);
+    return asked;
+  }
+
+  it('are waited for; later ones are not', async () => {
+    expect(await wait([[]], 200)).toBe(1);
+    expect(await wait([[5_000_000], [5_200_000], [100_000]], 200)).toBe(3);
+  });
+
+  it('end the migration by name when they do not end', async () => {
+    await expect(wait([[10e12]], 60_000)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/^1 transactions .* end them/) as unknown });
+  });
+});

@@ -1,0 +1,104 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { leadWhenElected } from '../../../../src/lifecycle/run/leader.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import { never, once, settled } from '../../model/parts.js';
+
+const refusal = new Error('IndexNotFound');
+let isReplaced: boolean;
+
+beforeEach(() => {
+  isReplaced = true;
+});
+
+/** A leader of which the server refuses something; a successor, if there is one, has committed by then. */
+async function lead(): Promise<void> {
+  const record = { phase: 'opening', shareIds: [] };
+  const view = { record, shares: new Map() };
+  const context = {
+    runtime: { retrying: once, logger: { info: () => undefined }, clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) } },
+    fleet: { isLeader: () => true },
+    watch: { view, until: () => Promise.resolve(view), refresh: () => Promise.resolve(view) },
+    records: {
+      takeLeaderEpoch: () => Promise.resolve(1),
+      read: () => Promise.reject(refusal),
+      confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
+    },
+  };
+  await leadWhenElected(context as unknown as MigrationContext, never);
+}
+
+it('what a server refuses a leader that was replaced fails nobody', async () => {
+  await lead();
+});
+
+it('what a server refuses the present leader is a failure', async () => {
+  isReplaced = false;
+  await expect(lead()).rejects.toBe(refusal);
+});
+
+describe('an instance that waits to be the leader', () => {
+  /** The phase as this process has read it last, and as it is stored. */
+  let seen: MigrationRecord['phase'];
+  let stored: MigrationRecord['phase'];
+  let leads: boolean;
+  let calls: string[];
+  let context: MigrationContext;
+
+  const viewOf = (phase: MigrationRecord['phase']): MigrationView => ({ record: { phase, shareIds: [] } as unknown as MigrationRecord, shares: new Map() });
+
+  beforeEach(() => {
+    [seen, stored, leads, calls] = ['syncing', 'syncing', false, []];
+    const refresh = (): Promise<MigrationView> => {
+      seen = stored;
+      return Promise.resolve(viewOf(seen));
+    };
+    const noted = (call: string) => (): Promise<number> => {
+      calls.push(call);
+      return Promise.resolve(1);
+    };
+    context = {
+      runtime: { retrying: once, logger: { info: () => undefined }, clock: { sleep: settled } },
+      fleet: { isLeader: () => leads, nudge: () => undefined },
+      watch: { get view() { return viewOf(seen); }, until: () => Promise.resolve(viewOf(seen)), refresh },
+      records: { takeLeaderEpoch: noted('takeLeaderEpoch'), read: noted('read'), updateAsLeader: noted('updateAsLeader'), confirmLeader: noted('confirmLeader') },
+    } as unknown as MigrationContext;
+  });
+
+  it('does nothing when the leader leaves after the commit', async () => {
+    const ended = leadWhenElected(context, never);
+    await settled();
+    seen = stored = 'committed';
+    leads = true;
+    await ended;
+    expect(calls).toEqual([]);
+  });
+
+  it('does nothing as the leader when its lease has run out until it has its epoch, and leads when it is elected again', async () => {
+    leads = true;
+    context.records.takeLeaderEpoch = () => {
+      calls.push('takeLeaderEpoch');
+      leads = calls.length > 1;
+      stored = calls.length > 1 ? 'committed' : 'starting';
+      return Promise.resolve(calls.length);
+    };
+    const waits: number[] = [];
+    context.runtime.clock.sleep = (pause_ms) => {
+      waits.push(pause_ms);
+      leads = true;
+      return Promise.resolve();
+    };
+    await leadWhenElected(context, never);
+    expect(calls).toEqual(['takeLeaderEpoch', 'takeLeaderEpoch']);
+    expect(waits).toHaveLength(1);
+  });
+
+  it('changes nothing when it finds, as the leader, that its predecessor has committed', async () => {
+    leads = true;
+    stored = 'committed';
+    await leadWhenElected(context, never);
+    expect(calls).toEqual(['takeLeaderEpoch']);
+  });
+});

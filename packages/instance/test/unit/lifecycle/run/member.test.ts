@@ -1,0 +1,65 @@
+import { Timestamp } from 'mongodb';
+import { expect, it } from 'vitest';
+import { followCommit } from '../../../../src/lifecycle/run/member.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { ShareSync } from '../../../../src/lifecycle/share/share-sync.js';
+import type { ShareRecord } from '../../../../src/store/share-record.js';
+import { never } from '../../model/parts.js';
+
+/**
+ * A share whose process was started again in round 2, and that another round follows.
+ * @returns what it tells of each
+ */
+async function told(before: ShareRecord['drained'], writesAboveCeiling: number, deletedIn: string[] = []): Promise<ShareRecord['drained'][]> {
+  const drained: ShareRecord['drained'][] = [];
+  const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
+  const sleep = () => {
+    if (record.commit.round === 3) record.phase = 'committed';
+    record.commit.round = 3;
+    return Promise.resolve();
+  };
+  const context = {
+    watch: { until: () => Promise.resolve({ record }) },
+    fleet: { nudge: () => undefined },
+    runtime: { clock: { sleep } },
+    shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+  };
+  const sync = { shareId: 'a', epoch: 2, drain: () => Promise.resolve(true), figures: () => ({ writesAboveCeiling, deletedAboveCeiling: new Set(deletedIn) }) };
+  await followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, before, never, never);
+  return drained;
+}
+
+it('a share that is started again does not take back the late writes of its round, and begins the next without them', async () => {
+  expect(await told({ round: 2, eventsAbove: 3 }, 0)).toEqual([{ round: 2, eventsAbove: 3, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
+  expect(await told({ round: 1, eventsAbove: 3 }, 4)).toEqual([{ round: 2, eventsAbove: 4, deletedIn: [] }, { round: 3, eventsAbove: 4, deletedIn: [] }]);
+  expect(await told({ round: 2, eventsAbove: 0, deletedIn: ['a'] }, 0, ['b'])).toEqual([{ round: 2, eventsAbove: 0, deletedIn: ['a', 'b'] }, { round: 3, eventsAbove: 0, deletedIn: ['b'] }]);
+  expect(await told(null, 0)).toEqual([{ round: 2, eventsAbove: 0, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
+});
+
+it('a share leaves a round that it cannot drain as soon as a later one counts', async () => {
+  const drained: ShareRecord['drained'][] = [];
+  const asked: bigint[] = [];
+  const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
+  const sleep = () => Promise.resolve(void (record.phase = 'committed'));
+  const context = {
+    watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) },
+    fleet: { nudge: () => undefined },
+    runtime: { clock: { sleep } },
+    shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+  };
+  /** The first time is too old to be read at. */
+  const drain = (time: bigint, isSuperseded: () => boolean) => {
+    asked.push(time);
+    const isTooOld = asked.length === 1;
+    if (isTooOld) {
+      expect(isSuperseded()).toBe(false);
+      record.commit = { round: 3, time: new Timestamp({ t: 500, i: 1 }) };
+    }
+    expect(isSuperseded()).toBe(isTooOld);
+    return Promise.resolve(!isTooOld);
+  };
+  const sync = { shareId: 'a', epoch: 2, drain, figures: () => ({ writesAboveCeiling: 0, deletedAboveCeiling: new Set() }) };
+  await followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, null, never, never);
+  expect(asked).toEqual([1n, 500n].map((seconds) => (seconds << 32n) + 1n));
+  expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
+});

@@ -1,0 +1,50 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { MongoServerError } from 'mongodb';
+import { expect, it } from 'vitest';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import { releaseSource } from '../../../../src/lifecycle/run/release-source.js';
+import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { never, once } from '../../model/parts.js';
+
+interface Scene {
+  phase?: 'syncing' | 'committing';
+  hasFailed?: boolean;
+  refusals?: number;
+  isCleanedUp?: boolean;
+}
+
+/** @returns how often the source was asked to take writes, how often was waited, and whether it is noted as given back */
+async function run({ phase = 'committing', hasFailed = true, refusals = 0, isCleanedUp = false }: Scene): Promise<{ asked: number; waited: number; isNoted: boolean }> {
+  const seen = { asked: 0, waited: 0, isNoted: false };
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const clusterId = '0a';
+  const record = { source: { clusterId }, destination: { clusterId: '0b' }, options, phase, failure: hasFailed ? { error: 'writeRefused', errorDescription: '' } : null };
+  const setUserWriteBlockMode = () => {
+    seen.asked += 1;
+    if (seen.asked <= refusals) throw new MongoServerError({ code: 13, codeName: 'Unauthorized', message: '' });
+    return { ok: 1 };
+  };
+  const cluster = fakeCluster({ router: new FakeDoor('source', { setUserWriteBlockMode }), kind: 'replicaSet', shardIds: ['rs'], clusterId });
+  const context = {
+    runtime: { retrying: once, logger: { error: () => undefined }, clock: { sleep: () => Promise.resolve(void (seen.waited += 1)) } },
+    source: cluster,
+    destination: cluster,
+    records: { read: () => Promise.resolve(record), noteSourceReleased: () => Promise.resolve(void (seen.isNoted = true)) },
+    watch: { refresh: () => (isCleanedUp ? Promise.reject(new ConvoyError('destinationChanged')) : Promise.resolve({ record })) },
+  };
+  await releaseSource(context as unknown as MigrationContext, never);
+  return seen;
+}
+
+it('a source that was closed for a commit that failed is given back', async () => {
+  expect(await run({})).toEqual({ asked: 1, waited: 0, isNoted: true });
+});
+
+it('a source that refuses is tried again until it takes writes', async () => {
+  expect(await run({ refusals: 3 })).toEqual({ asked: 4, waited: 3, isNoted: true });
+});
+
+it('nothing is given back before a commit, without a failure, or after a cleanup', async () => {
+  for (const scene of [{ phase: 'syncing' as const }, { hasFailed: false }, { isCleanedUp: true }]) expect(await run(scene)).toEqual({ asked: 0, waited: 0, isNoted: false });
+});

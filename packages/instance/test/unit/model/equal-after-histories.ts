@@ -1,0 +1,21 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { World, type WorldInput } from './world.js';
+
+/** For longer searches than every run of the tests needs. */
+const runsFactor = Number(process.env.CONVOY_TEST_RUNS ?? 1);
+
+/** The machine may be busy with other tests. */
+export const historiesWithin_ms = 120_000 * runsFactor;
+
+/** Plays random histories: the destination has to equal the source; the failing seed and history are part of the message. */
+export async function equalAfterHistories<Changes>(histories: fc.Arbitrary<Changes>, inputOf: (changes: Changes) => WorldInput, numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(histories, async (changes) => {
+      const { expected, found, violations } = await new World(inputOf(changes)).run();
+      expect(violations).toEqual([]);
+      expect(found).toEqual(expected);
+    }),
+    { numRuns: numRuns * runsFactor, endOnFailure: true },
+  );
+}

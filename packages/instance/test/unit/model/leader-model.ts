@@ -1,0 +1,242 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Document } from 'mongodb';
+import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { timeOf, timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { Retrying } from '../../../src/cluster/retry.js';
+import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
+import { DefinitionTracker } from '../../../src/ddl/definition-tracker.js';
+import { type FollowedCollection, restartOf } from '../../../src/ddl/followed-collections.js';
+import { takeUnknown } from '../../../src/ddl/take-unknown.js';
+import { type Definition, DefinitionJournal } from '../../../src/store/definition-journal.js';
+import { Metadata } from '../../../src/store/metadata.js';
+import { MigrationRecords } from '../../../src/store/migration-record.js';
+import { runTogether } from '../../../src/store/run-together.js';
+import { Signalled } from '../../../src/store/signalled.js';
+import { type Faults, Network } from './calls.js';
+import { modelNamespace, type NamedCollection } from './change-events.js';
+import { DestinationDoor } from './destination-door.js';
+import type { DestinationModel } from './destination-model.js';
+import type { Scheduler } from './scheduler.js';
+import type { ShownDefinition } from './source-catalog.js';
+import { modelStart, type SourceHistory } from './source-history.js';
+
+/** What leaders tell the shares by messages. */
+export interface Board {
+  horizon: { time: bigint; ordinal: number } | null;
+}
+
+/** What a leader works with. */
+export interface LeaderInput {
+  source: SourceHistory;
+  destination: DestinationModel;
+  scheduler: Scheduler;
+  faults: Faults;
+  board: Board;
+  retrying: Retrying;
+  begun: readonly NamedCollection[];
+  /** The catalog's entry of a collection, with its shares' bounds. */
+  entryOf: (collection: NamedCollection) => CatalogEntry;
+}
+
+const pause_ms = 50;
+/** A scout falls behind the shares now and then, which tell of collections whose changes it has not read. */
+const slowPausesMax = 30;
+const filter = compileNamespaceFilter({ includeNamespaces: [{ database: modelNamespace.database }], excludeNamespaces: [] });
+
+/** One process that leads: finds definition changes, has all shares consent, applies them by UUID. */
+export class LeaderModel {
+  readonly #stop = new AbortController();
+  readonly #network: Network;
+  readonly #metadata: Metadata;
+  readonly #records: MigrationRecords;
+  readonly #journal: DefinitionJournal;
+  readonly #moved = new Signalled();
+  #ledger: DefinitionLedger;
+  #tracker: DefinitionTracker;
+  #epoch = 0;
+  #position = modelStart;
+  #failure: unknown = null;
+  #deposed = false;
+
+  constructor(private readonly input: LeaderInput) {
+    this.#network = new Network(input.scheduler, input.faults);
+    const door = new DestinationDoor(input.destination, this.#network, () => undefined, true);
+    this.#metadata = new Metadata(door, input.retrying);
+    this.#records = new MigrationRecords(this.#metadata);
+    this.#journal = new DefinitionJournal(this.#metadata, this.#records);
+    this.#ledger = this.#ledgerOf([]);
+    this.#tracker = this.#trackerOf(this.#ledger);
+  }
+
+  /** What ended it by itself; being deposed is no failure. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** A former leader's late call has taken its place: somebody has to lead again. */
+  get deposed(): boolean {
+    return this.#deposed;
+  }
+
+  /** Whether all changes below a time are known and applied. */
+  isSettled(time: bigint): boolean {
+    return this.#horizon > time && this.#ledger.next === undefined;
+  }
+
+  /** Whether the journal has anything above a time. */
+  changedAfter(time: bigint): boolean {
+    return this.#ledger.latest > time;
+  }
+
+  describe(): Record<string, unknown> {
+    return { position: this.#position, incomplete: this.#tracker.firstIncomplete, done: this.#ledger.done, next: this.#ledger.next, known: this.#ledger.known };
+  }
+
+  begin(): void {
+    this.#run().catch((error: unknown) => {
+      this.#deposed = error instanceof ConvoyError && error.error === 'staleEpoch';
+      if (!this.#deposed && !this.#stop.signal.aborted) this.#failure = error;
+    });
+  }
+
+  /** Ends at once: calls that have not arrived yet may still do so. */
+  crash(): void {
+    this.#stop.abort(new ConvoyError('shuttingDown'));
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop;
+    this.#epoch = await this.#records.takeLeaderEpoch(signal);
+    await this.#journal.claim(this.#epoch, signal);
+    const record = await this.#records.read(signal);
+    if (record === null) throw new Error('no migration');
+    this.#ledger = this.#ledgerOf(await this.#journal.readAfter(0, record.definitions.known, signal));
+    this.#tracker = this.#trackerOf(this.#ledger);
+    await this.#records.raiseDefinitions(this.#epoch, { done: this.#ledger.done }, signal);
+    this.#position = record.horizon === null ? modelStart : timeOf(record.horizon.time);
+    await runTogether(signal, [(each) => this.#find(each), (each) => this.#apply(each), (each) => this.#takeUnknown(each)]);
+  }
+
+  #ledgerOf(definitions: readonly Definition[]): DefinitionLedger {
+    const { begun, entryOf } = this.input;
+    return new DefinitionLedger(this.#journal, this.#epoch, begun.map(entryOf), definitions);
+  }
+
+  #trackerOf(ledger: DefinitionLedger): DefinitionTracker {
+    return new DefinitionTracker({
+      ledger,
+      filter,
+      shardsReplicaSet: false,
+      monotonic_ms: () => this.input.scheduler.monotonic_ms(),
+      hasLeft: async ({ uuid, name }, signal) => (await this.#namesNow(signal)).get(uuid) !== name,
+      timeAboveAll: (signal) => this.#timeNow(signal),
+      onTrigger: () => undefined,
+    });
+  }
+
+  get #horizon(): bigint {
+    const first = this.#tracker.firstIncomplete;
+    return first !== null && first < this.#position ? first : this.#position;
+  }
+
+  async #find(signal: AbortSignal): Promise<void> {
+    const { source, scheduler, board } = this.input;
+    for (;;) {
+      const from = this.#position;
+      const { shown, below } = await this.#call('scout', () => {
+        const to = this.#readableBelow(from);
+        return { shown: source.catalog.shown.filter(({ time }) => time >= from && time < to), below: to };
+      }, signal);
+      for (const one of shown) await this.#take(one, signal);
+      await this.#tracker.settle(below, signal);
+      this.#position = below;
+      board.horizon = { time: this.#horizon, ordinal: this.#ledger.known };
+      if (scheduler.chance(0.1)) await this.#records.updateAsLeader(this.#epoch, { horizon: { time: timestampOf(this.#horizon), ordinal: this.#ledger.known } }, signal);
+      this.#moved.changed();
+      for (let pauses = scheduler.chance(0.2) ? scheduler.between(1, slowPausesMax) : 1; pauses > 0; pauses -= 1) await scheduler.sleep(pause_ms, signal);
+    }
+  }
+
+  /** Streams tell of any stretch at once; often it ends right before a change. */
+  #readableBelow(from: bigint): bigint {
+    const { source, scheduler } = this.input;
+    const known = source.shards.map(({ oplog }) => oplog.at(-1)?.time ?? 0n).reduce((a, b) => (a < b ? a : b));
+    if (known <= from) return from;
+    const ahead = source.catalog.shown.filter(({ time }) => time > from && time <= known);
+    const before = ahead[scheduler.between(0, ahead.length * 2)];
+    return before?.time ?? from + BigInt(scheduler.between(0, Number(known - from)));
+  }
+
+  /** All collections of the model are sharded on the destination: one that is sharded on the source is made anew all the same. */
+  async #take({ operation, uuid, name, to, time }: ShownDefinition, signal: AbortSignal): Promise<void> {
+    const ledger = this.#ledger;
+    if (operation !== 'shardCollection') {
+      await this.#tracker.take({ operation, uuid, ...modelNamespace, name, time, to: to === null ? null : { ...modelNamespace, name: to } }, signal);
+      return;
+    }
+    if (time > (ledger.journalledTo(uuid) ?? 0n)) await ledger.add((followed) => restartOf(followed, uuid, timestampOf(time)), signal);
+  }
+
+  async #apply(signal: AbortSignal): Promise<void> {
+    const ledger = this.#ledger;
+    for (;;) {
+      await ledger.changed.until(() => ledger.next !== undefined, signal);
+      const definition = ledger.next;
+      if (definition === undefined) throw new Error('a journal with gaps');
+      while (!(await this.#shares(signal)).every(({ consented }) => Number(consented) >= definition.ordinal)) await this.input.scheduler.sleep(pause_ms, signal);
+      await ledger.finish(await this.#call('apply', () => this.#carryOut(definition), signal), signal);
+    }
+  }
+
+  /** All shares' records; the entries wait until every share has one. */
+  async #shares(signal: AbortSignal): Promise<Document[]> {
+    const shares = await this.#metadata.find('shares', {}, signal);
+    return shares.length < this.input.source.shards.length ? [{ consented: -1 }] : shares;
+  }
+
+  /** A leader that was deposed changes nothing any more. */
+  #carryOut({ operation, uuid, droppedUuid, name, to }: Definition): CatalogEntry | null {
+    const { destination, source, entryOf } = this.input;
+    const [record] = destination.metadata.documents('migration');
+    if (Number(record?.leaderEpoch) !== this.#epoch) throw new ConvoyError('staleEpoch');
+    if (droppedUuid !== null) destination.drop(droppedUuid);
+    if (operation === 'rename' && to !== null) {
+      if (destination.nameOf(uuid) === null) return null;
+      destination.rename(uuid, to.name);
+      return entryOf({ uuid, name: to.name });
+    }
+    destination.drop(uuid);
+    if (operation === 'drop' || source.catalog.nameOf(uuid) === null) return null;
+    destination.make(uuid, name);
+    return entryOf({ uuid, name });
+  }
+
+  async #takeUnknown(signal: AbortSignal): Promise<void> {
+    const taking = {
+      ledger: this.#ledger,
+      filter,
+      namesOf: (_database: string, each: AbortSignal) => this.#namesNow(each),
+      timeAboveAll: (each: AbortSignal) => this.#timeNow(each),
+      untilKnown: (time: bigint, each: AbortSignal) => this.#moved.until(() => this.#horizon > time, each),
+      add: (...[judge, each]: Parameters<DefinitionLedger['add']>) => this.#ledger.add(judge, each),
+    };
+    for (;;) {
+      await takeUnknown(taking, (await this.#shares(signal)).flatMap((share) => (share.unknown ?? []) as FollowedCollection[]), signal);
+      await this.input.scheduler.sleep(pause_ms, signal);
+    }
+  }
+
+  #namesNow(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const { source } = this.input;
+    return this.#call('look', () => new Map(source.catalog.namesAt(source.now).map(({ uuid, name }) => [uuid, name])), signal);
+  }
+
+  #timeNow(signal: AbortSignal): Promise<bigint> {
+    return this.#call('take a time', () => this.input.source.now, signal);
+  }
+
+  #call<T>(label: string, effect: () => T, signal: AbortSignal): Promise<T> {
+    return this.input.retrying(label, () => this.#network.call(signal, effect), signal);
+  }
+}

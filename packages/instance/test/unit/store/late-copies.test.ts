@@ -1,0 +1,120 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { Binary, type Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { Door } from '../../../src/cluster/door.js';
+import { Metadata, type MetadataCollection } from '../../../src/store/metadata.js';
+import { type MigrationRecord, MigrationRecords } from '../../../src/store/migration-record.js';
+import { ShareRecords } from '../../../src/store/share-record.js';
+import { readStoredEntries, storeEntries } from '../../../src/store/share-storage.js';
+import { MetadataModel } from '../model/metadata-model.js';
+import { never, once } from '../model/parts.js';
+
+let model: MetadataModel;
+let metadata: Metadata;
+/** What was written, in order: a router may keep a copy of any of it and carry it out when later ones are done. */
+let written: Document[];
+/** The next write takes effect, and its answer is lost. */
+let losesAnswer: boolean;
+
+beforeEach(() => {
+  [model, written, losesAnswer] = [new MetadataModel(), [], false];
+  const command = (_database: string, sent: Document): Promise<Document> => {
+    if (!('find' in sent)) written.push(sent);
+    const reply = model.run(sent);
+    if (!losesAnswer || 'find' in sent) return Promise.resolve(reply);
+    losesAnswer = false;
+    return Promise.resolve(model.run(sent));
+  };
+  metadata = new Metadata({ label: 'router', command } as unknown as Door, once);
+});
+
+/** Every write so far is carried out once more, one at a time; nothing changes by it. */
+function expectNoEffectOfCopies(collection: MetadataCollection): void {
+  const before = model.documents(collection);
+  for (const copy of written) {
+    model.run(copy);
+    expect(model.documents(collection), JSON.stringify(copy)).toEqual(before);
+  }
+}
+
+describe('a copy of a write that a router carries out late', () => {
+  it('deletes nothing of a stored catalog', async () => {
+    const entries = ['a', 'b'].map((name) => new Binary(Buffer.from(name)));
+    await storeEntries(metadata, 1, [...entries, ...entries], never);
+    written = [];
+    await storeEntries(metadata, 2, entries, never);
+    expectNoEffectOfCopies('collections');
+    expect(await readStoredEntries(metadata, 2, never)).toEqual(entries);
+  });
+
+  it('does not take a migration back to where its leader has brought it on from', async () => {
+    const records = new MigrationRecords(metadata);
+    const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
+    const reversal: MigrationRecord['reversal'] = { turns: 0, sourceShards: [], destinationShards: [], accessBack: 'direct', openedAt: null, openedCatalogEpoch: null, isOver: false };
+    await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'direct', shareIds: [], warnings: [], reversal }, never);
+    const epoch = await records.takeLeaderEpoch(never);
+    written = [];
+    const roundOf = (round: number, sealed: boolean) => ({ round, time: timestampOf(BigInt(round)), sealed, catalogEpoch: sealed ? epoch : null });
+    const verificationOf = (number: number) => ({ number, source: timestampOf(2n), destination: timestampOf(3n), restored: number > 1 });
+    const steps: Partial<MigrationRecord>[] = [
+      { phase: 'syncing' },
+      { phase: 'committing' },
+      { phase: 'committing', commit: roundOf(1, false) },
+      { phase: 'committing', commit: roundOf(2, false) },
+      { commit: roundOf(2, true) },
+      { verification: verificationOf(1) },
+      { verification: verificationOf(2) },
+    ];
+    for (const step of steps) {
+      losesAnswer = true;
+      await records.updateAsLeader(epoch, step, never);
+      expectNoEffectOfCopies('migration');
+    }
+    await records.noteOpening(epoch, { openedCatalogEpoch: epoch }, never);
+    losesAnswer = true;
+    expect(await records.openAsLeader(epoch, never)).toBe(true);
+    await records.noteOpening(epoch, { openedAt: timestampOf(4n) }, never);
+    await records.updateAsLeader(epoch, { phase: 'committed' }, never);
+    expectNoEffectOfCopies('migration');
+    expect(await records.read(never)).toMatchObject({ phase: 'committed', commit: { round: 2, sealed: true }, verification: { number: 2 }, reversal: { openedAt: timestampOf(4n), openedCatalogEpoch: epoch } });
+  });
+
+  it('takes back neither the checkpoint of a share, nor what it has begun and consented to', async () => {
+    const shares = new ShareRecords(metadata);
+    const owner = { syncID: 'a', incarnation: '1' };
+    const { epoch } = await shares.take('shard0', owner, 1, never);
+    const times = [5n, 10n].map(timestampOf);
+    for (const [index, time] of times.entries()) {
+      await shares.update('shard0', epoch, { begun: time }, never);
+      await shares.update('shard0', epoch, { checkpoint: time }, never);
+      await shares.update('shard0', epoch, { consented: index + 1 }, never);
+    }
+    expectNoEffectOfCopies('shares');
+    expect(model.documents('shares')).toMatchObject([{ epoch, begun: times[1], checkpoint: times[1], consented: 2 }]);
+  });
+
+  it('does not take a share from its owner', async () => {
+    const shares = new ShareRecords(metadata);
+    const ownerOf = (incarnation: string) => ({ syncID: 'a', incarnation });
+    await shares.take('shard0', ownerOf('1'), 1, never);
+    expectNoEffectOfCopies('shares');
+    const { epoch } = await shares.take('shard0', ownerOf('2'), 1, never);
+    expectNoEffectOfCopies('shares');
+    await expect(shares.update('shard0', epoch, { paused: true }, never)).resolves.toBeUndefined();
+    expect(model.documents('shares')).toMatchObject([{ epoch: 2, owner: ownerOf('2') }]);
+  });
+});
+
+it('a share whose taking was answered only when it was sent again is taken once', async () => {
+  const shares = new ShareRecords(metadata);
+  const owner = { syncID: 'a', incarnation: '1' };
+  await shares.take('shard0', owner, 1, never);
+  const command = (_database: string, sent: Document): Promise<Document> => {
+    const reply = model.run(sent);
+    const isTaking = '$set' in ((sent.update as Document | undefined) ?? {});
+    return Promise.resolve(isTaking ? model.run(sent) : reply);
+  };
+  const again = new ShareRecords(new Metadata({ label: 'router', command } as unknown as Door, once));
+  expect(await again.take('shard0', owner, 1, never)).toMatchObject({ epoch: 2, owner });
+});
