@@ -23,6 +23,11 @@ const configSchema = z.strictObject({
     .regex(/^\S+$/, 'must be one word')
     .transform((text) => new Secret(text))
     .optional(),
+  viewToken: z
+    .string()
+    .regex(/^\S+$/, 'must be one word')
+    .transform((text) => new Secret(text))
+    .optional(),
   allowUnauthenticated: z.boolean().default(false),
   verbosity: z.string().toUpperCase().pipe(z.enum(verbosities)).default('INFO'),
   logPath: z.string().min(1, 'must not be empty').optional(),
@@ -48,6 +53,7 @@ const environmentNames: Readonly<Record<keyof CoordinatorConfig, string>> = {
   listen: 'CONVOY_LISTEN',
   allowedHosts: 'CONVOY_ALLOWED_HOSTS',
   token: 'CONVOY_TOKEN',
+  viewToken: 'CONVOY_VIEW_TOKEN',
   allowUnauthenticated: 'CONVOY_ALLOW_UNAUTHENTICATED',
   verbosity: 'CONVOY_VERBOSITY',
   logPath: 'CONVOY_LOG_PATH',
@@ -87,6 +93,6 @@ export function parseCoordinatorConfig({ file = {}, env = {}, flags = {} }: Coor
     origins.set(field, `--${field}`);
   }
   const config = parseConfig(configSchema, Object.fromEntries(merged), (field) => origins.get(field) ?? field);
-  checkAccessSettings({ ...config, token: config.token?.reveal() });
+  checkAccessSettings({ ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() });
   return Object.freeze(config);
 }

@@ -1,35 +1,43 @@
+import type { CommandName } from '@convoy/api/contract/commands';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { Mismatch, MismatchQuery } from '@convoy/api/contract/mismatch';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { FleetDirector } from './fleet-director.js';
 
+/** Runs a command of a name. */
+export type TimedCommand = (name: CommandName, run: () => Promise<void>) => Promise<void>;
+
 /** The contract's operations on a whole fleet. A body of `start` is validated before it gets here. */
 export class DirectorService implements ContractService<FleetProgress> {
   readonly #director: FleetDirector;
+  readonly #timed: TimedCommand;
 
-  constructor(director: FleetDirector) {
+  /** @param timed runs each command, and may measure it */
+  constructor(director: FleetDirector, timed: TimedCommand) {
     this.#director = director;
+    this.#timed = timed;
   }
 
   start(request: StartRequest): Promise<void> {
-    return this.#director.commandAll('start', request);
+    return this.#send('start', request);
   }
 
   pause(): Promise<void> {
-    return this.#director.commandAll('pause', {});
+    return this.#send('pause', {});
   }
 
   resume(): Promise<void> {
-    return this.#director.commandAll('resume', {});
+    return this.#send('resume', {});
   }
 
   commit(): Promise<void> {
-    return this.#director.commandAll('commit', {});
+    return this.#send('commit', {});
   }
 
   reverse(): Promise<void> {
-    return this.#director.commandAll('reverse', {});
+    return this.#send('reverse', {});
   }
 
   /** @throws ConvoyError the fleet's failure, or `fleetIncomplete` when no instance was ever heard of */
@@ -40,5 +48,16 @@ export class DirectorService implements ContractService<FleetProgress> {
       return Promise.reject(new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.'));
     }
     return Promise.resolve(progress);
+  }
+
+  /** As far as the instances' reports hold them; each instance reports the first ones of the whole fleet, and shows all of them itself. */
+  async *mismatches({ kind, namespace, limit }: MismatchQuery): AsyncGenerator<Mismatch> {
+    const matching = this.#director.mismatches().filter((one) => (kind ?? one.kind) === one.kind && (namespace ?? one.namespace) === one.namespace);
+    await Promise.resolve();
+    yield* matching.slice(0, limit);
+  }
+
+  #send(name: CommandName, body: unknown): Promise<void> {
+    return this.#timed(name, () => this.#director.commandAll(name, body));
   }
 }

@@ -2,24 +2,42 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
+import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandName } from '@convoy/api/contract/commands';
+import type { PostTopic, Posts } from '@convoy/api/fleet/posts';
 import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { CommandSender } from '../fanout/command-sender.js';
 import { FleetView } from '../fleet/fleet-view.js';
 import { fleetTimingsDefault, type FleetTimings } from '../fleet/timings.js';
 import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
+import { PostReader } from '../membership/post-office.js';
 import { membersOf, type FleetSnapshot } from '../progress/members.js';
 import type { RemainingEstimate } from '../progress/time-remaining.js';
-import { RedisConnections, type RedisConnection } from '../redis/connections.js';
+import { RedisConnections } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import type { RedisSettings } from '../redis/redis-settings.js';
 import { systemClock, type Clock } from '../time/clock.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { outcomeFailure, type CommandOutcome } from './command-outcome.js';
+import { refuseOtherClusters } from './refuse-start.js';
+import { LastCommands, withoutFollowed } from './followed-command.js';
 
 /** How long the instances have to acknowledge a command: they record it durably, which may wait for an election. */
 const COMMAND_LIMIT_MS = 30_000;
+
+/** Commands whose results are remembered for those who look. */
+const COMMANDS_KEPT = 20;
+
+/** The history is not one instance's; it is found under any id. */
+const HISTORY_ID = 'fleet';
+
+/** A command that was sent, and what each instance has answered. */
+export interface SentCommand extends CommandOutcome {
+  /** Milliseconds since 1970 of the last answer. */
+  readonly at_ms: number;
+}
 
 export interface FleetDirectorOptions {
   readonly redis: RedisSettings;
@@ -41,6 +59,10 @@ export class FleetDirector {
   readonly #view: FleetView;
   readonly #sender: CommandSender;
   readonly #leaderTask: PeriodicTask;
+  readonly #last: LastCommands;
+  readonly #posts: PostReader;
+  readonly #sent: SentCommand[] = [];
+  #commandsSent = 0;
   #remaining: RemainingEstimate | null = null;
 
   /** @throws ConvoyError `invalidConfiguration` when the fleet's name or a TLS file cannot be used */
@@ -50,12 +72,14 @@ export class FleetDirector {
     this.#logger = options.logger;
     this.#clock = options.clock ?? systemClock;
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
-    this.#connections = new RedisConnections(options.redis, options.logger);
+    this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
+    this.#posts = new PostReader(this.#connection, keys, timings.redisCall_ms);
     const patient = this.#connections.patient();
     const common = { keys, timings, clock: this.#clock, logger: this.#logger };
-    this.#view = new FleetView({ ...common, connection: this.#connection, subscriber: this.#connections.subscriber() });
+    this.#view = new FleetView({ ...common, hearsAll: true, connection: this.#connection, subscriber: this.#connections.subscriber() });
     this.#sender = new CommandSender({ connection: patient, keys, redisCall_ms: timings.redisCall_ms, logger: this.#logger });
+    this.#last = new LastCommands(this.#clock, timings.identityLease_ms);
     this.#leaderTask = new PeriodicTask(timings.leaderLease_ms / RENEWALS_PER_LEASE, () => this.#askForLeader());
   }
 
@@ -90,7 +114,7 @@ export class FleetDirector {
     const silent_ms = new Map(
       [...reports.keys()].map((id) => [id, monotonic_ms - (this.#view.board.heardAt_ms(id) ?? Number.NEGATIVE_INFINITY)]),
     );
-    return { reports, leader: this.#view.leader(), silent_ms, now_ms: this.#clock.now_ms() };
+    return { reports, leader: this.#view.leader(), silent_ms, now_ms: this.#clock.now_ms(), isConnected: this.isConnected() };
   }
 
   /** The figures of the whole fleet. */
@@ -100,24 +124,38 @@ export class FleetDirector {
     return global;
   }
 
+  /** What the verifiers have found, as the instance that reports most of it says. */
+  mismatches(): readonly Mismatch[] {
+    const reported = [...this.#view.reports().values()].map(({ report }) => report.mismatches ?? []);
+    return reported.reduce((most, one) => (one.length > most.length ? one : most), []);
+  }
+
   /** One row per instance. */
   instances(): readonly FleetInstance[] {
     return this.progress().instances;
   }
 
   /**
-   * Sends a command to every registered or expected instance at once, and waits until all have acknowledged.
+   * Sends a command to every registered or expected instance at once, and waits until all have acknowledged. When some
+   * are where it leads already, because it was sent before and the others refused it, it goes to the others alone.
    * @param body what each instance gets as the command's body; validate it first
    * @param commandId sending one id again has no further effect, and gives the same results
    * @returns what became of it, instance by instance
-   * @throws ConvoyError `fleetIncomplete` when no instance is registered, `redisUnavailable` when nothing was sent
+   * @throws ConvoyError `fleetIncomplete` when no instance is registered, `wrongCluster` for a start while some are
+   * configured with other clusters, `redisUnavailable` when nothing was sent
    */
   async command(name: CommandName, body: unknown, commandId: string = randomUUID()): Promise<CommandOutcome> {
-    const { registeredIds, missingIds } = membersOf(this.snapshot());
-    const ids = [...registeredIds, ...missingIds];
+    const snapshot = this.snapshot();
+    const members = membersOf(snapshot);
+    const ids = [...members.registeredIds, ...members.missingIds];
     if (ids.length === 0) throw new ConvoyError('fleetIncomplete', 'No instance of the fleet is registered; start the instances first.');
-    const results = await this.#sender.send({ commandId, name, body }, ids, this.#commandLimit_ms);
+    if (name === 'start') refuseOtherClusters(members);
+    const open = withoutFollowed({ name, body }, ids, snapshot, this.#last);
+    const sent = await this.#sender.send({ commandId, name, body }, open, this.#commandLimit_ms);
+    this.#last.note(name, sent);
+    const results = new Map(ids.map((id) => [id, sent.get(id) ?? { success: true as const }]));
     const success = [...results.values()].every((result) => result.success);
+    this.#note({ commandId, name, success, results });
     this.#logger.info({ event: 'commandSent', command: name, commandId, instances: ids.length, success }, 'command sent to the fleet');
     return { commandId, name, success, results };
   }
@@ -129,6 +167,38 @@ export class FleetDirector {
   async commandAll(name: CommandName, body: unknown): Promise<void> {
     const failure = outcomeFailure(await this.command(name, body));
     if (failure !== null) throw failure;
+  }
+
+  /** The last commands that this process has sent, the latest last. */
+  commands(): readonly SentCommand[] {
+    return this.#sent;
+  }
+
+  /**
+   * What the instances have posted of a topic, by id.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  posts<Topic extends PostTopic>(topic: Topic): Promise<Map<string, Posts[Topic]>> {
+    return this.#posts.read(topic, topic === 'history' ? [HISTORY_ID] : [...this.#view.reports().keys()]);
+  }
+
+  /**
+   * What each instance has posted of its collections, one instance after the other.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  async *namespacePosts(): AsyncGenerator<Posts['namespaces']> {
+    for await (const [, post] of this.#posts.each('namespaces', [...this.#view.reports().keys()])) yield post;
+  }
+
+  /** How many commands this process has sent. */
+  get commandsSent(): number {
+    return this.#commandsSent;
+  }
+
+  #note(outcome: CommandOutcome): void {
+    this.#commandsSent += 1;
+    this.#sent.push({ ...outcome, at_ms: this.#clock.now_ms() });
+    if (this.#sent.length > COMMANDS_KEPT) this.#sent.shift();
   }
 
   async close(): Promise<void> {

@@ -17,6 +17,8 @@ export interface ElectionParts {
   readonly watchers: Watchers;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether the candidate may lead; asked before every campaign. */
+  readonly mayLead: () => boolean;
 }
 
 /** Lets one process compete for the leadership, and renews it while it leads. */
@@ -68,12 +70,26 @@ export class LeaderElection {
     const { lease, lease_ms, candidate, view, clock, logger } = this.#parts;
     const sentAt_ms = clock.monotonic_ms();
     try {
+      if (!this.#parts.mayLead()) {
+        await this.#standAside();
+        return;
+      }
       const holder = await lease.campaign(candidate, lease_ms);
       view.see(holder);
       this.#setHeld(holder?.incarnation === candidate.incarnation ? sentAt_ms + lease_ms : Number.NEGATIVE_INFINITY);
     } catch (error) {
       logger.debug({ event: 'campaignFailed', reason: redisFailureReason(error) }, 'the leader lease could not be asked for');
     }
+  }
+
+  /** Leaves the leadership to others, and learns who has it. */
+  async #standAside(): Promise<void> {
+    const { lease, candidate, view } = this.#parts;
+    if (this.isLeader()) {
+      this.#setHeld(Number.NEGATIVE_INFINITY);
+      await lease.resign(candidate);
+    }
+    view.see(await lease.holder());
   }
 
   #setHeld(heldUntil_ms: number): void {
@@ -85,6 +101,6 @@ export class LeaderElection {
     this.#leading = leading;
     const { logger, candidate, watchers } = this.#parts;
     logger.info({ event: leading ? 'leaderElected' : 'leaderLost', id: candidate.id }, leading ? 'leads the fleet' : 'leads no longer');
-    watchers.notify();
+    watchers.notify('leader');
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Leader } from '@convoy/api/fleet/fleet';
-import type { RedisConnection } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 
@@ -63,6 +63,11 @@ export class LeaderLease {
     const { leader, leaderChannel } = this.#keys;
     const holder = await callRedis(this.#connection.eval(CAMPAIGN, 1, leader, value, lease_ms, leaderChannel), this.#limit_ms);
     return decodeLease(String(holder));
+  }
+
+  /** Who holds the lease now; null when nobody does. */
+  async holder(): Promise<LeaseHolder | null> {
+    return decodeLease(await callRedis(this.#connection.get(this.#keys.leader), this.#limit_ms));
   }
 
   /** Gives the candidate's lease back; nothing happens when it does not hold it. */

@@ -22,6 +22,6 @@ export class LeaderView {
   see(holder: LeaseHolder | null): void {
     const changed = holder?.incarnation !== this.#holder?.incarnation || holder?.syncID !== this.#holder?.syncID;
     this.#holder = holder;
-    if (changed) this.#watchers.notify();
+    if (changed) this.#watchers.notify('leader');
   }
 }

@@ -2,7 +2,7 @@ import { Queue, QueueEvents } from 'bullmq';
 import type { Logger } from 'pino';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
-import type { RedisConnection } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import { redisTime_ms } from '../redis/redis-time.js';
@@ -51,7 +51,7 @@ export class CommandSender {
    * @throws ConvoyError `redisUnavailable` when nothing was sent
    */
   async send(command: FleetCommand, ids: readonly string[], limit_ms: number): Promise<Map<string, CommandResult>> {
-    const sentAt_ms = await callRedis(redisTime_ms(this.#parts.connection), this.#parts.redisCall_ms);
+    const sentAt_ms = await callRedis(redisTime_ms(this.#parts.connection, this.#parts.keys), this.#parts.redisCall_ms);
     const data: CommandJobData = { name: command.name, body: command.body, expiresAt_ms: sentAt_ms + limit_ms };
     const results = await Promise.all(
       ids.map(async (id): Promise<[string, CommandResult]> => [id, await this.#sendTo(id, command.commandId, data, sentAt_ms, limit_ms)]),

@@ -3,7 +3,7 @@ import type { Job } from 'bullmq';
 import type { Logger } from 'pino';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CommandResult, FleetCommand } from '@convoy/api/fleet/fleet';
-import type { RedisConnection } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import { redisTime_ms } from '../redis/redis-time.js';
@@ -60,11 +60,11 @@ export class CommandWorker {
     const commandId = String(job.id);
     const data = readJobData(job.data);
     if (data === null) return unreadable;
-    const { ledger, handler, connection, redisCall_ms, logger } = this.#parts;
+    const { ledger, handler, connection, keys, redisCall_ms, logger } = this.#parts;
     const { name, body, expiresAt_ms } = data;
     try {
       const result = await ledger.once(commandId, async () => {
-        if ((await callRedis(redisTime_ms(connection), redisCall_ms)) > expiresAt_ms) return expired;
+        if ((await callRedis(redisTime_ms(connection, keys), redisCall_ms)) > expiresAt_ms) return expired;
         return handler({ commandId, name, body });
       });
       logger.info({ event: 'commandHandled', command: name, commandId, success: result.success }, 'command handled');

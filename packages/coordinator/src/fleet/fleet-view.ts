@@ -1,13 +1,16 @@
 import type { Logger } from 'pino';
-import type { Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { Horizon, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import { latestHorizon } from '@convoy/api/fleet/latest-horizon';
 import { Watchers } from '@convoy/api/fleet/watchers';
 import { LeaderView } from '../election/leader-view.js';
 import { decodeLease } from '../election/leader-lease.js';
+import { decodeHorizon } from '../membership/horizon-message.js';
+import { PeerReports } from '../membership/peer-reports.js';
 import { ReportBoard } from '../membership/report-board.js';
 import { decodeMessage } from '../membership/report-message.js';
 import type { MemberMessage } from '../membership/report-message.js';
-import { loadReports } from '../membership/report-snapshot.js';
-import type { RedisConnection } from '../redis/connections.js';
+import { loadRoster, type Roster } from '../membership/roster.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import type { Clock } from '../time/clock.js';
@@ -15,7 +18,7 @@ import { PeriodicTask } from '../time/periodic-task.js';
 import type { FleetTimings } from './timings.js';
 
 export interface FleetViewParts {
-  /** For the snapshot of what was published before. */
+  /** For what was published before, and for what the roster says is new. */
   readonly connection: RedisConnection;
   /** For subscriptions alone. */
   readonly subscriber: RedisConnection;
@@ -23,6 +26,8 @@ export interface FleetViewParts {
   readonly timings: FleetTimings;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** An instance hears of its peers about once per keep-alive time; a coordinator process of every report at once. */
+  readonly hearsAll: boolean;
   /** Called when the leadership was said to be vacant. */
   readonly onVacant?: () => void;
 }
@@ -33,7 +38,9 @@ export class FleetView {
   readonly leaderView = new LeaderView(this.watchers);
   readonly board: ReportBoard;
   readonly #parts: FleetViewParts;
+  readonly #peers: PeerReports;
   readonly #sweep: PeriodicTask;
+  #horizon: Horizon | null = null;
   #own: { readonly id: string; readonly incarnation: string } | null = null;
   /** One line, not one per message. */
   #unreadableLogged = false;
@@ -41,6 +48,13 @@ export class FleetView {
   constructor(parts: FleetViewParts) {
     this.#parts = parts;
     this.board = new ReportBoard(parts.timings.identityLease_ms, parts.clock, this.watchers);
+    this.#peers = new PeerReports({
+      connection: parts.connection,
+      keys: parts.keys,
+      board: this.board,
+      limit_ms: parts.timings.redisCall_ms,
+      isOwn: (id) => id === this.#own?.id,
+    });
     this.#sweep = new PeriodicTask(parts.timings.keepAlive_ms, () => this.#tick());
   }
 
@@ -64,9 +78,33 @@ export class FleetView {
     return this.leaderView.leader();
   }
 
+  horizon(): Horizon | null {
+    return this.#horizon;
+  }
+
+  /** Takes in a horizon, heard or of this very process. */
+  seeHorizon(horizon: Horizon): void {
+    this.#horizon = latestHorizon(this.#horizon, horizon);
+    this.watchers.notify('horizon');
+  }
+
+  /** Takes in a nudge, heard or of this very process. */
+  seeNudge(): void {
+    this.watchers.notify('nudge');
+  }
+
   /** Leaves out what this process has published itself from now on: it tells its own reports by `put`. */
   own(own: { readonly id: string; readonly incarnation: string }): void {
     this.#own = own;
+  }
+
+  /** Takes in what a heartbeat was told of all instances. */
+  async seeRoster(roster: Roster, askedAt_ms: number): Promise<void> {
+    try {
+      await this.#peers.take(roster, askedAt_ms);
+    } catch (error) {
+      this.#logUnheard(error);
+    }
   }
 
   /** Takes in a message of this very process. */
@@ -87,35 +125,44 @@ export class FleetView {
     await this.#sweep.stop();
   }
 
-  #tick(): Promise<void> {
+  async #tick(): Promise<void> {
+    if (this.#parts.hearsAll) await this.#load().catch((error: unknown) => this.#logUnheard(error));
     this.board.sweep();
-    return Promise.resolve();
   }
 
   /** Subscribes first and loads then, so that nothing is lost in between. */
   async #listen(): Promise<void> {
-    const { connection, subscriber, keys, timings, clock } = this.#parts;
-    const channels = [keys.reportsChannel, keys.leaderChannel, keys.nudgeChannel];
-    await callRedis(subscriber.subscribe(...channels), timings.redisCall_ms);
-    const startedAt_ms = clock.monotonic_ms();
-    for (const { message, silent_ms } of await loadReports(connection, keys, timings.redisCall_ms)) {
-      this.#hear(message, startedAt_ms - silent_ms);
-    }
+    const { subscriber, keys, timings, hearsAll } = this.#parts;
+    const channels = [keys.departuresChannel, keys.leaderChannel, keys.nudgeChannel, keys.horizonChannel];
+    await callRedis(subscriber.subscribe(...channels, ...(hearsAll ? [keys.reportsChannel] : [])), timings.redisCall_ms);
+    this.#peers.forget();
+    await this.#load();
     await this.refreshLeader();
+  }
+
+  async #load(): Promise<void> {
+    const { connection, keys, timings, clock } = this.#parts;
+    const askedAt_ms = clock.monotonic_ms();
+    await this.#peers.take(await loadRoster(connection, keys, timings.redisCall_ms), askedAt_ms);
   }
 
   async #listenAgain(): Promise<void> {
     try {
       await this.#listen();
     } catch (error) {
-      this.#parts.logger.debug({ event: 'listenFailed', reason: redisFailureReason(error) }, 'reports could not be loaded, heartbeats bring them');
+      this.#logUnheard(error);
     }
+  }
+
+  #logUnheard(error: unknown): void {
+    this.#parts.logger.debug({ event: 'listenFailed', reason: redisFailureReason(error) }, 'reports could not be loaded, the next look brings them');
   }
 
   #onMessage(channel: string, text: string): void {
     const { keys, clock } = this.#parts;
     if (channel === keys.leaderChannel) this.#onLeader(text);
     else if (channel === keys.nudgeChannel) this.#onNudge(text);
+    else if (channel === keys.horizonChannel) this.#onHorizon(text);
     else {
       const message = decodeMessage(text);
       if (message === null) this.#logUnreadable();
@@ -129,8 +176,14 @@ export class FleetView {
     if (holder === null) this.#parts.onVacant?.();
   }
 
+  /** The own ones were told of when they were sent. */
   #onNudge(sender: string): void {
-    if (sender !== this.#own?.incarnation) this.watchers.notify();
+    if (sender !== this.#own?.incarnation) this.seeNudge();
+  }
+
+  #onHorizon(text: string): void {
+    const horizon = decodeHorizon(text);
+    if (horizon !== null) this.seeHorizon(horizon);
   }
 
   #hear(message: MemberMessage, heardAt_ms: number): void {

@@ -1,14 +1,18 @@
 import type { Logger } from 'pino';
-import type { CommandResult, Fleet, FleetCommand, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { CommandResult, Fleet, FleetCommand, FleetNews, Horizon, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { PostTopic, Posts } from '@convoy/api/fleet/posts';
 import { LeaderElection, RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { LeaderLease } from '../election/leader-lease.js';
+import { mayLead } from '../election/may-lead.js';
 import { CommandLedger } from '../fanout/command-ledger.js';
 import { CommandWorker } from '../fanout/command-worker.js';
 import { Heartbeat } from '../membership/heartbeat.js';
 import { IdentityLease } from '../membership/identity-lease.js';
-import { Nudges } from '../membership/nudges.js';
+import { encodeHorizon } from '../membership/horizon-message.js';
+import { PostSender } from '../membership/post-office.js';
+import { ThrottledPublisher } from '../membership/throttled-publisher.js';
 import { RedisConnections } from '../redis/connections.js';
-import type { RedisConnection } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import { fleetKeys } from '../redis/keys.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { redisFailureReason } from '../redis/redis-failure.js';
@@ -45,13 +49,16 @@ export class RedisFleet implements Fleet {
   readonly #connections: RedisConnections;
   readonly #connection: RedisConnection;
   readonly #view: FleetView;
-  readonly #nudges: Nudges;
+  readonly #nudges: ThrottledPublisher;
+  readonly #horizons: ThrottledPublisher;
+  readonly #posts: PostSender;
   readonly #ledger = new CommandLedger();
   #membership: Membership | null = null;
   #handler: ((command: FleetCommand) => Promise<CommandResult>) | null = null;
   #worker: CommandWorker | null = null;
   #commandConnection: RedisConnection | null = null;
   #left = false;
+  #sequence = 0;
 
   /** @throws ConvoyError `invalidConfiguration` when the fleet's name or a TLS file cannot be used */
   constructor(options: RedisFleetOptions) {
@@ -59,7 +66,7 @@ export class RedisFleet implements Fleet {
     this.#clock = options.clock ?? systemClock;
     this.#timings = { ...fleetTimingsDefault, ...options.timings };
     this.#keys = fleetKeys(options.fleet, options.redis.keyPrefix);
-    this.#connections = new RedisConnections(options.redis, options.logger);
+    this.#connections = new RedisConnections(options.redis, options.logger, this.#timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
     this.#view = new FleetView({
       connection: this.#connection,
@@ -68,9 +75,12 @@ export class RedisFleet implements Fleet {
       timings: this.#timings,
       clock: this.#clock,
       logger: this.#logger,
+      hearsAll: false,
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
-    this.#nudges = new Nudges(this.#connection, this.#keys.nudgeChannel, this.#timings.publishGap_ms);
+    this.#posts = new PostSender(this.#connection, this.#keys, this.#timings);
+    this.#nudges = new ThrottledPublisher(this.#connection, this.#keys.nudgeChannel, this.#timings.publishGap_ms);
+    this.#horizons = new ThrottledPublisher(this.#connection, this.#keys.horizonChannel, this.#timings.publishGap_ms);
   }
 
   /**
@@ -95,8 +105,14 @@ export class RedisFleet implements Fleet {
 
   report(report: InstanceReport): void {
     if (this.#left) return;
-    this.#view.put({ kind: 'report', reportedAt_ms: this.#clock.now_ms(), report });
+    this.#sequence += 1;
+    this.#view.put({ kind: 'report', reportedAt_ms: this.#clock.now_ms(), sequence: this.#sequence, report });
     this.#membership?.heartbeat.publish(report);
+  }
+
+  post<Topic extends PostTopic>(topic: Topic, content: Posts[Topic]): void {
+    if (this.#membership === null || this.#left) return;
+    this.#posts.send(topic, this.#membership.identity.id, content);
   }
 
   reports(): ReadonlyMap<string, SeenReport> {
@@ -111,7 +127,7 @@ export class RedisFleet implements Fleet {
     return this.#membership?.election.isLeader() ?? false;
   }
 
-  watch(listener: () => void): () => void {
+  watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void {
     return this.#view.watchers.add(listener);
   }
 
@@ -122,13 +138,27 @@ export class RedisFleet implements Fleet {
   }
 
   nudge(): void {
-    if (this.#membership !== null && !this.#left) this.#nudges.send(this.#membership.identity.incarnation);
+    if (this.#membership === null || this.#left) return;
+    this.#view.seeNudge();
+    this.#nudges.send(this.#membership.identity.incarnation);
+  }
+
+  publishHorizon(horizon: Horizon): void {
+    if (this.#membership === null || this.#left) return;
+    this.#view.seeHorizon(horizon);
+    this.#horizons.send(encodeHorizon(horizon));
+  }
+
+  horizon(): Horizon | null {
+    return this.#view.horizon();
   }
 
   async leave(): Promise<void> {
     if (this.#left) return;
     this.#left = true;
+    this.#posts.stop();
     this.#nudges.stop();
+    this.#horizons.stop();
     await this.#stopWorker();
     if (this.#membership !== null) await this.#giveBack(this.#membership);
     await this.#view.close();
@@ -155,6 +185,7 @@ export class RedisFleet implements Fleet {
       clock: this.#clock,
       logger: this.#logger,
       onHeld: (held) => this.#onIdentityHeld(held),
+      onRoster: (roster, askedAt_ms) => void this.#view.seeRoster(roster, askedAt_ms),
     });
   }
 
@@ -168,6 +199,7 @@ export class RedisFleet implements Fleet {
       watchers: this.#view.watchers,
       clock: this.#clock,
       logger: this.#logger,
+      mayLead: () => mayLead(id, this.reports()),
     });
   }
 

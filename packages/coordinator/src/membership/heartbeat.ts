@@ -1,31 +1,47 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
 import type { FleetTimings } from '../fleet/timings.js';
-import type { RedisConnection } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import type { Clock } from '../time/clock.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import { encodeReport } from './report-message.js';
+import { decodeRoster, NOW_STATEMENTS, ROSTER_EXPRESSION, type Roster } from './roster.js';
 
 /**
- * Renews the identity lease, or takes it anew when Redis has forgotten it, and stores and publishes the report. Does
- * nothing and returns 0 when another process holds the identity. KEYS: identity, report, members.
- * ARGV: incarnation, lease ms, retention ms, id, channel, message (may be empty).
+ * Renews the identity lease, or takes it anew when Redis has forgotten it, and stores and publishes the report when it is
+ * new, when Redis has none, or when another process may have stored its own since. Does nothing and returns 0 when another process holds the identity, else 1 or the roster.
+ * A process that has not reported yet is no sign of life of the one before it, whose report would count as fresh.
+ * KEYS: identity, report, members, news.
+ * ARGV: incarnation, lease ms, retention ms, id, channel, message (may be empty), 1 for news, 1 for the roster.
  */
 const BEAT = `
+local members, news = KEYS[3], KEYS[4]
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-local time = redis.call('TIME')
-local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('ZADD', KEYS[3], now_ms, ARGV[4])
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', '(' .. (now_ms - ARGV[3]))
-if ARGV[6] ~= '' then
+${NOW_STATEMENTS}
+if ARGV[6] ~= '' and redis.call('ZADD', members, now_ms, ARGV[4]) == 1 then
+  redis.call('ZREMRANGEBYSCORE', members, '-inf', '(' .. (now_ms - ARGV[3]))
+  for _, id in ipairs(redis.call('ZRANGE', news, 0, -1)) do
+    if not redis.call('ZSCORE', members, id) then redis.call('ZREM', news, id) end
+  end
+end
+if ARGV[6] ~= '' and (ARGV[7] == '1' or not holder or redis.call('PEXPIRE', KEYS[2], ARGV[3]) == 0) then
   redis.call('SET', KEYS[2], ARGV[6], 'PX', ARGV[3])
+  redis.call('ZADD', news, now_ms, ARGV[4])
   redis.call('PUBLISH', ARGV[5], ARGV[6])
 end
+if ARGV[8] == '1' then return ${ROSTER_EXPRESSION} end
 return 1`;
+
+/**
+ * A report that says nothing new is told again this often: a Redis that failed over may have lost it, and goes on with an
+ * older one.
+ */
+const RETELL_MS = 30_000;
 
 export interface HeartbeatParts {
   readonly connection: RedisConnection;
@@ -36,17 +52,25 @@ export interface HeartbeatParts {
   readonly logger: Logger;
   /** Called when another process was found to hold the identity (false), and when it is held again (true). */
   readonly onHeld: (held: boolean) => void;
+  /** Called about once per keep-alive time with what is known of all instances, and when it was asked for. */
+  readonly onRoster: (roster: Roster, askedAt_ms: number) => void;
 }
 
 /**
- * Keeps an instance alive in the eyes of the others. Every beat carries the whole report, so that a lost message, a
- * flushed or a restarted Redis is healed by the next one. News wait for the gap between two beats; the last report wins.
+ * Keeps an instance alive in the eyes of the others. Every beat carries the whole report, so that a flushed or restarted
+ * Redis is healed by the next one; it is published when there is news, which waits for the gap between two beats, and now
+ * and then without.
+ * The last report wins.
  */
 export class Heartbeat {
   readonly #parts: HeartbeatParts;
   readonly #task: PeriodicTask;
   #report: InstanceReport | null = null;
+  #sequence = 0;
+  #hasNews = false;
   #lastBeat_ms = Number.NEGATIVE_INFINITY;
+  #lastRoster_ms = Number.NEGATIVE_INFINITY;
+  #toldAt_ms = Number.NEGATIVE_INFINITY;
   #newsTimer: NodeJS.Timeout | undefined;
   #held = true;
   #stopped = false;
@@ -60,9 +84,12 @@ export class Heartbeat {
     this.#task.start();
   }
 
-  /** Takes a report to be told soon. */
+  /** Takes a report to be told soon, if it says anything new. */
   publish(report: InstanceReport): void {
+    if (isDeepStrictEqual(report, this.#report)) return;
     this.#report = report;
+    this.#sequence += 1;
+    this.#hasNews = true;
     if (this.#newsTimer !== undefined || this.#stopped) return;
     const { clock, timings } = this.#parts;
     const wait_ms = Math.max(0, this.#lastBeat_ms + timings.publishGap_ms - clock.monotonic_ms());
@@ -79,27 +106,45 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const { connection, keys, identity, timings, clock, logger } = this.#parts;
-    this.#lastBeat_ms = clock.monotonic_ms();
-    const message = this.#report === null ? '' : encodeReport(this.#report, clock.now_ms());
-    const call = connection.eval(
+    const { timings, clock, logger, onRoster } = this.#parts;
+    const askedAt_ms = clock.monotonic_ms();
+    this.#lastBeat_ms = askedAt_ms;
+    const hadNews = this.#hasNews || askedAt_ms - this.#toldAt_ms >= RETELL_MS;
+    const asksRoster = askedAt_ms - this.#lastRoster_ms >= timings.keepAlive_ms;
+    this.#hasNews = false;
+    try {
+      const reply = await callRedis(this.#send(hadNews, asksRoster), timings.redisCall_ms);
+      if (hadNews) this.#toldAt_ms = askedAt_ms;
+      this.#setHeld(reply !== 0);
+      const roster = asksRoster ? decodeRoster(reply) : null;
+      if (roster === null) return;
+      this.#lastRoster_ms = askedAt_ms;
+      onRoster(roster, askedAt_ms);
+    } catch (error) {
+      this.#hasNews ||= hadNews;
+      logger.debug({ event: 'heartbeatFailed', reason: redisFailureReason(error) }, 'heartbeat failed, the next one follows');
+    }
+  }
+
+  #send(hasNews: boolean, asksRoster: boolean): Promise<unknown> {
+    const { connection, keys, identity, timings, clock } = this.#parts;
+    const message = this.#report === null ? '' : encodeReport(this.#report, clock.now_ms(), this.#sequence);
+    return connection.eval(
       BEAT,
-      3,
+      4,
       keys.identity(identity.id),
       keys.report(identity.id),
       keys.members,
+      keys.news,
       identity.incarnation,
       timings.identityLease_ms,
       timings.reportRetention_ms,
       identity.id,
       keys.reportsChannel,
       message,
+      hasNews ? 1 : 0,
+      asksRoster ? 1 : 0,
     );
-    try {
-      this.#setHeld((await callRedis(call, timings.redisCall_ms)) === 1);
-    } catch (error) {
-      logger.debug({ event: 'heartbeatFailed', reason: redisFailureReason(error) }, 'heartbeat failed, the next one follows');
-    }
   }
 
   #setHeld(held: boolean): void {

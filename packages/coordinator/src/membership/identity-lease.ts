@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import type { FleetTimings } from '../fleet/timings.js';
-import type { RedisConnection } from '../redis/connections.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 import type { FleetKeys } from '../redis/keys.js';
 import { callRedis } from '../redis/redis-failure.js';
 import { encodeLeft } from './report-message.js';
@@ -62,10 +62,10 @@ export class IdentityLease {
   async release(): Promise<void> {
     const { id, incarnation } = this.#identity;
     const { redisCall_ms, reportRetention_ms } = this.#timings;
-    const { reportsChannel } = this.#keys;
+    const { departuresChannel } = this.#keys;
     const keys = [this.#keys.identity(id), this.#keys.left(id)];
     const message = encodeLeft(id, incarnation);
-    await callRedis(this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, reportsChannel, message), redisCall_ms);
+    await callRedis(this.#connection.eval(RELEASE, 2, ...keys, incarnation, reportRetention_ms, departuresChannel, message), redisCall_ms);
   }
 
   async #claimOnce(): Promise<number> {

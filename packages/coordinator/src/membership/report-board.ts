@@ -9,8 +9,12 @@ const INSTANCES_MAX = 4_096;
 
 interface Entry {
   seen: SeenReport;
+  /** Counts the reports of one incarnation. */
+  sequence: number;
   /** By the monotonic clock of this process; minus infinity when the instance has left. */
   heardAt_ms: number;
+  /** When its departure was heard; minus infinity while it has not left. */
+  leftAt_ms: number;
 }
 
 /** The last known report of every instance of a fleet, as one process sees them. */
@@ -40,7 +44,7 @@ export class ReportBoard {
   }
 
   /**
-   * Takes a message in.
+   * Takes a message in; of two reports of one process the later one counts, in whatever order they come.
    * @param heardAt_ms when its sender was alive, by the monotonic clock; the present for one that has just come, and
    * infinity for the own process, whose report never grows old here
    */
@@ -49,12 +53,25 @@ export class ReportBoard {
       this.#markLeft(message.id, message.incarnation);
       return;
     }
-    const { report, reportedAt_ms } = message;
-    const { id } = report.identity;
+    const { report, reportedAt_ms, sequence } = message;
+    const { id, incarnation } = report.identity;
     const known = this.#entries.get(id);
-    if (known !== undefined && known.heardAt_ms > heardAt_ms) return;
     if (known === undefined && this.#entries.size >= INSTANCES_MAX) return;
-    this.#put(id, { seen: { report, reportedAt_ms, fresh: this.#isFresh(heardAt_ms) }, heardAt_ms });
+    if (known?.seen.report.identity.incarnation === incarnation) {
+      if (sequence >= known.sequence) this.#put(id, { ...known, sequence, seen: { ...known.seen, report, reportedAt_ms } });
+      this.alive(id, heardAt_ms);
+      return;
+    }
+    if (known !== undefined && known.heardAt_ms > heardAt_ms) return;
+    const seen = { report, reportedAt_ms, fresh: this.#isFresh(heardAt_ms) };
+    this.#put(id, { seen, sequence, heardAt_ms, leftAt_ms: Number.NEGATIVE_INFINITY });
+  }
+
+  /** Notes that an instance was alive at a time of the monotonic clock; one that has left since stays so. */
+  alive(id: string, heardAt_ms: number): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined || heardAt_ms <= Math.max(entry.heardAt_ms, entry.leftAt_ms)) return;
+    this.#put(id, { ...entry, heardAt_ms, seen: { ...entry.seen, fresh: this.#isFresh(heardAt_ms) } });
   }
 
   /** Marks the reports of those who have been silent for too long. Call it at intervals. */
@@ -68,7 +85,8 @@ export class ReportBoard {
   #markLeft(id: string, incarnation: string): void {
     const entry = this.#entries.get(id);
     if (entry?.seen.report.identity.incarnation !== incarnation) return;
-    this.#put(id, { seen: { ...entry.seen, fresh: false }, heardAt_ms: Number.NEGATIVE_INFINITY });
+    const leftAt_ms = this.#clock.monotonic_ms();
+    this.#put(id, { ...entry, seen: { ...entry.seen, fresh: false }, heardAt_ms: Number.NEGATIVE_INFINITY, leftAt_ms });
   }
 
   #isFresh(heardAt_ms: number): boolean {
@@ -78,8 +96,9 @@ export class ReportBoard {
   #put(id: string, entry: Entry): void {
     const before = this.#entries.get(id)?.seen;
     this.#entries.set(id, entry);
+    if (before === entry.seen) return;
     this.#reports = null;
-    // A keep-alive without news is nothing to wake anybody for.
-    if (before?.fresh !== entry.seen.fresh || !isDeepStrictEqual(before.report, entry.seen.report)) this.#watchers.notify();
+    // A sign of life without news is nothing to wake anybody for.
+    if (before?.fresh !== entry.seen.fresh || !isDeepStrictEqual(before.report, entry.seen.report)) this.#watchers.notify('report');
   }
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
+import { mismatchSchema } from '@convoy/api/contract/mismatch';
 import { progressSchema, migrationStates } from '@convoy/api/contract/progress';
 import { isErrorName } from '@convoy/api/errors/table';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import { instanceFiguresSchema } from '@convoy/api/fleet/instance-figures';
 
 /** Characters of a message that are read at most: far above any report, whose largest part are its warnings. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;
@@ -11,7 +13,6 @@ const identitySchema = z.object({
   syncID: z.string(),
   incarnation: z.string().min(1),
   release: z.string(),
-  clustersDigest: z.string(),
 });
 
 const reportSchema = z.object({
@@ -22,22 +23,29 @@ const reportSchema = z.object({
     .nullable(),
   ready: z.object({ canCommit: z.boolean(), canWrite: z.boolean() }),
   expectedIds: z.array(z.string()),
+  clusterIds: z.object({ cluster0: z.string(), cluster1: z.string() }).nullable(),
+  optionsDigest: z.string().nullable(),
   step: z.string().nullable(),
   rates: z.object({ copyBytesPerSecond: z.number().nonnegative(), eventsPerSecond: z.number().nonnegative() }),
   progress: progressSchema,
+  mismatches: z.array(mismatchSchema).exactOptional(),
+  figures: instanceFiguresSchema.optional(),
 });
 
 const messageSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('report'), reportedAt_ms: z.number(), report: reportSchema }),
+  z.object({ kind: z.literal('report'), reportedAt_ms: z.number(), sequence: z.int(), report: reportSchema }),
   z.object({ kind: z.literal('left'), id: z.string(), incarnation: z.string() }),
 ]);
 
 /** What instances tell each other: a report, or that they left of their own will. */
 export type MemberMessage = z.output<typeof messageSchema>;
 
-/** The text of a report, as it is stored and published. */
-export function encodeReport(report: InstanceReport, reportedAt_ms: number): string {
-  return JSON.stringify({ kind: 'report', reportedAt_ms, report } satisfies MemberMessage);
+/**
+ * The text of a report, as it is stored and published.
+ * @param sequence counts the reports of one process, so that a late one does not put back a later one
+ */
+export function encodeReport(report: InstanceReport, reportedAt_ms: number, sequence: number): string {
+  return JSON.stringify({ kind: 'report', reportedAt_ms, sequence, report } satisfies MemberMessage);
 }
 
 /** The text that tells of a departure. */

@@ -36,7 +36,7 @@ export async function runCoordinator(config: CoordinatorConfig, options: Coordin
   const director = new FleetDirector({ redis: config.redis, fleet: config.fleet, logger, ...(timings === undefined ? {} : { timings }) });
   await director.open();
   try {
-    const app = await createCoordinatorApp({ director, logger, access: { ...config, token: config.token?.reveal() } });
+    const app = await createCoordinatorApp({ director, logger, access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() } });
     await app.listen({ host: config.listen, port: config.port });
     const url = urlOf(app.server.address() as AddressInfo);
     logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator listens');

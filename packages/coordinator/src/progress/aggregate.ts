@@ -1,6 +1,6 @@
 import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { ceaStages, type Progress, type MigrationState } from '@convoy/api/contract/progress';
-import type { Failure, InstanceReport, Leader } from '@convoy/api/fleet/fleet';
+import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
 import { fleetInfo, fleetState } from './fleet-state.js';
 import { instanceRows } from './instance-rows.js';
 import { membersOf, type FleetSnapshot, type Members } from './members.js';
@@ -18,7 +18,7 @@ export interface GlobalProgress {
   /** The failure that ended the migration, which `GET /api/v1/progress` answers instead of the figures. */
   readonly failure: Failure | null;
   readonly progress: FleetProgress;
-  /** One row per instance, whatever the state. */
+  /** One row for every instance that is known or asked for, whatever the state. */
   readonly instances: readonly FleetInstance[];
   /** To be given to the next call. */
   readonly remaining: RemainingEstimate | null;
@@ -60,18 +60,29 @@ function slowestLink(progresses: readonly Progress[], side: 'source' | 'destinat
   return links.length === 0 ? null : { pingLatencyMs: maxOf(links.map((link) => link.pingLatencyMs)) };
 }
 
+/** As long as one instance cannot say when it has caught up, nor can the fleet. */
+function slowestCatchUp(progresses: readonly Progress[]): number | null {
+  const estimates = progresses.map((progress) => progress.estimatedSecondsToCEACatchup);
+  return estimates.includes(null) ? null : maxOf(estimates);
+}
+
 function lagOf(state: MigrationState, progresses: readonly Progress[]): number | null {
   if (state === 'PAUSED') return null;
   return state === 'COMMITTED' ? 0 : maxOf(progresses.map((progress) => progress.lagTimeSeconds));
 }
 
+/** An instance takes a commit when all are ready as far as it knows, which may be later than this process does; or it has taken it. */
+function takesCommit({ ready, progress, state }: InstanceReport): boolean {
+  return ready.canCommit && (progress.canCommit || state === 'COMMITTING');
+}
+
 /** The contract's fields for a fleet that is not idle. */
-function contractFields(members: Members, state: MigrationState, leader: Leader | null): Progress {
+function contractFields(members: Members, state: MigrationState, { leader, isConnected }: FleetSnapshot): Progress {
   const progresses = members.reports.map(({ progress }) => progress);
   const complete = members.missingIds.length === 0;
   return {
     state,
-    canCommit: complete && members.seen.every(({ fresh, report }) => fresh && report.ready.canCommit),
+    canCommit: complete && members.seen.every(({ fresh, report }) => fresh && takesCommit(report)),
     canWrite: complete && members.reports.every(({ ready }) => ready.canWrite),
     info: fleetInfo(members.reports),
     lagTimeSeconds: lagOf(state, progresses),
@@ -87,8 +98,8 @@ function contractFields(members: Members, state: MigrationState, leader: Leader 
     source: slowestLink(progresses, 'source'),
     destination: slowestLink(progresses, 'destination'),
     estimatedOplogTimeRemaining: shortestOplogTime(progresses.map((progress) => progress.estimatedOplogTimeRemaining)),
-    estimatedSecondsToCEACatchup: maxOf(progresses.map((progress) => progress.estimatedSecondsToCEACatchup)),
-    warnings: fleetWarnings(members),
+    estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
+    warnings: fleetWarnings(members, isConnected),
   };
 }
 
@@ -111,17 +122,17 @@ function fleetFailure(reports: readonly InstanceReport[]): Failure | null {
 export function aggregateProgress(snapshot: FleetSnapshot, remaining: RemainingEstimate | null): GlobalProgress {
   const members = membersOf(snapshot);
   const failure = fleetFailure(members.reports);
-  const instances = instanceRows(snapshot);
+  const instances = instanceRows(snapshot, members);
   const states = members.reports.map(({ state }) => state);
   if (states.length > 0 && states.every((state) => state === 'IDLE')) {
     return { failure, progress: idleFleetProgress(), instances, remaining: null };
   }
   const state = fleetState(states);
   if (state === 'IDLE') {
-    const progress = { ...idleFleetProgress(), warnings: fleetWarnings(members), instances };
+    const progress = { ...idleFleetProgress(), warnings: fleetWarnings(members, snapshot.isConnected), instances };
     return { failure, progress, instances, remaining: null };
   }
-  const fields = contractFields(members, state, snapshot.leader);
+  const fields = contractFields(members, state, snapshot);
   const living = members.seen.filter(({ fresh }) => fresh).map(({ report }) => report.rates);
   const copyBytesPerSecond = sumOf(living.map((rates) => rates.copyBytesPerSecond)) ?? 0;
   const copy = fields.collectionCopy;

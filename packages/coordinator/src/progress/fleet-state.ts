@@ -16,6 +16,7 @@ const stateRanks: Readonly<Record<MigrationState, number>> = {
 /** Words of `info` from the earliest phase to the latest; `paused` says nothing of the phase and comes last. */
 const infoOrder: readonly string[] = [
   progressInfo.initializing,
+  progressInfo.reversing,
   progressInfo.collectionCopy,
   progressInfo.changeEventApplication,
   progressInfo.waitingForCommit,

@@ -1,6 +1,6 @@
-import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
+import type { FleetInstance, InstanceProblem } from '@convoy/api/contract/fleet-progress';
 import type { SeenReport } from '@convoy/api/fleet/fleet';
-import type { FleetSnapshot } from './members.js';
+import type { FleetSnapshot, Members } from './members.js';
 
 /** Seconds of silence; by the reporter's clock for one that was never heard by this process itself. */
 function secondsSilent({ report, reportedAt_ms }: SeenReport, { silent_ms, now_ms }: FleetSnapshot): number {
@@ -9,11 +9,24 @@ function secondsSilent({ report, reportedAt_ms }: SeenReport, { silent_ms, now_m
   return Math.max(0, Math.floor(silence_ms / 1000));
 }
 
-function rowOf(seen: SeenReport, snapshot: FleetSnapshot): FleetInstance {
+function problemsOf(id: string, isSilent: boolean, members: Members): InstanceProblem[] {
+  const problems: readonly [InstanceProblem, boolean][] = [
+    ['missing', members.missingIds.includes(id)],
+    ['silent', isSilent],
+    ['unexpected', members.unexpectedIds.includes(id)],
+    ['otherRelease', members.otherReleaseIds.includes(id)],
+    ['otherClusters', members.otherClustersIds.includes(id)],
+  ];
+  return problems.filter(([, has]) => has).map(([problem]) => problem);
+}
+
+function rowOf(seen: SeenReport, snapshot: FleetSnapshot, members: Members): FleetInstance {
   const { identity, state, ready, failure, rates, progress } = seen.report;
   return {
     id: identity.id,
     syncID: identity.syncID,
+    release: identity.release,
+    problems: problemsOf(identity.id, !seen.fresh, members),
     reachable: seen.fresh,
     secondsSinceHeartbeat: secondsSilent(seen, snapshot),
     state,
@@ -29,11 +42,33 @@ function rowOf(seen: SeenReport, snapshot: FleetSnapshot): FleetInstance {
   };
 }
 
-/** One row for every instance that was ever heard of, those that have gone silent included, in the order of their ids. */
-export function instanceRows(snapshot: FleetSnapshot): FleetInstance[] {
-  const ids = [...snapshot.reports.keys()].sort();
-  return ids.flatMap((id) => {
+/** The row of an instance of which nothing but its id is known. */
+function missingRow(id: string, members: Members): FleetInstance {
+  return {
+    id,
+    syncID: null,
+    release: null,
+    problems: problemsOf(id, false, members),
+    reachable: false,
+    secondsSinceHeartbeat: null,
+    state: null,
+    canCommit: false,
+    info: null,
+    lagTimeSeconds: null,
+    totalEventsApplied: null,
+    eventsPerSecond: null,
+    estimatedCopiedBytes: null,
+    copyBytesPerSecond: null,
+    error: null,
+    errorDescription: null,
+  };
+}
+
+/** One row for every instance that was ever heard of or that the source asks for, in the order of their ids. */
+export function instanceRows(snapshot: FleetSnapshot, members: Members): FleetInstance[] {
+  const ids = [...snapshot.reports.keys(), ...members.missingIds].sort();
+  return ids.map((id) => {
     const seen = snapshot.reports.get(id);
-    return seen === undefined ? [] : [rowOf(seen, snapshot)];
+    return seen === undefined ? missingRow(id, members) : rowOf(seen, snapshot, members);
   });
 }

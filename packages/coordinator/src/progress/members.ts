@@ -1,4 +1,5 @@
 import type { InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import { clustersOf, oddOnes, releaseOf } from './odd-ones.js';
 
 /** What is known of a fleet at one moment. */
 export interface FleetSnapshot {
@@ -8,6 +9,8 @@ export interface FleetSnapshot {
   readonly silent_ms: ReadonlyMap<string, number>;
   /** Milliseconds since 1970. */
   readonly now_ms: number;
+  /** Whether this process hears the fleet at present. */
+  readonly isConnected: boolean;
 }
 
 /** The instances whose figures make up the fleet's. */
@@ -21,6 +24,13 @@ export interface Members {
   readonly expectedIds: readonly string[];
   /** Expected ids of which nothing was ever heard. */
   readonly missingIds: readonly string[];
+  /** Ids of those that live and that the source does not ask for: neither figures nor commands are theirs. */
+  readonly unexpectedIds: readonly string[];
+  /** Ids of living ones that run another release than the rest, or are configured with other clusters. */
+  readonly otherReleaseIds: readonly string[];
+  readonly otherClustersIds: readonly string[];
+  /** The release that most have. */
+  readonly usualRelease: string | null;
   /** The leader's report, when there is one. */
   readonly leading: InstanceReport | null;
 }
@@ -37,24 +47,28 @@ export function expectedIdsOf(reports: ReadonlyMap<string, SeenReport>): string[
 const SILENCE_COUNTED_MS = 600_000;
 
 /**
- * Who counts: once a migration was started, everybody who lives or is expected (others belong to an earlier layout);
- * before that everybody who lives, or has fallen silent lately without leaving. When that is nobody, the last known
- * figures are all there is.
+ * Who counts: once a migration was started, everybody who is expected; before that everybody who lives, or has fallen
+ * silent lately without leaving. When that is nobody, the last known figures are all there is.
  */
 export function membersOf({ reports, leader, silent_ms }: FleetSnapshot): Members {
   const expectedIds = expectedIdsOf(reports);
   const all = [...reports.entries()].sort(([left], [right]) => (left < right ? -1 : 1));
+  const living = all.filter(([, { fresh }]) => fresh);
   const isLately = (id: string): boolean => (silent_ms.get(id) ?? Number.POSITIVE_INFINITY) <= SILENCE_COUNTED_MS;
-  const belongs = (id: string): boolean => (expectedIds.length > 0 ? expectedIds.includes(id) : isLately(id));
-  const counted = all.filter(([id, { fresh }]) => fresh || belongs(id));
+  const counted = all.filter(([id, { fresh }]) => (expectedIds.length > 0 ? expectedIds.includes(id) : fresh || isLately(id)));
   const seen = (counted.length > 0 ? counted : all).map(([, one]) => one);
-  const leading = leader === null ? null : (reports.get(leader.id)?.report ?? null);
+  const livingReports = living.map(([, { report }]) => report);
+  const releases = oddOnes(livingReports, leader, releaseOf);
   return {
     seen,
     reports: seen.map(({ report }) => report),
     registeredIds: counted.map(([id]) => id),
     expectedIds,
     missingIds: expectedIds.filter((id) => !reports.has(id)),
-    leading,
+    unexpectedIds: expectedIds.length === 0 ? [] : living.map(([id]) => id).filter((id) => !expectedIds.includes(id)),
+    otherReleaseIds: releases.ids,
+    otherClustersIds: oddOnes(livingReports, leader, clustersOf).ids,
+    usualRelease: releases.usual,
+    leading: leader === null ? null : (reports.get(leader.id)?.report ?? null),
   };
 }

@@ -1,13 +1,17 @@
 /** An estimate of the time to the end of the copy, at one moment. */
 export interface RemainingEstimate {
   readonly seconds: number;
+  /** The smoothed rate that it stands for. */
+  readonly bytesPerSecond: number;
   /** Milliseconds since 1970. */
   readonly at_ms: number;
+  /** When the first rate was seen. */
+  readonly since_ms: number;
   /** When the copy was seen to advance last. */
   readonly advancedAt_ms: number;
 }
 
-/** After this time a new rate has replaced 63 % of the old estimate: long enough for the eye, short enough to be true. */
+/** After this time a new rate has replaced 63 % of the old one: long enough for the eye, short enough to be true. */
 const SMOOTHING_SECONDS = 30;
 /** A copy that stands still for longer has no estimate. */
 const STANDSTILL_SECONDS_MAX = 60;
@@ -15,8 +19,9 @@ const STANDSTILL_SECONDS_MAX = 60;
 const SECONDS_MAX = 365 * 24 * 3600;
 
 /**
- * The next estimate: the one before, counted down by the time that has passed and drawn towards what the present rate
- * says, so that a rate that jumps does not make the estimate jump.
+ * The next estimate: the bytes left by a rate that is drawn towards the present one, so that a rate that jumps does not
+ * make the estimate jump. Until the first 30 s are over the rate is the mean of those seen: a copy begins slowly, and
+ * its first moment alone would tell of hours.
  * @param bytesLeft bytes still to copy
  * @param bytesPerSecond the present rate of the whole fleet
  * @returns null when nothing can be said
@@ -27,14 +32,19 @@ export function nextEstimate(
   bytesPerSecond: number,
   now_ms: number,
 ): RemainingEstimate | null {
-  if (bytesLeft <= 0) return { seconds: 0, at_ms: now_ms, advancedAt_ms: now_ms };
-  if (bytesPerSecond <= 0) return standing(previous, now_ms);
-  const measured = Math.min(bytesLeft / bytesPerSecond, SECONDS_MAX);
-  if (previous === null) return { seconds: measured, at_ms: now_ms, advancedAt_ms: now_ms };
-  const elapsed = Math.max(0, now_ms - previous.at_ms) / 1000;
-  const expected = Math.max(0, previous.seconds - elapsed);
-  const weight = 1 - Math.exp(-elapsed / SMOOTHING_SECONDS);
-  return { seconds: expected + (measured - expected) * weight, at_ms: now_ms, advancedAt_ms: now_ms };
+  if (bytesLeft > 0 && bytesPerSecond <= 0) return standing(previous, now_ms);
+  const since_ms = previous?.since_ms ?? now_ms;
+  const smoothed = previous === null ? bytesPerSecond : drawnTowards(bytesPerSecond, previous, now_ms);
+  const seconds = bytesLeft <= 0 ? 0 : Math.min(bytesLeft / smoothed, SECONDS_MAX);
+  return { seconds, bytesPerSecond: smoothed, at_ms: now_ms, since_ms, advancedAt_ms: now_ms };
+}
+
+function drawnTowards(rate: number, { bytesPerSecond, at_ms, since_ms }: RemainingEstimate, now_ms: number): number {
+  const elapsed_ms = Math.max(0, now_ms - at_ms);
+  if (elapsed_ms === 0) return bytesPerSecond;
+  const ofMean = elapsed_ms / (now_ms - since_ms);
+  const weight = Math.max(ofMean, 1 - Math.exp(-elapsed_ms / 1000 / SMOOTHING_SECONDS));
+  return bytesPerSecond + (rate - bytesPerSecond) * weight;
 }
 
 /** While the copy stands still the estimate does too, for a while. */

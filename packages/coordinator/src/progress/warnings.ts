@@ -13,28 +13,34 @@ function mixedStates({ reports }: Members): Warning[] {
   return [{ name: 'mixedStates', description: `The instances are in different states (${listed}).` }];
 }
 
-function absent({ seen, missingIds }: Members): Warning[] {
-  const silent = seen.filter(({ fresh }) => !fresh).map(({ report }) => report.identity.id);
-  const warnings: Warning[] = [];
-  if (missingIds.length > 0) {
-    warnings.push({ name: 'waitingForInstances', description: `Instances that were never seen: ${missingIds.join(', ')}; start them.` });
-  }
-  if (silent.length > 0) {
-    const description = `Instances without a heartbeat: ${silent.join(', ')}; their figures are the last known ones.`;
-    warnings.push({ name: 'instancesSilent', description });
-  }
-  return warnings;
+/** A warning about some instances; none when there are none. */
+function about(name: string, ids: readonly string[], description: (listed: string) => string): Warning[] {
+  return ids.length === 0 ? [] : [{ name, description: description(ids.join(', ')) }];
 }
 
-function differentClusters({ seen }: Members): Warning[] {
-  const digests = new Set(seen.filter(({ fresh }) => fresh).map(({ report }) => report.identity.clustersDigest));
-  if (digests.size <= 1) return [];
-  return [{ name: 'clustersDiffer', description: 'The instances are configured with different clusters; give all of them the same.' }];
+function ofMembership(members: Members): Warning[] {
+  const silentIds = members.seen.filter(({ fresh }) => !fresh).map(({ report }) => report.identity.id);
+  const usual = members.usualRelease ?? 'unknown';
+  return [
+    ...about('waitingForInstances', members.missingIds, (ids) => `Instances that were never seen: ${ids}; start them.`),
+    ...about('instancesSilent', silentIds, (ids) => `Instances without a heartbeat: ${ids}; their figures are the last known ones.`),
+    ...about('instancesUnexpected', members.unexpectedIds, (ids) => `Instances that the source has no shard for: ${ids}; stop them.`),
+    ...about('releasesDiffer', members.otherReleaseIds, (ids) => `Instances of another release than ${usual}: ${ids}; give all the same.`),
+    ...about('clustersDiffer', members.otherClustersIds, (ids) => `Instances that are configured with other clusters than the rest: ${ids}; give all the same.`),
+  ];
 }
 
-/** What an operator should know: of the fleet as a whole first, then what the instances say, each thing once. */
-export function fleetWarnings(members: Members): Warning[] {
-  const own = [...mixedStates(members), ...absent(members), ...differentClusters(members)];
+const unheard: Warning = {
+  name: 'redisUnavailable',
+  description: 'This process does not hear the fleet, for Redis cannot be used; all figures are the last known ones.',
+};
+
+/**
+ * What an operator should know: of the fleet as a whole first, then what the instances say, each thing once.
+ * @param isConnected whether this process hears the fleet
+ */
+export function fleetWarnings(members: Members, isConnected: boolean): Warning[] {
+  const own = [...(isConnected ? [] : [unheard]), ...mixedStates(members), ...ofMembership(members)];
   const told = members.reports.flatMap(({ progress }) => progress.warnings ?? []);
   const byText = new Map([...own, ...told].map((warning) => [`${warning.name}\n${warning.description}`, warning]));
   const all = [...byText.values()];

@@ -3,11 +3,11 @@ import { Cluster, Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { HangWatch } from './hang-watch.js';
+import type { RedisConnection } from './redis-connection.js';
 import { redisFailureReason } from './redis-failure.js';
 import type { RedisSettings, RedisTls } from './redis-settings.js';
-
-/** A connection to one Redis server, or to a Redis Cluster. */
-export type RedisConnection = Redis | Cluster;
+import { TlsConnector, TlsSentinelConnector } from './tls-connectors.js';
 
 /** Tries of one command over new connections before it fails; the callers have time limits of their own. */
 const COMMAND_RETRIES = 2;
@@ -49,7 +49,7 @@ function commonOptions(settings: RedisSettings, commandRetries: number | null): 
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     ...(settings.username === undefined ? {} : { username: settings.username.reveal() }),
     ...(settings.password === undefined ? {} : { password: settings.password.reveal() }),
-    ...(settings.tls === undefined ? {} : { tls: tlsOptions(settings.tls) }),
+    ...(settings.tls === undefined ? {} : { tls: tlsOptions(settings.tls), Connector: TlsConnector }),
   };
 }
 
@@ -68,7 +68,7 @@ function connect(settings: RedisSettings, commandRetries: number | null, more: R
     sentinelRetryStrategy: reconnectPause,
     ...(topology.sentinelUsername === undefined ? {} : { sentinelUsername: topology.sentinelUsername.reveal() }),
     ...(topology.sentinelPassword === undefined ? {} : { sentinelPassword: topology.sentinelPassword.reveal() }),
-    ...(settings.tls === undefined ? {} : { sentinelTLS: tlsOptions(settings.tls), enableTLSForSentinelMode: true }),
+    ...(settings.tls === undefined ? {} : { sentinelTLS: tlsOptions(settings.tls), enableTLSForSentinelMode: true, Connector: TlsSentinelConnector }),
   });
 }
 
@@ -76,18 +76,21 @@ function connect(settings: RedisSettings, commandRetries: number | null, more: R
 export class RedisConnections {
   readonly #settings: RedisSettings;
   readonly #logger: Logger;
+  readonly #hangs: HangWatch;
   readonly #open = new Set<RedisConnection>();
   /** One line per outage: the driver repeats its errors with every attempt. */
   #outageLogged = false;
 
-  constructor(settings: RedisSettings, logger: Logger) {
+  /** @param call_ms how long one call may take */
+  constructor(settings: RedisSettings, logger: Logger, call_ms: number) {
     this.#settings = settings;
     this.#logger = logger;
+    this.#hangs = new HangWatch(call_ms);
   }
 
   /** A connection whose commands fail after a few tries, for everything with a time limit. */
   bounded(): RedisConnection {
-    return this.#watched(connect(this.#settings, COMMAND_RETRIES));
+    return this.#answering(connect(this.#settings, COMMAND_RETRIES), true);
   }
 
   /**
@@ -95,7 +98,7 @@ export class RedisConnections {
    * makes of it are closed with it: BullMQ itself would wait for a Redis that is gone.
    */
   patient(): RedisConnection {
-    const connection = this.#watched(connect(this.#settings, null));
+    const connection = this.#answering(connect(this.#settings, null));
     if (connection instanceof Redis) {
       const duplicate = connection.duplicate.bind(connection);
       connection.duplicate = (override) => this.#watched(duplicate(override));
@@ -111,7 +114,7 @@ export class RedisConnections {
    * (The driver would do so with a promise that nobody catches, and its failure would end the process.)
    */
   subscriber(): RedisConnection {
-    return this.#watched(connect(this.#settings, null, { autoResubscribe: false }));
+    return this.#answering(connect(this.#settings, null, { autoResubscribe: false }));
   }
 
   /** Logs a failure of a connection, once per outage and without addresses. */
@@ -124,6 +127,12 @@ export class RedisConnections {
   /** Closes all connections at once, without waiting for replies. */
   close(): void {
     for (const connection of this.#open) connection.disconnect();
+  }
+
+  /** @param isBusy whether heartbeats, or looks at them, go over it */
+  #answering(connection: RedisConnection, isBusy = false): RedisConnection {
+    this.#hangs.add(connection, isBusy);
+    return this.#watched(connection);
   }
 
   #watched<Connection extends RedisConnection>(connection: Connection): Connection {

@@ -10,20 +10,28 @@ const FLEET_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 export interface FleetKeys {
   /** Sorted set of instance ids, scored with the server's time (ms) of the last heartbeat. */
   readonly members: string;
+  /** Sorted set of instance ids, scored with the server's time (ms) of the last report that was stored. */
+  readonly news: string;
   /** The leader's lease. */
   readonly leader: string;
-  /** Channel of reports and of departures. */
+  /** Channel of reports, for coordinator processes: instances read each other's with their heartbeats. */
   readonly reportsChannel: string;
+  /** Channel of those who leave of their own will. */
+  readonly departuresChannel: string;
   /** Channel that tells of a new or a vacant leadership. */
   readonly leaderChannel: string;
   /** Channel that asks peers to look at the metadata database anew. */
   readonly nudgeChannel: string;
+  /** Channel that tells how far the source's definition changes are known. */
+  readonly horizonChannel: string;
   /** BullMQ's `prefix` for the command queues. */
   readonly queuePrefix: string;
   /** The identity lease of an instance id. */
   identity(id: string): string;
   /** The last report of an instance id. */
   report(id: string): string;
+  /** What an instance id has posted of a topic. */
+  post(topic: string, id: string): string;
   /** The incarnation that left of its own will last under an instance id. */
   left(id: string): string;
   /** Name of the command queue of an instance id; without `:`, which BullMQ does not allow. */
@@ -47,13 +55,17 @@ export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
   const root = `${keyPrefix}{convoy:${fleet}}`;
   return {
     members: `${root}:members`,
+    news: `${root}:news`,
     leader: `${root}:leader`,
     reportsChannel: `${root}:reports`,
+    departuresChannel: `${root}:departures`,
     leaderChannel: `${root}:leader-changes`,
     nudgeChannel: `${root}:nudges`,
+    horizonChannel: `${root}:horizon`,
     queuePrefix: `${root}:queues`,
     identity: (id) => `${root}:identity:${id}`,
     report: (id) => `${root}:report:${id}`,
+    post: (topic, id) => `${root}:post:${topic}:${id}`,
     left: (id) => `${root}:left:${id}`,
     queueName: (id) => `commands-${encodeURIComponent(id)}`,
   };

@@ -1,29 +1,22 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
+import type { InstancesReply } from '@convoy/api/contract/fleet-progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { AccessSettings } from '@convoy/api/http/access-guard';
 import { createHttpApp } from '@convoy/api/http/http-app';
+import { METRICS_PATH, metricsReply } from '@convoy/api/http/metrics-reply';
+import { EVENTS_PATH, INSTANCES_PATH } from '@convoy/api/http/operations';
 import { DirectorService } from '../director/director-service.js';
 import type { FleetDirector } from '../director/fleet-director.js';
-import { scrapeFleet } from './fleet-metrics.js';
+import { DASHBOARD_PREFIXES, serveDashboard } from '../watching/dashboard-files.js';
+import { serveWatching } from '../watching/watching-routes.js';
+import { CoordinatorMetrics } from './fleet-metrics.js';
 import { ProgressEvents } from './progress-events.js';
-
-/** Path of the rows per instance. */
-export const INSTANCES_PATH = '/api/v1/instances';
-/** Path of the stream of global progress. */
-export const EVENTS_PATH = '/api/v1/events';
 
 export interface CoordinatorAppOptions {
   readonly director: FleetDirector;
   readonly access: AccessSettings;
   readonly logger: Logger;
-}
-
-/** The reply of `GET /api/v1/instances`. */
-export interface InstancesReply {
-  readonly success: true;
-  readonly instances: readonly FleetInstance[];
 }
 
 function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
@@ -46,22 +39,27 @@ function serveEvents(app: FastifyInstance, events: ProgressEvents): void {
  * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
  */
 export async function createCoordinatorApp({ director, access, logger }: CoordinatorAppOptions): Promise<FastifyInstance> {
+  const metrics = new CoordinatorMetrics();
+  const guarded = { ...access, openPrefixes: DASHBOARD_PREFIXES };
   const app = await createHttpApp({
-    service: new DirectorService(director),
+    service: new DirectorService(director, (name, run) => metrics.timed(name, run)),
     scope: 'fleet',
-    access,
+    access: guarded,
     isReady: () => director.isConnected(),
+    whyNotReady: () => 'Redis does not answer this coordinator, so that no command would reach an instance; it is retried.',
     logger,
   });
   serveEvents(app, new ProgressEvents(director, Date.now()));
   app.get(INSTANCES_PATH, (_request, reply): InstancesReply => {
     void reply.header('cache-control', 'no-store');
-    return { success: true, instances: director.instances() };
+    return { success: true, instances: [...director.instances()] };
   });
-  app.get('/metrics', async (_request, reply): Promise<string> => {
-    const { contentType, text } = await scrapeFleet(director.progress());
-    void reply.type(contentType);
-    return text;
+  serveWatching(app, director, guarded);
+  await serveDashboard(app);
+  app.get(METRICS_PATH, async (request, reply): Promise<string> => {
+    const { contentType, body } = metricsReply(request.headers.accept, await metrics.scrape(director.progress()));
+    void reply.header('content-type', contentType);
+    return body;
   });
   return app;
 }

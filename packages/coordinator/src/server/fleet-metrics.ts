@@ -1,4 +1,5 @@
-import { Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { CommandName } from '@convoy/api/contract/commands';
 import { migrationStates } from '@convoy/api/contract/progress';
 import type { GlobalProgress } from '../progress/aggregate.js';
 
@@ -25,6 +26,8 @@ const metrics: readonly Metric[] = [
   single('convoy_fleet_can_commit', '1 when a commit will succeed.', ({ progress }) => (progress.canCommit ? 1 : 0)),
   single('convoy_fleet_can_write', '1 when the destination may be written to.', ({ progress }) => (progress.canWrite === true ? 1 : 0)),
   single('convoy_fleet_lag_seconds', 'Largest lag of any instance.', ({ progress }) => progress.lagTimeSeconds),
+  single('convoy_fleet_overall_lag_seconds', 'Largest overall lag of any instance, definition changes included.', ({ progress }) => progress.lag?.overallLagSeconds ?? null),
+  single('convoy_fleet_definition_lag_seconds', 'Largest lag of any instance in definition changes.', ({ progress }) => progress.lag?.ddlLagSeconds ?? null),
   single('convoy_fleet_events_applied', 'Change events applied by all instances.', ({ progress }) => progress.totalEventsApplied),
   single('convoy_fleet_events_per_second', 'Change events applied per second.', ({ progress }) => progress.eventsPerSecond),
   single('convoy_fleet_copy_total_bytes', 'Estimated bytes to copy.', ({ progress }) => progress.collectionCopy?.estimatedTotalBytes ?? null),
@@ -36,6 +39,43 @@ const metrics: readonly Metric[] = [
     help: '1 for the present state of the fleet.',
     labelNames: ['state'],
     read: ({ progress }) => migrationStates.map((state) => ({ labels: { state }, value: state === progress.state ? 1 : 0 })),
+  },
+  {
+    name: 'convoy_fleet_indexes',
+    help: 'Indexes that the destination gets, by what has become of them.',
+    labelNames: ['state'],
+    read: ({ progress: { indexBuilding } }) =>
+      indexBuilding === null
+        ? []
+        : [
+            { labels: { state: 'built' }, value: indexBuilding.indexesBuilt },
+            { labels: { state: 'waiting' }, value: Math.max(0, indexBuilding.totalIndexesToBuild - indexBuilding.indexesBuilt) },
+          ],
+  },
+  {
+    name: 'convoy_fleet_verification_documents',
+    help: 'Documents of a cluster as the embedded verifier counts them.',
+    labelNames: ['cluster', 'state'],
+    read: ({ progress: { verification } }) =>
+      (['source', 'destination'] as const).flatMap((cluster) => [
+        { labels: { cluster, state: 'hashed' }, value: verification?.[cluster].hashedDocumentCount ?? null },
+        { labels: { cluster, state: 'estimated' }, value: verification?.[cluster].estimatedDocumentCount ?? null },
+      ]),
+  },
+  {
+    name: 'convoy_fleet_warnings',
+    help: 'Warnings that progress shows, by name.',
+    labelNames: ['name'],
+    read: ({ progress }) => {
+      const names = (progress.warnings ?? []).map(({ name }) => name);
+      return [...new Set(names)].map((name) => ({ labels: { name }, value: names.filter((one) => one === name).length }));
+    },
+  },
+  {
+    name: 'convoy_fleet_leader',
+    help: '1 for the instance that leads the fleet.',
+    labelNames: ['id'],
+    read: ({ progress, instances }) => instances.map(({ id, syncID }) => ({ labels: { id }, value: syncID !== null && syncID === progress.coordinatorID ? 1 : 0 })),
   },
   {
     name: 'convoy_instance_reachable',
@@ -51,8 +91,8 @@ const metrics: readonly Metric[] = [
   },
 ];
 
-/** The figures of a fleet as one scrape; what is unknown is left out. */
-export async function scrapeFleet(global: GlobalProgress): Promise<{ contentType: string; text: string }> {
+/** The figures of a fleet in Prometheus' text format; what is unknown is left out. */
+export function scrapeFleet(global: GlobalProgress): Promise<string> {
   // A registry per scrape: the figures live in the reports, and unknown ones must not keep their last value.
   const registry = new Registry();
   for (const { name, help, labelNames = [], read } of metrics) {
@@ -61,5 +101,44 @@ export async function scrapeFleet(global: GlobalProgress): Promise<{ contentType
     const gauge = new Gauge({ name, help, labelNames: [...labelNames], registers: [registry] });
     for (const { labels = {}, value } of samples) gauge.set(labels, value ?? 0);
   }
-  return { contentType: registry.contentType, text: await registry.metrics() };
+  return registry.metrics();
+}
+
+/** Gauges of Node.js whose names end as those of counters: left out, as Prometheus' conventions want it. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+/** From an answer out of memory to the 30 s that a coordinator waits. */
+const commandBuckets_seconds = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30];
+
+/** The figures of a coordinator process itself. */
+export class CoordinatorMetrics {
+  readonly #registry = new Registry();
+  readonly #commandDuration = new Histogram({
+    name: 'convoy_fleet_command_duration_seconds',
+    help: 'Time until all instances have answered a command.',
+    labelNames: ['command', 'result'],
+    buckets: commandBuckets_seconds,
+    registers: [this.#registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.#registry });
+    for (const name of misnamed) this.#registry.removeSingleMetric(name);
+  }
+
+  /** Carries out a command and notes how long it took. */
+  async timed(command: CommandName, run: () => Promise<void>): Promise<void> {
+    const ended = this.#commandDuration.startTimer({ command });
+    try {
+      await run();
+      ended({ result: 'accepted' });
+    } catch (error) {
+      ended({ result: 'refused' });
+      throw error;
+    }
+  }
+
+  /** The process's figures and the fleet's, in Prometheus' text format. */
+  async scrape(global: GlobalProgress): Promise<string> {
+    return `${await scrapeFleet(global)}\n${await this.#registry.metrics()}`;
+  }
 }

@@ -61,6 +61,8 @@ export class ProgressEvents {
    * @param lastEventId the id that the client has seen last, when it comes back
    */
   add(stream: ServerResponse, lastEventId: string | undefined): void {
+    // Its close is not told of any more.
+    if (stream.destroyed) return;
     this.#take();
     const client = { stream, sentId: lastEventId === String(this.#id) ? this.#id : 0 };
     this.#clients.add(client);

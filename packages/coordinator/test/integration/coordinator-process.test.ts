@@ -2,16 +2,19 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ContractClient } from '@convoy/api/client/contract-client';
 import type { FleetCommand } from '@convoy/api/fleet/fleet';
+import { idleReport } from '@convoy/api/fleet/idle-report';
 import type { CoordinatorConfig } from '../../src/config/coordinator-config.js';
 import { runCoordinator } from '../../src/process/coordinator-process.js';
 import type { RunningCoordinator } from '../../src/process/coordinator-process.js';
-import { TestMembers, makeReport, shortTimings, silent } from './fleet-of-tests.js';
+import { TestMembers, shortTimings, silent } from './fleet-of-tests.js';
 import type { TestMember } from './fleet-of-tests.js';
 import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
 import type { TestRedis } from './redis-server.js';
 
 interface ProgressData {
+  readonly failure: unknown;
   readonly progress: { readonly state: string; readonly totalEventsApplied: number | null };
   readonly instances: readonly { readonly id: string }[];
 }
@@ -111,10 +114,10 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     expect(await call('/api/v1/progress')).toMatchObject({ status: 200, body: { progress: { state: 'IDLE', syncID: null } } });
     const [one] = members as [TestMember];
     const events = await openEvents(coordinator.url);
-    await events.next();
     const failure = { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const;
-    one.fleet.report(makeReport(one.identity, { state: 'RUNNING', failure }));
-    await events.next();
+    one.fleet.report(idleReport(one.identity, { state: 'RUNNING', failure }));
+    // Others may come before: silence and leadership are told of as well.
+    while ((await events.next()).data.failure === null);
     events.close();
     expect(await call('/api/v1/progress')).toEqual({ status: 409, body: { success: false, ...failure } });
     expect(await call('/api/v1/instances')).toMatchObject({ body: { instances: [{ id: 'shard0', error: 'oplogHistoryLost' }, { id: 'shard1' }] } });
@@ -127,8 +130,8 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     const first = await events.next();
     const report = (totalEventsApplied: number): void => {
       for (const { fleet, identity } of [one, other]) {
-        const progress = { ...makeReport(identity).progress, state: 'RUNNING', totalEventsApplied } as const;
-        fleet.report(makeReport(identity, { state: 'RUNNING', progress }));
+        const progress = { ...idleReport(identity).progress, state: 'RUNNING', totalEventsApplied } as const;
+        fleet.report(idleReport(identity, { state: 'RUNNING', progress }));
       }
     };
     report(5);
@@ -140,6 +143,20 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     const again = await openEvents(coordinator.url, first.id);
     expect((await again.next()).data.progress.totalEventsApplied).toBe(10);
     again.close();
+  });
+
+  it('answers a command that some have refused with what each of them has answered', async () => {
+    const refusal = { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' } as const;
+    for (const id of ['shard1', 'shard0']) {
+      const { fleet } = await group.join(id);
+      fleet.serve(() => Promise.resolve(id === 'shard0' ? { success: true } : refusal));
+    }
+    const events = await openEvents(coordinator.url);
+    while ((await events.next()).data.instances.length < 2);
+    events.close();
+    const { status, body } = await call('/api/v1/pause', { method: 'POST' });
+    expect({ status, body }).toMatchObject({ status: 409, body: { success: false, error: 'commandFailedOnInstances', instances: [{ id: 'shard0', success: true }, { id: 'shard1', ...refusal }] } });
+    await expect(new ContractClient(coordinator.url).pause()).rejects.toMatchObject({ instances: [{ id: 'shard0', success: true }, { id: 'shard1', ...refusal }] });
   });
 
   it('serves its figures to Prometheus and describes the fleet’s API', async () => {

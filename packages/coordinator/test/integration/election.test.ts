@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { idleReport } from '@convoy/api/fleet/idle-report';
 import { openRedisProxy } from './redis-proxy.js';
 import type { RedisProxy } from './redis-proxy.js';
 import { TestMembers, until } from './fleet-of-tests.js';
@@ -41,18 +42,29 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
     }
   });
 
-  it('replaces a leader that stops within two seconds, though its lease is long', async () => {
+  it('replaces a leader that stops at once, though its lease is long', async () => {
     const group = membersOf(fleetName());
-    const timings = { leaderLease_ms: 60_000 };
+    // Longer than any wait of a test: who waits for the lease waits in vain.
+    const timings = { leaderLease_ms: 600_000 };
     const first = await group.join('shard0', timings);
     await until(first.fleet, 'a leader', () => first.fleet.isLeader());
     const second = await group.join('shard1', timings);
     await until(second.fleet, 'the leader', () => second.fleet.leader()?.id === 'shard0');
-    const leftAt_ms = performance.now();
     await first.fleet.leave();
     await until(second.fleet, 'the take-over', () => second.fleet.isLeader());
-    expect(performance.now() - leftAt_ms).toBeLessThan(2_000);
     expect(second.fleet.leader()?.id).toBe('shard1');
+  });
+
+  it('is taken from an instance that the migration does not ask for', async () => {
+    const group = membersOf(fleetName());
+    const extra = await group.join('extra');
+    await until(extra.fleet, 'a leader', () => extra.fleet.isLeader());
+    const member = await group.join('shard0');
+    await until(member.fleet, 'the leader', () => member.fleet.leader()?.id === 'extra');
+    member.fleet.report(idleReport(member.identity, { state: 'RUNNING', expectedIds: ['shard0'] }));
+    await until(member.fleet, 'the hand-over', () => member.fleet.isLeader());
+    expect(extra.fleet.isLeader()).toBe(false);
+    await until(extra.fleet, 'the new leader', () => extra.fleet.leader()?.id === 'shard0');
   });
 
   it('replaces a leader that dies after its lease, and never has two', async () => {
@@ -66,10 +78,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'election' : `election ${withoutRedis}`, (
     let both = false;
     for (const { fleet } of [first, second, third]) fleet.watch(() => (both ||= leaders([first, second, third]).length > 1));
     way.cut();
-    const cutAt_ms = performance.now();
     await until(second.fleet, 'the take-over', () => ![undefined, 'shard0'].includes(second.fleet.leader()?.id));
-    // The lease, a third of it until somebody asks, and time for a busy machine.
-    expect(performance.now() - cutAt_ms).toBeLessThan(900 + 300 + 1_500);
     expect(first.fleet.isLeader()).toBe(false);
     way.mend();
     await until(first.fleet, 'the new leader', () => ![undefined, 'shard0'].includes(first.fleet.leader()?.id));

@@ -1,18 +1,22 @@
 import pino from 'pino';
-import { makeIdentity, makeReport, until } from '../../../api/test/unit/fleet/fleet-behaviour.js';
+import { idleReport } from '@convoy/api/fleet/idle-report';
+import { makeIdentity, until } from '../../../api/test/unit/fleet/fleet-behaviour.js';
 import type { InstanceIdentity } from '@convoy/api/fleet/fleet';
 import { RedisFleet } from '../../src/fleet/redis-fleet.js';
 import type { FleetTimings } from '../../src/fleet/timings.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
 
-export { makeIdentity, makeReport, until };
+export { makeIdentity, until };
 
-/** Leases short enough that a test sees them run out, and long enough for a busy machine. */
+/**
+ * Leases short enough that a test sees them run out, and long enough for a busy machine: all members of a test live in one
+ * process, and when that is not let run for the time of a lease, its leases are lost.
+ */
 export const shortTimings: Partial<FleetTimings> = {
-  identityLease_ms: 900,
-  keepAlive_ms: 150,
+  identityLease_ms: 2_500,
+  keepAlive_ms: 200,
   publishGap_ms: 20,
-  leaderLease_ms: 900,
+  leaderLease_ms: 2_500,
   redisCall_ms: 1_000,
   leaveWait_ms: 500,
 };
@@ -67,7 +71,7 @@ export class TestMembers {
     const fleet = this.make(timings, logger);
     const identity = makeIdentity(id);
     await fleet.join(identity);
-    fleet.report(makeReport(identity));
+    fleet.report(idleReport(identity));
     return { fleet, identity };
   }
 

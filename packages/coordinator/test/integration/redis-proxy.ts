@@ -6,8 +6,12 @@ import type { RedisSettings } from '../../src/redis/redis-settings.js';
 /** A way to Redis that a test can cut: for one process this is a partition, for all others it is a death. */
 export interface RedisProxy {
   readonly settings: RedisSettings;
+  /** How many connections were let through so far. */
+  readonly connectionsMade: number;
   /** Breaks all connections and refuses new ones. */
   cut(): void;
+  /** Lets nothing through on the present connections and closes none, as a way that loses all packets; new ones work. */
+  stall(): void;
   /** Lets connections through again. */
   mend(): void;
   close(): Promise<void>;
@@ -19,11 +23,13 @@ export async function openRedisProxy(settings: RedisSettings): Promise<RedisProx
   const target = settings.topology.address;
   const sockets = new Set<Socket>();
   let isCut = false;
+  let connectionsMade = 0;
   const server = createServer((inward) => {
     if (isCut) {
       inward.destroy();
       return;
     }
+    connectionsMade += 1;
     const outward = connect(target.port, target.host);
     for (const [from, to] of [[inward, outward], [outward, inward]] as const) {
       sockets.add(from);
@@ -43,7 +49,16 @@ export async function openRedisProxy(settings: RedisSettings): Promise<RedisProx
   };
   return {
     settings: { ...settings, topology: { kind: 'single', address: { host: '127.0.0.1', port } } },
+    get connectionsMade() {
+      return connectionsMade;
+    },
     cut,
+    stall: () => {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.resume();
+      }
+    },
     mend: () => {
       isCut = false;
     },

@@ -1,12 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
-import { createInterface } from 'node:readline';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { parseRedisSettings } from '../../src/config/redis-config.js';
 import type { RedisSettings } from '../../src/redis/redis-settings.js';
+import { freePort, killRedisProcess, serverArgs, startRedisProcess } from './redis-process.js';
 
 /** Whether a `redis-server` can be started here. Tests that flush or restart Redis need one of their own. */
 export const hasRedisBinary = spawnSync('redis-server', ['--version']).status === 0;
@@ -33,33 +29,7 @@ export interface OwnRedis extends TestRedis {
   start(): Promise<void>;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function startServer(port: number): Promise<ChildProcess> {
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'];
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  await new Promise<void>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line.includes('Ready to accept connections')) resolve();
-    });
-    child.once('exit', () => reject(new Error('redis-server has ended before it was ready')));
-    child.once('error', reject);
-  });
-  return child;
-}
-
-async function endServer(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGKILL');
-  await once(child, 'exit');
-}
+const startServer = (port: number): Promise<ChildProcess> => startRedisProcess(serverArgs(port, '/tmp'));
 
 function makeClient(url: string): Redis {
   const client = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
@@ -76,13 +46,13 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   return {
     settings: parseRedisSettings(url),
     client,
-    stop: () => endServer(child),
+    stop: () => killRedisProcess(child),
     start: async () => {
       child = await startServer(port);
     },
     close: async () => {
       client.disconnect();
-      await endServer(child);
+      await killRedisProcess(child);
     },
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type CommandName, commandNames } from '@convoy/api/contract/commands';
 import type { CommandResult } from '@convoy/api/fleet/fleet';
 import { outcomeFailure } from '../../../src/director/command-outcome.js';
 
@@ -6,9 +7,9 @@ const accepted: CommandResult = { success: true };
 const timedOut: CommandResult = { success: false, error: 'commandTimedOut', errorDescription: 'Late.' };
 const refused: CommandResult = { success: false, error: 'notInThisState', errorDescription: 'It is RUNNING.' };
 
-function failureOf(results: Readonly<Record<string, CommandResult>>): { error?: string; errorDescription?: string } {
+function failureOf(results: Readonly<Record<string, CommandResult>>, name: CommandName = 'start'): { error?: string; errorDescription?: string } {
   const success = Object.values(results).every((result) => result.success);
-  return outcomeFailure({ commandId: 'c', name: 'start', success, results: new Map(Object.entries(results)) }) ?? {};
+  return outcomeFailure({ commandId: 'c', name, success, results: new Map(Object.entries(results)) }) ?? {};
 }
 
 describe('outcomeFailure', () => {
@@ -27,9 +28,16 @@ describe('outcomeFailure', () => {
     expect(failureOf({ a: accepted, b: refused }).error).toBe('commandFailedOnInstances');
   });
 
+  it('says what is done where only some accepted, and that nothing is where none did', () => {
+    for (const name of commandNames) expect(failureOf({ a: accepted, b: refused }, name).errorDescription).toMatch(/Those that accepted .* (Send|send) /);
+    expect(failureOf({ a: refused, b: refused }).errorDescription).toContain('No instance has accepted it.');
+    expect(failureOf({ a: accepted, b: timedOut }).errorDescription).toContain('shown by progress');
+    expect(failureOf({ a: accepted, b: refused }).errorDescription).not.toContain('shown by progress');
+  });
+
   it('lists every instance in the order of the ids, up to a bound', () => {
     expect(failureOf({ b: refused, a: accepted }).errorDescription).toBe(
-      'start was not accepted by every instance. a: accepted; b: notInThisState (It is RUNNING.)',
+      'start was not accepted by every instance. a: accepted; b: notInThisState (It is RUNNING.). Those that accepted have recorded the options and wait; nothing is copied before all have. Remove the reasons, then send the same start again: it goes to the others alone.',
     );
     const many = Object.fromEntries(Array.from({ length: 60 }, (_one, at) => [`i${at}`, refused]));
     expect(failureOf(many).errorDescription).toContain('; and 10 more');

@@ -4,9 +4,9 @@ import { ReportBoard } from '../../../src/membership/report-board.js';
 import type { MemberMessage } from '../../../src/membership/report-message.js';
 import { seenReport } from '../progress/snapshots.js';
 
-const message = (id: string, step: string | null = null): MemberMessage => {
+const message = (id: string, step: string | null = null, sequence = 1, incarnation = `${id}-1`): MemberMessage => {
   const { report, reportedAt_ms } = seenReport(id, { step });
-  return { kind: 'report', reportedAt_ms, report };
+  return { kind: 'report', reportedAt_ms, sequence, report: { ...report, identity: { ...report.identity, incarnation } } };
 };
 
 function makeBoard(): { board: ReportBoard; clock: { monotonic_ms: () => number; now_ms: () => number; at: number }; told: () => Promise<number> } {
@@ -34,9 +34,31 @@ describe('ReportBoard', () => {
 
   it('does not let what was stored earlier replace what was heard later', () => {
     const { board } = makeBoard();
-    board.hear(message('a', 'later'), 500);
-    board.hear(message('a', 'earlier'), 400);
+    board.hear(message('a', 'later', 2), 500);
+    board.hear(message('a', 'earlier', 1), 600);
     expect(board.reports().get('a')?.report.step).toBe('later');
+    expect(board.heardAt_ms('a')).toBe(600);
+    board.hear(message('a', 'of a process before', 9, 'a-0'), 400);
+    expect(board.reports().get('a')?.report.step).toBe('later');
+    board.hear(message('a', 'of the next process', 1, 'a-2'), 700);
+    expect(board.reports().get('a')?.report.step).toBe('of the next process');
+  });
+
+  it('knows who lives without a report, and believes nothing that is older than a departure', () => {
+    const { board, clock } = makeBoard();
+    board.alive('unknown', 0);
+    expect(board.reports().size).toBe(0);
+    board.hear(message('a'), 0);
+    clock.at = 5_000;
+    board.alive('a', 4_900);
+    board.sweep();
+    expect(board.reports().get('a')?.fresh).toBe(true);
+    board.hear({ kind: 'left', id: 'a', incarnation: 'a-1' }, 5_000);
+    board.alive('a', 4_990);
+    board.hear(message('a', 'late', 2), 4_995);
+    expect(board.reports().get('a')?.fresh).toBe(false);
+    board.hear(message('a', null, 1, 'a-2'), 5_100);
+    expect(board.reports().get('a')?.fresh).toBe(true);
   });
 
   it('takes a departure from the process that reported, not from one before it', () => {

@@ -1,52 +1,49 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fleetProgressSchema } from '@convoy/api/contract/fleet-progress';
-import { progressInfo, migrationStates } from '@convoy/api/contract/progress';
 import { aggregateProgress } from '../../../src/progress/aggregate.js';
+import { aggregationRules } from './aggregation-rules.js';
+import { anyFleet } from './any-fleet.js';
 import { snapshot, type ReportChanges } from './snapshots.js';
 
-const bytes = fc.nat({ max: 1_000_000_000 });
-const maybe = fc.option(fc.nat({ max: 1_000_000 }));
+const numRuns = 400;
 
-const instance: fc.Arbitrary<ReportChanges> = fc.record({
-  state: fc.constantFrom(...migrationStates),
-  fresh: fc.boolean(),
-  silent_ms: fc.nat({ max: 1_000_000 }),
-  ready: fc.record({ canCommit: fc.boolean(), canWrite: fc.boolean() }),
-  rates: fc.record({ copyBytesPerSecond: bytes, eventsPerSecond: bytes }),
-  expectedIds: fc.constantFrom<string[][]>([], ['i0'], ['i0', 'i1', 'i9']),
-  progress: fc.record({
-    info: fc.constantFrom(null, ...Object.values(progressInfo)),
-    lagTimeSeconds: maybe,
-    totalEventsApplied: maybe,
-    collectionCopy: fc.option(fc.record({ estimatedTotalBytes: bytes, estimatedCopiedBytes: bytes }), { nil: null }),
-  }),
+describe.each(aggregationRules)('$name', ({ holds, without }) => {
+  it('holds for any fleet', () => {
+    fc.assert(
+      fc.property(anyFleet, (fleet) => {
+        holds(fleet, aggregateProgress(fleet, null));
+      }),
+      { numRuns },
+    );
+  });
+
+  it('is missed where it is taken out', () => {
+    const property = fc.property(anyFleet, (fleet) => {
+      holds(fleet, without(fleet, aggregateProgress(fleet, null)));
+    });
+    expect(fc.check(property, { numRuns, endOnFailure: true }).failed).toBe(true);
+  });
 });
 
-const fleet = fc.array(instance, { minLength: 1, maxLength: 6 }).map((all) => Object.fromEntries(all.map((one, at) => [`i${at}`, one])));
+it('parts that were copied of one total make exactly 100 % together, however they are divided', () => {
+  const parts = fc.array(fc.nat({ max: 2 ** 40 }), { minLength: 1, maxLength: 64 }).filter((all) => all.some((part) => part > 0));
+  fc.assert(
+    fc.property(parts, (all) => {
+      const estimatedTotalBytes = all.reduce((sum, part) => sum + part, 0);
+      const instances = all.map((estimatedCopiedBytes, at): [string, ReportChanges] => [`i${at}`, { progress: { collectionCopy: { estimatedTotalBytes, estimatedCopiedBytes } } }]);
+      const { percent, collectionCopy } = aggregateProgress(snapshot(Object.fromEntries(instances)), null).progress;
+      expect(percent).toBe(100);
+      expect(collectionCopy).toEqual({ estimatedTotalBytes, estimatedCopiedBytes: estimatedTotalBytes });
+    }),
+  );
+});
 
-describe('aggregateProgress, whatever the instances report', () => {
-  it('keeps to the contract', () => {
-    fc.assert(
-      fc.property(fleet, (instances) => {
-        const { progress, instances: rows } = aggregateProgress(snapshot(instances), null);
-        expect(fleetProgressSchema.parse(progress)).toEqual(progress);
-        expect(rows).toHaveLength(Object.keys(instances).length);
-        if (progress.collectionCopy !== null) {
-          expect(progress.collectionCopy.estimatedCopiedBytes).toBeLessThanOrEqual(progress.collectionCopy.estimatedTotalBytes);
-        }
-      }),
-    );
-  });
-
-  it('says yes only when every living instance does', () => {
-    fc.assert(
-      fc.property(fleet, (instances) => {
-        const { progress } = aggregateProgress(snapshot(instances), null);
-        const living = Object.values(instances).filter(({ fresh }) => fresh === true);
-        if (progress.canCommit) expect(living.every(({ ready }) => ready?.canCommit)).toBe(true);
-        if (progress.canWrite === true) expect(living.every(({ ready }) => ready?.canWrite)).toBe(true);
-      }),
-    );
-  });
+it('before the copy a fleet is at 0 of 1', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 64 }), (count) => {
+      const before: ReportChanges = { progress: { collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 } } };
+      const fleet = snapshot(Object.fromEntries(Array.from({ length: count }, (_, at) => [`i${at}`, before])));
+      expect(aggregateProgress(fleet, null).progress).toMatchObject({ percent: 0, collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 } });
+    }),
+  );
 });

@@ -47,7 +47,7 @@ describe('aggregateProgress', () => {
   });
 
   it('can commit when all can, live and are complete', () => {
-    const ready: ReportChanges = { ready: { canCommit: true, canWrite: true }, expectedIds: ['a', 'b'] };
+    const ready: ReportChanges = { ready: { canCommit: true, canWrite: true }, expectedIds: ['a', 'b'], progress: { canCommit: true } };
     expect(progressOf({ a: ready, b: ready })).toMatchObject({ canCommit: true, canWrite: true });
     expect(progressOf({ a: ready, b: { ...ready, ready: { canCommit: false, canWrite: false } } })).toMatchObject({
       canCommit: false,
@@ -55,6 +55,8 @@ describe('aggregateProgress', () => {
     });
     expect(progressOf({ a: ready, b: { ...ready, fresh: false } })).toMatchObject({ canCommit: false, canWrite: true });
     expect(progressOf({ a: ready })).toMatchObject({ canCommit: false, canWrite: false });
+    expect(progressOf({ a: ready, b: { ...ready, progress: { canCommit: false } } }).canCommit).toBe(false);
+    expect(progressOf({ a: ready, b: { ...ready, state: 'COMMITTING', progress: { canCommit: false } } }).canCommit).toBe(true);
   });
 
   it('takes the total once from the leader and sums what was copied', () => {
@@ -149,6 +151,12 @@ describe('aggregateProgress', () => {
     });
   });
 
+  it('does not know when it has caught up as long as one instance does not', () => {
+    const one = (estimatedSecondsToCEACatchup: number | null): ReportChanges => ({ progress: { estimatedSecondsToCEACatchup } });
+    expect(progressOf({ a: one(7), b: one(null) }).estimatedSecondsToCEACatchup).toBeNull();
+    expect(progressOf({ a: one(7), b: one(0) }).estimatedSecondsToCEACatchup).toBe(7);
+  });
+
   it('marks silent instances in their rows and in a warning', () => {
     const { progress, instances } = aggregateProgress(
       snapshot({
@@ -158,16 +166,39 @@ describe('aggregateProgress', () => {
       null,
     );
     expect(instances[1]).toMatchObject({ id: 'b', reachable: false, secondsSinceHeartbeat: 12, copyBytesPerSecond: null });
+    expect(instances[2]).toMatchObject({ id: 'c', syncID: null, state: null, reachable: false, problems: ['missing'] });
     expect(progress.warnings?.map(({ name }) => name)).toEqual(['waitingForInstances', 'instancesSilent']);
   });
 
   it('warns of instances with other clusters, and passes on what instances warn of once', () => {
     const warning = { name: 'slow', description: 'Slow.' };
-    const snapped = snapshot({ a: { progress: { warnings: [warning] } }, b: { progress: { warnings: [warning] } } });
+    const one = (cluster1: string): ReportChanges => ({ clusterIds: { cluster0: 'x', cluster1 }, progress: { warnings: [warning] } });
+    const { progress, instances } = aggregateProgress(snapshot({ a: one('y'), b: one('z'), c: one('y') }), null);
+    expect(progress.warnings?.map(({ name }) => name)).toEqual(['clustersDiffer', 'slow']);
+    expect(progress.warnings?.[0]?.description).toContain('than the rest: b;');
+    expect(instances.map(({ problems }) => problems)).toEqual([[], ['otherClusters'], []]);
+  });
+
+  it('names instances of another release', () => {
+    const snapped = snapshot({ a: {}, b: {} });
     const b = snapped.reports.get('b');
-    if (b !== undefined) b.report.identity.clustersDigest = 'other';
-    const { warnings } = aggregateProgress(snapped, null).progress;
-    expect(warnings?.map(({ name }) => name)).toEqual(['clustersDiffer', 'slow']);
+    if (b !== undefined) b.report.identity.release = '1.8.0';
+    const { progress, instances } = aggregateProgress(snapped, null);
+    expect(progress.warnings).toEqual([{ name: 'releasesDiffer', description: 'Instances of another release than 1.9.0: b; give all the same.' }]);
+    expect(instances[1]).toMatchObject({ id: 'b', release: '1.8.0', problems: ['otherRelease'] });
+  });
+
+  it('leaves out instances that the source does not ask for, and names them', () => {
+    const expectedIds = ['a', 'b'];
+    const { progress, instances } = aggregateProgress(snapshot({ a: { expectedIds }, b: { expectedIds }, extra: { state: 'IDLE' } }), null);
+    expect(progress.state).toBe('RUNNING');
+    expect(progress.warnings?.map(({ name }) => name)).toEqual(['instancesUnexpected']);
+    expect(instances.map(({ id, problems }) => [id, problems])).toEqual([['a', []], ['b', []], ['extra', ['unexpected']]]);
+  });
+
+  it('says that it is deaf, so that nobody takes old figures for new ones', () => {
+    const { warnings } = aggregateProgress({ ...snapshot({ a: {} }), isConnected: false }, null).progress;
+    expect(warnings?.map(({ name }) => name)).toEqual(['redisUnavailable']);
   });
 
   it('answers what the schema of the contract allows', () => {

@@ -26,6 +26,12 @@ describe('membersOf', () => {
     expect(membersOf(snapshot({ old: { ...left, expectedIds: ['old', 'older'] } })).missingIds).toEqual(['older']);
   });
 
+  it('names those that live and are not expected, and counts them nowhere', () => {
+    const members = membersOf(snapshot({ a: { expectedIds: ['a', 'b'] }, b: {}, extra: {}, gone: left }));
+    expect(members.unexpectedIds).toEqual(['extra']);
+    expect(members.registeredIds).toEqual(['a', 'b']);
+  });
+
   it('shows the last known figures when all have left, but registers nobody', () => {
     const members = membersOf(snapshot({ a: left, b: left }));
     expect(members.reports).toHaveLength(2);

@@ -1,5 +1,6 @@
 import { idleProgress, type Progress, type MigrationState } from '@convoy/api/contract/progress';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
+import { idleReport } from '@convoy/api/fleet/idle-report';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
 
 export const NOW_MS = 1_700_000_000_000;
@@ -13,18 +14,8 @@ export interface ReportChanges extends Partial<Omit<InstanceReport, 'progress' |
 
 export function seenReport(id: string, { progress, fresh = true, silent_ms: _silent, ...changes }: ReportChanges = {}): SeenReport {
   const state: MigrationState = changes.state ?? 'RUNNING';
-  const identity = { id, syncID: `sync-${id}`, incarnation: `${id}-1`, release: '1.9.0', clustersDigest: 'digest' };
-  const report: InstanceReport = {
-    identity,
-    state,
-    failure: null,
-    ready: { canCommit: false, canWrite: false },
-    expectedIds: [],
-    step: null,
-    rates: { copyBytesPerSecond: 0, eventsPerSecond: 0 },
-    ...changes,
-    progress: { ...idleProgress(), state, ...progress },
-  };
+  const identity = { id, syncID: `sync-${id}`, incarnation: `${id}-1`, release: '1.9.0' };
+  const report = idleReport(identity, { state, ...changes, progress: { ...idleProgress(), state, ...progress } });
   return { report, reportedAt_ms: NOW_MS, fresh };
 }
 
@@ -37,5 +28,6 @@ export function snapshot(instances: Readonly<Record<string, ReportChanges>>, now
     leader: first === undefined ? null : { id: first, syncID: `sync-${first}` },
     silent_ms: new Map(ids.map((id) => [id, instances[id]?.silent_ms ?? 0])),
     now_ms,
+    isConnected: true,
   };
 }

@@ -9,7 +9,7 @@ import { RedisConnections } from '../../../src/redis/connections.js';
 function connect(settings: unknown): { made: RedisConnections; lines: string[] } {
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => lines.push(line) });
-  return { made: new RedisConnections(parseRedisSettings(settings), logger), lines };
+  return { made: new RedisConnections(parseRedisSettings(settings), logger, 1_000), lines };
 }
 
 describe('RedisConnections', () => {

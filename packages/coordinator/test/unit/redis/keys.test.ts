@@ -9,6 +9,7 @@ describe('fleetKeys', () => {
     keys.reportsChannel,
     keys.leaderChannel,
     keys.nudgeChannel,
+    keys.horizonChannel,
     keys.queuePrefix,
     keys.identity('a'),
     keys.report('a'),

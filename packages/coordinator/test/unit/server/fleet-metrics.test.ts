@@ -5,7 +5,7 @@ import { snapshot } from '../progress/snapshots.js';
 import type { ReportChanges } from '../progress/snapshots.js';
 
 const scrape = async (instances: Readonly<Record<string, ReportChanges>>): Promise<string[]> =>
-  (await scrapeFleet(aggregateProgress(snapshot(instances), null))).text.split('\n');
+  (await scrapeFleet(aggregateProgress(snapshot(instances), null))).split('\n');
 
 describe('scrapeFleet', () => {
   it('has the figures of the fleet and of its instances', async () => {

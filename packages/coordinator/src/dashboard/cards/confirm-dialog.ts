@@ -1,0 +1,67 @@
+import { byId, field, setText } from '../page/dom.js';
+import type { ActionView } from '../views/cut-over-view.js';
+
+/** Options of a start as they are when nothing is changed. */
+const startOptions = { source: 'cluster0', destination: 'cluster1' };
+
+/** Asks before a command is sent. Final ones want their name typed. */
+export class ConfirmDialog {
+  readonly #dialog: HTMLDialogElement;
+  #action: ActionView | null = null;
+
+  /** @param send sends the command and resolves once it is answered; what it throws is shown */
+  constructor(private readonly send: (action: ActionView, body: unknown) => Promise<void>) {
+    const dialog = byId('confirm');
+    if (!(dialog instanceof HTMLDialogElement)) throw new Error('confirm is no dialog');
+    this.#dialog = dialog;
+    field(dialog, 'cancel').addEventListener('click', () => dialog.close());
+    field(dialog, 'confirm').addEventListener('click', () => void this.#confirm());
+    this.#typed.addEventListener('input', () => this.#showReady());
+  }
+
+  ask(action: ActionView): void {
+    this.#action = action;
+    setText(field(this.#dialog, 'title'), `${action.label} the migration?`);
+    setText(field(this.#dialog, 'consequence'), action.consequence);
+    setText(field(this.#dialog, 'confirm'), action.label);
+    setText(field(this.#dialog, 'result'), '');
+    setText(field(this.#dialog, 'typedWord'), action.name);
+    field(this.#dialog, 'typedRow').hidden = !action.isFinal;
+    field(this.#dialog, 'optionsRow').hidden = action.name !== 'start';
+    this.#typed.value = '';
+    if (action.name === 'start' && this.#options.value === '') this.#options.value = JSON.stringify(startOptions, null, 2);
+    this.#showReady();
+    this.#dialog.showModal();
+  }
+
+  get #typed(): HTMLInputElement {
+    return field(this.#dialog, 'typed') as HTMLInputElement;
+  }
+
+  get #options(): HTMLTextAreaElement {
+    return field(this.#dialog, 'options') as HTMLTextAreaElement;
+  }
+
+  get #button(): HTMLButtonElement {
+    return field(this.#dialog, 'confirm') as HTMLButtonElement;
+  }
+
+  #showReady(): void {
+    this.#button.disabled = this.#action === null || (this.#action.isFinal && this.#typed.value.trim().toLowerCase() !== this.#action.name);
+  }
+
+  async #confirm(): Promise<void> {
+    if (this.#action === null) return;
+    const result = field(this.#dialog, 'result');
+    this.#button.disabled = true;
+    setText(result, 'Sent; waiting for every instance …');
+    try {
+      await this.send(this.#action, this.#action.name === 'start' ? (JSON.parse(this.#options.value) as unknown) : {});
+      this.#dialog.close();
+    } catch (error) {
+      setText(result, `✕ ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.#showReady();
+    }
+  }
+}

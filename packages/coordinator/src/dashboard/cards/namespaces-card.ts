@@ -1,0 +1,73 @@
+import type { NamespacesReply, NamespaceView } from '../message.js';
+import type { FleetApi } from '../page/fleet-api.js';
+import { byId, field, make, setList, setText } from '../page/dom.js';
+import { bytesText, countText, percentText } from '../views/quantity.js';
+
+const pageRows = 25;
+
+/** The table of collections: asked for by the page, a part at a time. */
+export class NamespacesCard {
+  readonly #card = byId('namespaces');
+  #offset = 0;
+  #matching = 0;
+
+  constructor(private readonly api: FleetApi) {
+    this.#search.addEventListener('input', () => this.#goTo(0));
+    field(this.#card, 'previous').addEventListener('click', () => this.#goTo(this.#offset - pageRows));
+    field(this.#card, 'next').addEventListener('click', () => this.#goTo(this.#offset + pageRows));
+  }
+
+  /** Reads the present page anew. */
+  async refresh(): Promise<void> {
+    const query = new URLSearchParams({ offset: String(this.#offset), limit: String(pageRows), search: this.#search.value.trim() });
+    const reply = await this.api.read<NamespacesReply>(`/api/v1/namespaces?${query.toString()}`);
+    this.#matching = reply.matching;
+    setList(field(this.#card, 'rows'), reply.rows, { key: ({ namespace }) => namespace, create: makeRow, update: showRow });
+    setText(field(this.#card, 'shown'), shownText(reply));
+    this.#button('previous').disabled = reply.offset === 0;
+    this.#button('next').disabled = reply.offset + reply.rows.length >= reply.matching;
+  }
+
+  get #search(): HTMLInputElement {
+    return field(this.#card, 'search') as HTMLInputElement;
+  }
+
+  #button(name: string): HTMLButtonElement {
+    return field(this.#card, name) as HTMLButtonElement;
+  }
+
+  #goTo(offset: number): void {
+    this.#offset = Math.max(0, Math.min(offset, Math.max(0, this.#matching - 1)));
+    if (offset === 0) this.#offset = 0;
+    void this.refresh().catch(() => undefined);
+  }
+}
+
+/** How many are shown, and what the rest sums up to. */
+export function shownText({ total, matching, offset, rows, others }: NamespacesReply): string {
+  if (total === 0) return 'No collection is told of yet.';
+  if (rows.length === 0) return `None of ${countText(total)} matches.`;
+  const shown = `${countText(offset + 1)} to ${countText(offset + rows.length)} of ${countText(matching)}${matching === total ? '' : ` that match, of ${countText(total)}`}`;
+  if (others.collections === 0) return `${shown}.`;
+  return `${shown}, active and large ones first; the other ${countText(others.collections)}: ${bytesText(others.copiedBytes)} of ${bytesText(others.totalBytes)}, ${countText(others.copiedDocuments)} documents.`;
+}
+
+const columns = ['copied', 'part', 'documents', 'waiting', 'active', 'done'] as const;
+
+function makeRow({ namespace }: NamespaceView): HTMLElement {
+  return make('tr', {}, make('th', { scope: 'row', class: 'name', title: namespace }, namespace), ...columns.map((name) => make('td', { 'data-field': name, class: 'number' })));
+}
+
+function showRow(row: HTMLElement, { totalBytes, copiedBytes, copiedDocuments, partitions }: NamespaceView): void {
+  const { waiting, starting, copying, done } = partitions;
+  const isDone = waiting + starting + copying === 0;
+  const texts = {
+    copied: bytesText(copiedBytes),
+    part: isDone ? '✓ copied' : percentText(totalBytes === 0 ? null : Math.min(99.9, (copiedBytes / totalBytes) * 100)),
+    documents: countText(copiedDocuments),
+    waiting: countText(waiting),
+    active: countText(starting + copying),
+    done: countText(done),
+  };
+  for (const name of columns) setText(field(row, name), texts[name]);
+}

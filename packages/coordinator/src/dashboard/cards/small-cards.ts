@@ -1,0 +1,66 @@
+import type { Posts } from '@convoy/api/fleet/posts';
+import type { FleetMessage } from '../message.js';
+import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
+import { countText, dateTimeText } from '../views/quantity.js';
+import { verifierView } from '../views/verifier-view.js';
+import { warningViews } from '../views/warning-view.js';
+
+/** Warnings with what to do. */
+export function showWarnings(message: FleetMessage): void {
+  const views = warningViews(message);
+  const card = byId('warnings');
+  setAttribute(card, 'data-tone', views.length > 0 ? 'warning' : 'good');
+  field(card, 'none').hidden = views.length > 0;
+  setText(byId('warning-count'), views.length === 0 ? '' : String(views.length));
+  setList(field(card, 'list'), views, {
+    key: ({ name, description }) => `${name} ${description}`,
+    create: ({ name, description, advice }) => make('li', {}, make('strong', {}, `▲ ${name}`), make('p', {}, description), ...(advice === '' ? [] : [make('p', { class: 'advice' }, `→ ${advice}`)])),
+    update: () => undefined,
+  });
+}
+
+/** How far the index builds are. */
+export function showIndexes({ progress }: FleetMessage): void {
+  const card = byId('indexes');
+  const builds = progress.indexBuilding;
+  setText(field(card, 'indexes'), builds === null ? '–' : `${countText(builds.indexesBuilt)} of ${countText(builds.totalIndexesToBuild)}`);
+  setText(field(card, 'collections'), builds === null ? '–' : `${countText(builds.collectionsFinished)} of ${countText(builds.collectionsTotal)}`);
+  const part = builds === null || builds.totalIndexesToBuild === 0 ? (builds === null ? 0 : 100) : (builds.indexesBuilt / builds.totalIndexesToBuild) * 100;
+  const fill = field(card, 'bar').firstElementChild;
+  if (fill instanceof HTMLElement) fill.style.width = `${part}%`;
+  setText(field(card, 'note'), builds === null ? 'Not told yet; the instance that leads tells it once it makes collections.' : part >= 100 ? '✓ All that are built before the copy are built. Unique and TTL indexes take their final form at the commit.' : 'Being built on the destination.');
+}
+
+/** Both sides of the verifier. */
+export function showVerifier(message: FleetMessage): void {
+  const card = byId('verifier');
+  const sides = verifierView(message);
+  field(card, 'off').hidden = sides !== null;
+  field(card, 'table').hidden = sides === null;
+  setList(field(card, 'rows'), sides ?? [], {
+    key: ({ side }) => side,
+    create: ({ side }) => make('tr', {}, make('th', { scope: 'row' }, side), ...['phase', 'documents', 'collections', 'lag'].map((name) => make('td', { 'data-field': name, class: name === 'phase' ? undefined : 'number' }))),
+    update: (row, one) => {
+      for (const name of ['phase', 'documents', 'collections', 'lag'] as const) setText(field(row, name), one[name]);
+    },
+  });
+}
+
+const resultSigns = { passed: '✓', warning: '▲', failed: '✕', unchecked: '–' } as const;
+const resultTones = { passed: 'good', warning: 'warning', failed: 'bad', unchecked: 'off' } as const;
+
+/** What the last checks before a start have found, the latest instance's. */
+export function showPreflight(reports: Readonly<Record<string, Posts['preflight']>>): void {
+  const card = byId('preflight');
+  const latest = Object.entries(reports).sort(([, a], [, b]) => b.at_ms - a.at_ms)[0];
+  field(card, 'none').hidden = latest !== undefined;
+  if (latest === undefined) return;
+  const [id, report] = latest;
+  setText(field(card, 'from'), `${report.canStart ? '✓ Nothing was in the way' : '✕ The start was refused'}, says ${id}, ${dateTimeText(report.at_ms)}`);
+  setList(field(card, 'list'), report.items, {
+    key: ({ check, result, description }) => `${check} ${result} ${description}`,
+    create: ({ check, result, description, error }) =>
+      make('li', { 'data-tone': resultTones[result] }, make('strong', {}, `${resultSigns[result]} ${check}`), ` ${result}${error === null ? '' : ` (${error})`}`, make('p', {}, description)),
+    update: () => undefined,
+  });
+}

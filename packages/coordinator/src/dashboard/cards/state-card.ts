@@ -1,0 +1,53 @@
+import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
+import type { FleetMessage } from '../message.js';
+import { stateView, type StateView, type StepView } from '../views/state-view.js';
+import { toneSigns } from '../views/tone.js';
+
+const stepSigns: Readonly<Record<StepView['status'], string>> = { done: '✓', now: '▶', next: '·', failed: '✕' };
+const stepWords: Readonly<Record<StepView['status'], string>> = { done: 'done', now: 'now', next: 'to come', failed: 'failed here' };
+
+/** State, the one number, and how far it is. */
+export function showState(message: FleetMessage): StateView {
+  const view = stateView(message);
+  const card = byId('state');
+  setAttribute(card, 'data-tone', view.tone);
+  setText(field(card, 'state'), `${toneSigns[view.tone]} ${view.state}`);
+  setText(field(card, 'phase'), view.phase);
+  setText(field(card, 'number'), view.number);
+  setText(field(card, 'numberLabel'), view.numberLabel);
+  setText(field(card, 'remaining'), view.remaining);
+  showBar(field(card, 'bar'), view.percent);
+  showFailure(field(card, 'failure'), view);
+  setList(field(card, 'steps'), view.steps, {
+    key: ({ name }) => name,
+    create: () => make('li', {}, make('span', { class: 'sign', 'aria-hidden': 'true' }), make('span', { class: 'name' }), make('span', { class: 'sr-only' })),
+    update: showStep,
+  });
+  setList(field(card, 'figures'), view.figures, {
+    key: ({ label }) => label,
+    create: ({ label }) => make('div', {}, make('dt', {}, label), make('dd', {})),
+    update: (element, { value }) => setText(element.lastElementChild ?? element, value),
+  });
+  return view;
+}
+
+function showBar(bar: HTMLElement, percent: number | null): void {
+  setAttribute(bar, 'aria-valuenow', percent === null ? null : percent.toFixed(1));
+  setAttribute(bar, 'aria-valuetext', percent === null ? 'not begun' : `${percent.toFixed(1)} % copied`);
+  const fill = bar.firstElementChild;
+  if (fill instanceof HTMLElement) fill.style.width = `${percent ?? 0}%`;
+}
+
+function showFailure(place: HTMLElement, { failure }: StateView): void {
+  place.hidden = failure === null;
+  if (failure !== null) setText(place, `✕ ${failure.name}: ${failure.description}`);
+}
+
+function showStep(element: HTMLElement, { name, status }: StepView): void {
+  setAttribute(element, 'data-status', status);
+  setAttribute(element, 'aria-current', status === 'now' || status === 'failed' ? 'step' : null);
+  const [sign, label, word] = element.children;
+  if (sign) setText(sign, stepSigns[status]);
+  if (label) setText(label, name);
+  if (word) setText(word, `, ${stepWords[status]}`);
+}

@@ -1,0 +1,167 @@
+import type { History } from '@convoy/api/contract/history';
+import type { Posts } from '@convoy/api/fleet/posts';
+import { ChartsCard } from './cards/charts-card.js';
+import { ConfirmDialog } from './cards/confirm-dialog.js';
+import { showCommands, showCutOver } from './cards/cut-over-card.js';
+import { showFleet } from './cards/fleet-card.js';
+import { MismatchesCard } from './cards/mismatches-card.js';
+import { NamespacesCard } from './cards/namespaces-card.js';
+import { showIndexes, showPreflight, showVerifier, showWarnings } from './cards/small-cards.js';
+import { showState } from './cards/state-card.js';
+import { showTimeline } from './cards/timeline-card.js';
+import type { CommandView, FleetMessage } from './message.js';
+import { Announcer } from './page/announcer.js';
+import { byId, setAttribute, setText } from './page/dom.js';
+import { type ApiFailure, FleetApi } from './page/fleet-api.js';
+import { FleetStream } from './page/fleet-stream.js';
+import { useTheme } from './page/theme.js';
+import { cutOverView, type ActionView } from './views/cut-over-view.js';
+import { durationText } from './views/quantity.js';
+import { reverseRefusal, type ReverseEvidence } from './views/reversibility.js';
+
+/** What is not in the stream is asked for this often while the page is seen. */
+const refresh_ms = 3_000;
+/** Measurements of updates that the browser keeps at most. */
+const updatesKept = 600;
+
+const api = new FleetApi();
+const charts = new ChartsCard();
+const namespaces = new NamespacesCard(api);
+const mismatches = new MismatchesCard(api);
+const announcer = new Announcer(byId('announcements'));
+const dialog = new ConfirmDialog(send);
+
+let latest: FleetMessage | null = null;
+let heardAt_ms = 0;
+let isLive = false;
+/** Null until the service has said so; it refuses by itself what is not allowed. */
+let mayCommand: boolean | null = null;
+let isReading = false;
+let commandsShown = -1;
+let updatesMeasured = 0;
+let evidence: ReverseEvidence = { reports: {}, commands: [] };
+
+async function send(action: ActionView, body: unknown): Promise<void> {
+  try {
+    await api.command(action.name, body);
+  } finally {
+    await readCommands().catch(() => undefined);
+  }
+}
+
+async function readCommands(): Promise<void> {
+  const { commands } = await api.read<{ commands: CommandView[] }>('/api/v1/commands');
+  evidence = { ...evidence, commands };
+  showCommands(commands);
+  showActions();
+}
+
+/** The cut-over as it is with what is known now. */
+function showActions(): void {
+  if (latest !== null) showCutOver(cutOverView(latest, mayCommand !== false, isLive, reverseRefusal(latest, evidence)), press);
+}
+
+function press(action: ActionView): void {
+  if (action.refusal === null) dialog.ask(action);
+  else announcer.say(action.refusal);
+}
+
+function showMessage(message: FleetMessage): void {
+  const begun_ms = performance.now();
+  latest = message;
+  heardAt_ms = performance.now();
+  if (!isLive) {
+    isLive = true;
+    byId('token-form').hidden = true;
+    mayCommand = null;
+    refresh();
+  }
+  const state = showState(message);
+  showFleet(message);
+  showActions();
+  showWarnings(message);
+  showIndexes(message);
+  showVerifier(message);
+  announcer.follow(message, state);
+  document.title = `${state.number === '–' ? '' : `${state.number} · `}${state.state} · Convoy`;
+  if (message.commandsSent !== commandsShown) {
+    commandsShown = message.commandsSent;
+    void readCommands().catch(() => undefined);
+  }
+  showLink();
+  measureUpdate(begun_ms);
+}
+
+/** For who wants to know how long updates take; a page that is open for days keeps only some. */
+function measureUpdate(begun_ms: number): void {
+  if (updatesMeasured >= updatesKept) {
+    performance.clearMeasures('update');
+    updatesMeasured = 0;
+  }
+  updatesMeasured += 1;
+  performance.measure('update', { start: begun_ms });
+}
+
+async function readAccess(): Promise<void> {
+  if (mayCommand !== null) return;
+  ({ mayCommand } = await api.read<{ mayCommand: boolean }>('/api/v1/access'));
+}
+
+function lost(failure: ApiFailure | null): void {
+  isLive = false;
+  if (failure?.status === 401) byId('token-form').hidden = false;
+  showActions();
+  showLink();
+}
+
+/** Says how old what is shown is, whenever it is not of now. */
+function showLink(): void {
+  const link = byId('link');
+  const age_seconds = Math.floor((performance.now() - heardAt_ms) / 1000);
+  const isFresh = isLive && age_seconds < 4;
+  const hears = latest?.isConnected !== false;
+  setAttribute(link, 'data-tone', isFresh && hears ? 'good' : 'bad');
+  setAttribute(document.body, 'data-stale', isFresh ? null : 'yes');
+  if (isFresh) setText(link, hears ? '● Live' : '▲ Live, but Redis is lost: figures are the last known');
+  else setText(link, latest === null ? '◌ Connecting …' : `✕ Stale: last heard ${durationText(age_seconds)} ago, connecting …`);
+}
+
+/** Asks for what is not in the stream. What cannot be had is asked for again the next time, and a slow service is not asked twice at once. */
+function refresh(): void {
+  if (document.hidden || !isLive || isReading) return;
+  isReading = true;
+  readBeside().catch(() => undefined).finally(() => (isReading = false));
+}
+
+async function readBeside(): Promise<void> {
+  const [history, reports] = await Promise.all([
+    api.read<{ history: History | null }>('/api/v1/history'),
+    api.read<{ reports: Record<string, Posts['preflight']> }>('/api/v1/preflight'),
+    namespaces.refresh(),
+    mismatches.refresh(),
+    readAccess(),
+  ]);
+  const begun_ms = performance.now();
+  evidence = { ...evidence, reports: reports.reports };
+  showPreflight(reports.reports);
+  showActions();
+  if (history.history === null) return;
+  charts.show(history.history.points);
+  showTimeline(history.history);
+  measureUpdate(begun_ms);
+}
+
+byId('token-form').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const input = byId('token');
+  if (input instanceof HTMLInputElement) {
+    api.useToken(input.value);
+    input.value = '';
+  }
+});
+useTheme(byId('theme'), () => charts.rebuild());
+setInterval(showLink, 1_000);
+setInterval(refresh, refresh_ms);
+document.addEventListener('visibilitychange', refresh);
+charts.open().then(refresh, () => undefined);
+void new FleetStream(api, { message: showMessage, lost }).run();

@@ -1,0 +1,54 @@
+import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
+import type { Failure } from '@convoy/api/fleet/fleet';
+import type { InstanceFigures } from '@convoy/api/fleet/instance-figures';
+import type { NamespacePart } from '@convoy/api/fleet/posts';
+
+/** One instance as the dashboard shows it. */
+export interface InstanceView extends FleetInstance {
+  readonly figures: InstanceFigures | null;
+  readonly sourcePingMs: number | null;
+  readonly destinationPingMs: number | null;
+  readonly oplogTimeRemaining: string | null;
+}
+
+/** The fleet's whole as the dashboard follows it. Objects, not arrays, where parts of it change: changes are sent alone. */
+export interface FleetMessage {
+  /** By the clock of the coordinator process. */
+  readonly now_ms: number;
+  /** Whether that process hears the fleet. */
+  readonly isConnected: boolean;
+  readonly leaderId: string | null;
+  readonly expectedIds: readonly string[];
+  readonly failure: Failure | null;
+  readonly progress: Omit<FleetProgress, 'instances'>;
+  readonly instances: Readonly<Record<string, InstanceView>>;
+  /** Counts commands that were sent through this process. */
+  readonly commandsSent: number;
+}
+
+/** One collection over all instances. */
+export interface NamespaceView extends NamespacePart {
+  /** Instances that take part in it. */
+  readonly instances: number;
+}
+
+/** The reply of `GET /api/v1/namespaces`. */
+export interface NamespacesReply {
+  readonly success: true;
+  readonly total: number;
+  /** How many match the search, and the place of the first row among them. */
+  readonly matching: number;
+  readonly offset: number;
+  readonly rows: readonly NamespaceView[];
+  /** Sums of those that match and are not among the rows, and of those that the instances did not name. */
+  readonly others: { readonly collections: number; readonly totalBytes: number; readonly copiedBytes: number; readonly copiedDocuments: number };
+}
+
+/** One entry of the reply of `GET /api/v1/commands`. */
+export interface CommandView {
+  readonly commandId: string;
+  readonly at_ms: number;
+  readonly name: string;
+  readonly success: boolean;
+  readonly results: Readonly<Record<string, { readonly success: boolean; readonly error?: string; readonly errorDescription?: string }>>;
+}

@@ -1,0 +1,64 @@
+/** A refusal or failure as the service tells it. */
+export class ApiFailure extends Error {
+  constructor(
+    readonly status: number,
+    readonly error: string,
+    description: string,
+  ) {
+    super(description);
+    this.name = 'ApiFailure';
+  }
+}
+
+const tokenKey = 'convoy-token';
+/** The coordinator waits 30 s for its instances. */
+const commandLimit_ms = 45_000;
+/** What is read is asked for again anyway. */
+const readLimit_ms = 10_000;
+
+/** Calls of the coordinator, with the token that was given to this page. It is kept for this tab alone. */
+export class FleetApi {
+  /** Takes a token from the address (`#token=…`), where it is never sent to a server, and takes it out of there. */
+  constructor() {
+    const given = new URLSearchParams(location.hash.slice(1)).get('token');
+    if (given === null) return;
+    this.useToken(given);
+    history.replaceState(null, '', location.pathname);
+  }
+
+  useToken(token: string): void {
+    sessionStorage.setItem(tokenKey, token);
+  }
+
+  headers(): Record<string, string> {
+    const token = sessionStorage.getItem(tokenKey);
+    return token === null ? {} : { authorization: `Bearer ${token}` };
+  }
+
+  /** @throws ApiFailure what the service refuses; TypeError when it does not answer */
+  async read<Reply>(path: string): Promise<Reply> {
+    return this.#answer(await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) })) as Promise<Reply>;
+  }
+
+  /**
+   * Reads an answer that has one JSON document a line.
+   * @throws ApiFailure what the service refuses; TypeError when it does not answer
+   */
+  async readLines<Line>(path: string): Promise<Line[]> {
+    const response = await fetch(path, { headers: this.headers(), signal: AbortSignal.timeout(readLimit_ms) });
+    if (!response.ok) await this.#answer(response);
+    return (await response.text()).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Line);
+  }
+
+  /** @throws ApiFailure what the service refuses; TypeError when it does not answer */
+  async command(name: string, body: unknown): Promise<void> {
+    const headers = { ...this.headers(), 'content-type': 'application/json' };
+    await this.#answer(await fetch(`/api/v1/${name}`, { method: 'POST', headers, body: JSON.stringify(body), signal: AbortSignal.timeout(commandLimit_ms) }));
+  }
+
+  async #answer(response: Response): Promise<unknown> {
+    const reply = (await response.json().catch(() => ({}))) as { error?: string; errorDescription?: string };
+    if (!response.ok) throw new ApiFailure(response.status, reply.error ?? `HTTP ${response.status}`, reply.errorDescription ?? response.statusText);
+    return reply;
+  }
+}

@@ -1,0 +1,24 @@
+const key = 'convoy-theme';
+const choices = ['system', 'light', 'dark'] as const;
+type Choice = (typeof choices)[number];
+
+const words: Readonly<Record<Choice, string>> = { system: '◐ System', light: '☀ Light', dark: '☾ Dark' };
+
+/** Lets a button go through light, dark and the system's choice, and remembers it. */
+export function useTheme(button: HTMLElement, changed: () => void): void {
+  let choice = choices.find((one) => one === localStorage.getItem(key)) ?? 'system';
+  const apply = (): void => {
+    if (choice === 'system') document.documentElement.removeAttribute('data-theme');
+    else document.documentElement.setAttribute('data-theme', choice);
+    button.textContent = words[choice];
+    button.setAttribute('aria-label', `Colours: ${choice}. Change.`);
+    changed();
+  };
+  button.addEventListener('click', () => {
+    choice = choices[(choices.indexOf(choice) + 1) % choices.length] ?? 'system';
+    localStorage.setItem(key, choice);
+    apply();
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => changed());
+  apply();
+}

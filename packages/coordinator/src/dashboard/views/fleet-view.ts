@@ -1,0 +1,115 @@
+import type { FleetMessage, InstanceView } from '../message.js';
+import { byteRateText, bytesText, countText, durationText, eventRateText } from './quantity.js';
+import type { Tone } from './tone.js';
+
+/** One instance with what flows through it. */
+export interface LaneView {
+  readonly id: string;
+  readonly leads: boolean;
+  readonly tone: Tone;
+  readonly state: string;
+  /** What is wrong, in words; empty when nothing is. */
+  readonly trouble: string;
+  readonly sourceShards: string;
+  readonly copyRate: string;
+  readonly eventRate: string;
+  /** What flows into the instance and out of it, with what it is of. */
+  readonly copyFlow: string;
+  readonly applyFlow: string;
+  readonly isCopying: boolean;
+  readonly isApplying: boolean;
+  readonly lag: string;
+  readonly copied: string;
+  readonly documents: string;
+  readonly events: string;
+  readonly partitions: string;
+  readonly partitionsDone: number;
+  readonly partitionsTotal: number;
+  readonly buffers: string;
+  readonly pings: string;
+}
+
+export interface FleetView {
+  readonly lanes: readonly LaneView[];
+  readonly source: string;
+  readonly destination: string;
+  readonly destinationShards: readonly string[];
+}
+
+const problemWords: Readonly<Record<string, string>> = {
+  missing: 'never seen: start it',
+  silent: 'silent',
+  unexpected: 'not asked for by the source: stop it',
+  otherRelease: 'another release than the rest',
+  otherClusters: 'configured with other clusters than the rest',
+};
+
+/** Lag above which an instance is shown as one to look at: a commit is refused above it as well. */
+const lagCalm_seconds = 30;
+
+/** The fleet as lanes from source shards to the destination. */
+export function fleetView({ instances, leaderId, progress }: FleetMessage): FleetView {
+  const all = Object.values(instances);
+  return {
+    lanes: all.map((instance) => laneOf(instance, leaderId)),
+    source: progress.directionMapping?.Source ?? 'source',
+    destination: progress.directionMapping?.Destination ?? 'destination',
+    destinationShards: [...new Set(all.flatMap(({ figures }) => figures?.destinationShards ?? []))].sort(),
+  };
+}
+
+function laneOf(instance: InstanceView, leaderId: string | null): LaneView {
+  const { figures } = instance;
+  const counts = figures?.partitions ?? { waiting: 0, starting: 0, copying: 0, done: 0 };
+  const total = counts.waiting + counts.starting + counts.copying + counts.done;
+  const trouble = troubleOf(instance);
+  return {
+    id: instance.id,
+    leads: instance.id === leaderId,
+    tone: laneTone(instance, trouble),
+    state: instance.error === null ? (instance.state ?? 'UNKNOWN') : 'FAILED',
+    trouble,
+    sourceShards: figures?.sourceShards.join(', ') ?? instance.id,
+    copyRate: byteRateText(instance.copyBytesPerSecond),
+    eventRate: eventRateText(instance.eventsPerSecond),
+    copyFlow: flowText(byteRateText(instance.copyBytesPerSecond), 'copied'),
+    applyFlow: flowText(countText(instance.eventsPerSecond), 'changes/s'),
+    isCopying: (instance.copyBytesPerSecond ?? 0) > 0,
+    isApplying: (instance.eventsPerSecond ?? 0) > 0,
+    lag: durationText(instance.lagTimeSeconds),
+    copied: bytesText(instance.estimatedCopiedBytes),
+    documents: countText(figures?.copiedDocuments),
+    events: countText(instance.totalEventsApplied),
+    partitions: total === 0 ? '–' : `${countText(counts.done)} of ${countText(total)} done, ${counts.copying + counts.starting} active`,
+    partitionsDone: counts.done,
+    partitionsTotal: total,
+    buffers: figures === null ? '–' : `${bytesText(figures.bufferedBytes)} of ${bytesText(figures.bufferBytesMax)}`,
+    pings: pingsOf(instance),
+  };
+}
+
+function flowText(rate: string, what: string): string {
+  return rate === '–' ? rate : `${rate} ${what}`;
+}
+
+function pingsOf({ sourcePingMs, destinationPingMs }: InstanceView): string {
+  const text = (ping: number | null): string => (ping === null ? '–' : `${ping.toFixed(1)} ms`);
+  return `${text(sourcePingMs)} / ${text(destinationPingMs)}`;
+}
+
+function troubleOf(instance: InstanceView): string {
+  if (instance.error !== null) return instance.error;
+  const words = instance.problems.map((problem) => {
+    const silence = instance.secondsSinceHeartbeat;
+    return problem === 'silent' && silence !== null ? `silent for ${durationText(silence)}` : (problemWords[problem] ?? problem);
+  });
+  if ((instance.lagTimeSeconds ?? 0) > lagCalm_seconds) words.push(`${durationText(instance.lagTimeSeconds)} behind`);
+  return words.join('; ');
+}
+
+function laneTone({ error, problems, state }: InstanceView, trouble: string): Tone {
+  if (error !== null) return 'bad';
+  if (problems.length > 0 || trouble !== '' || state === 'PAUSED') return 'warning';
+  if (state === 'COMMITTED') return 'good';
+  return state === 'RUNNING' || state === 'COMMITTING' || state === 'REVERSING' ? 'active' : 'calm';
+}

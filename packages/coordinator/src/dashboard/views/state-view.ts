@@ -1,0 +1,123 @@
+import type { FleetMessage } from '../message.js';
+import { byteRateText, bytesText, countText, durationText, eventRateText, percentText } from './quantity.js';
+import type { Tone } from './tone.js';
+
+/** One step of the way. */
+export interface StepView {
+  readonly name: string;
+  readonly status: 'done' | 'now' | 'next' | 'failed';
+}
+
+export interface StateView {
+  readonly state: string;
+  readonly tone: Tone;
+  /** The phase, or what is awaited, in a sentence. */
+  readonly phase: string;
+  /** The one number, and what it is. */
+  readonly number: string;
+  readonly numberLabel: string;
+  /** 0 to 100 for the bar, null without one. */
+  readonly percent: number | null;
+  readonly remaining: string;
+  readonly failure: { readonly name: string; readonly description: string } | null;
+  readonly steps: readonly StepView[];
+  readonly figures: readonly { readonly label: string; readonly value: string }[];
+}
+
+/** What the API tells while there is nothing to copy, or nothing is known of it. */
+const unknownSize_bytes = 1;
+
+const stepNames = ['Prepare', 'Copy', 'Apply changes', 'Ready', 'Commit', 'Committed'];
+
+/** The state of the whole in words and one number. */
+export function stateView(message: FleetMessage): StateView {
+  const { failure, progress } = message;
+  const state = failure === null ? progress.state : 'FAILED';
+  return {
+    state,
+    tone: toneOf(state),
+    phase: phaseOf(message),
+    ...numberOf(message),
+    failure: failure === null ? null : { name: failure.error, description: failure.errorDescription },
+    steps: stepsOf(message),
+    figures: figuresOf(message),
+  };
+}
+
+function toneOf(state: string): Tone {
+  const tones: Readonly<Record<string, Tone>> = { FAILED: 'bad', PAUSED: 'warning', COMMITTED: 'good', IDLE: 'off', INITIALIZING: 'calm' };
+  return tones[state] ?? 'active';
+}
+
+function phaseOf({ failure, progress, instances }: FleetMessage): string {
+  if (failure !== null) return 'The migration has ended with a failure; what was copied is kept. Before a new start: remove the reason, stop all instances, run convoy cleanup.';
+  if (Object.keys(instances).length === 0) return 'No instance has reported yet. Start one for each source shard.';
+  if (progress.state === 'IDLE') return 'Nothing runs. Start the migration below.';
+  if (progress.state === 'INITIALIZING') return 'Instances connect to the clusters.';
+  if (progress.state === 'PAUSED') return 'Paused: nothing is read or written. The oplog goes on, so do not wait too long.';
+  if (progress.state === 'COMMITTED') return progress.canWrite === true ? 'Committed. The destination may be written to.' : 'Committed.';
+  if (progress.state === 'REVERSING') return 'Source and destination change roles.';
+  if (progress.state === 'COMMITTING') return 'Waiting for the commit to complete: everything written is drained.';
+  if (progress.canCommit) return 'Changes are applied as they come. A commit will succeed.';
+  const words: Readonly<Record<string, string>> = {
+    initializing: 'Collections and indexes are made on the destination.',
+    'collection copy': 'Documents are copied; changes are applied at the same time.',
+    'change event application': 'All documents are copied; changes of the source are applied.',
+  };
+  return words[progress.info ?? ''] ?? progress.info ?? '';
+}
+
+function numberOf({ failure, progress }: FleetMessage): Pick<StateView, 'number' | 'numberLabel' | 'percent' | 'remaining'> {
+  const { percent, info, state } = progress;
+  if (state === 'IDLE' || state === 'INITIALIZING' || info === 'initializing') return { number: '–', numberLabel: 'nothing copied yet', percent: null, remaining: '' };
+  if (state === 'REVERSING') return { number: '–', numberLabel: 'nothing is copied', percent: null, remaining: 'what was written since is replayed' };
+  const copied = { number: percentText(percent), numberLabel: 'copied', percent };
+  if (failure !== null) return { ...copied, remaining: '' };
+  if (percent !== null && percent >= 100) {
+    if (state === 'COMMITTED') return { ...copied, numberLabel: 'copied and committed', remaining: '' };
+    if (state === 'COMMITTING') return { ...copied, remaining: 'being committed' };
+    return { ...copied, remaining: catchUpText(progress.estimatedSecondsToCEACatchup, progress.canCommit) };
+  }
+  const remaining = progress.secondsRemaining === null ? 'time remaining not known' : `about ${durationText(progress.secondsRemaining)} remaining`;
+  return { ...copied, remaining: state === 'PAUSED' ? 'paused' : remaining };
+}
+
+function catchUpText(seconds: number | null, canCommit: boolean): string {
+  if (canCommit) return 'ready to commit';
+  return seconds === null || seconds === 0 ? '' : `about ${durationText(seconds)} to catch up`;
+}
+
+function reachedStep({ progress }: FleetMessage): number {
+  const { state, info, canCommit, percent } = progress;
+  if (state === 'COMMITTED') return 6;
+  if (state === 'COMMITTING') return 4;
+  if (state === 'IDLE' || state === 'INITIALIZING') return -1;
+  if (info === 'initializing') return 0;
+  if (canCommit) return 3;
+  return info !== 'collection copy' && (percent ?? 0) >= 100 ? 2 : 1;
+}
+
+function stepsOf(message: FleetMessage): StepView[] {
+  const reached = reachedStep(message);
+  return stepNames.map((name, at) => {
+    if (at < reached) return { name, status: 'done' };
+    if (at > reached) return { name, status: 'next' };
+    return { name, status: message.failure === null ? 'now' : 'failed' };
+  });
+}
+
+function figuresOf({ progress, instances }: FleetMessage): StateView['figures'] {
+  const documents = Object.values(instances).flatMap(({ figures }) => figures?.copiedDocuments ?? []);
+  const copy = progress.collectionCopy;
+  const isSizeKnown = copy !== null && copy.estimatedTotalBytes > unknownSize_bytes;
+  return [
+    { label: 'Copied', value: !isSizeKnown ? '–' : `${bytesText(copy.estimatedCopiedBytes)} of ${bytesText(copy.estimatedTotalBytes)}` },
+    { label: 'Documents', value: countText(documents.length === 0 || !isSizeKnown ? null : documents.reduce((sum, one) => sum + one, 0)) },
+    { label: 'Copy rate', value: byteRateText(progress.copyBytesPerSecond) },
+    { label: 'Events applied', value: countText(progress.totalEventsApplied) },
+    { label: 'Event rate', value: eventRateText(progress.eventsPerSecond) },
+    { label: 'Lag', value: durationText(progress.lagTimeSeconds) },
+    { label: 'Oplog time left', value: progress.estimatedOplogTimeRemaining ?? '–' },
+    { label: 'Destination writable', value: progress.canWrite === null ? '–' : progress.canWrite ? 'yes' : 'no' },
+  ];
+}

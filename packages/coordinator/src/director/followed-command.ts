@@ -1,0 +1,71 @@
+import type { CommandName } from '@convoy/api/contract/commands';
+import { optionsDigest } from '@convoy/api/contract/options-digest';
+import { startRequestSchema } from '@convoy/api/contract/start-request';
+import type { MigrationState } from '@convoy/api/contract/progress';
+import type { CommandResult, FleetCommand, InstanceReport } from '@convoy/api/fleet/fleet';
+import type { FleetSnapshot } from '../progress/members.js';
+import type { Clock } from '../time/clock.js';
+
+/** The states in which an instance has followed a command. */
+const followedIn: Readonly<Record<Exclude<CommandName, 'start'>, readonly MigrationState[]>> = {
+  pause: ['PAUSED'],
+  resume: ['RUNNING'],
+  commit: ['COMMITTING', 'COMMITTED'],
+  reverse: ['REVERSING'],
+};
+
+/** What tells from a report whether its instance has followed a command. A start is told from another one by its options. */
+function followedBy({ name, body }: Pick<FleetCommand, 'name' | 'body'>): (report: InstanceReport) => boolean {
+  if (name !== 'start') return ({ state }) => followedIn[name].includes(state);
+  const request = startRequestSchema.safeParse(body).data;
+  if (request === undefined) return () => false;
+  const digest = optionsDigest(request);
+  return (report) => report.optionsDigest === digest;
+}
+
+/**
+ * The instances that have not followed a command yet, as far as fresh reports tell; all of them when none is left, so
+ * that each says by itself why it does not take it.
+ * @param last which instances have taken the opposite command so lately that their reports may be from before it
+ */
+export function withoutFollowed(
+  command: Pick<FleetCommand, 'name' | 'body'>,
+  ids: readonly string[],
+  { reports }: Pick<FleetSnapshot, 'reports'>,
+  last: Pick<LastCommands, 'isOpposite'>,
+): readonly string[] {
+  const hasFollowed = followedBy(command);
+  const open = ids.filter((id) => {
+    const seen = reports.get(id);
+    return seen?.fresh !== true || last.isOpposite(id, command.name) || !hasFollowed(seen.report);
+  });
+  return open.length === 0 ? ids : open;
+}
+
+/** What leads back to where an instance was before. */
+const opposites: Partial<Record<CommandName, CommandName>> = { pause: 'resume', resume: 'pause', commit: 'reverse', reverse: 'commit' };
+
+/** The last command that each instance has accepted, for as long as a report may be older than it. */
+export class LastCommands {
+  readonly #clock: Clock;
+  readonly #lease_ms: number;
+  readonly #byId = new Map<string, { readonly name: CommandName; readonly at_ms: number }>();
+
+  /** @param lease_ms silence after which a report is no longer fresh */
+  constructor(clock: Clock, lease_ms: number) {
+    this.#clock = clock;
+    this.#lease_ms = lease_ms;
+  }
+
+  /** Takes in what a command that was sent has brought. */
+  note(name: CommandName, results: ReadonlyMap<string, CommandResult>): void {
+    const at_ms = this.#clock.monotonic_ms();
+    for (const [id, { success }] of results) if (success) this.#byId.set(id, { name, at_ms });
+  }
+
+  /** Whether the last command that the instance has accepted undoes this one, and was accepted lately. */
+  isOpposite(id: string, name: CommandName): boolean {
+    const last = this.#byId.get(id);
+    return last !== undefined && last.name === opposites[name] && this.#clock.monotonic_ms() - last.at_ms <= this.#lease_ms;
+  }
+}

@@ -1,0 +1,70 @@
+import type { RedisConnection } from '../redis/redis-connection.js';
+import type { FleetKeys } from '../redis/keys.js';
+import { callRedis } from '../redis/redis-failure.js';
+import type { ReportBoard } from './report-board.js';
+import { decodeMessage } from './report-message.js';
+import type { Roster } from './roster.js';
+
+export interface PeerReportsParts {
+  readonly connection: RedisConnection;
+  readonly keys: FleetKeys;
+  readonly board: ReportBoard;
+  /** How long one call may take. */
+  readonly limit_ms: number;
+  /** Whether an instance id is that of this process, which knows its own report. */
+  readonly isOwn: (id: string) => boolean;
+}
+
+/**
+ * Brings a board up to a roster: who lives, and the reports that are new since the roster before. What was published
+ * while nobody listened is found by this, and a Redis that was flushed is healed as its instances report anew.
+ */
+export class PeerReports {
+  readonly #parts: PeerReportsParts;
+  /** Of which time the report is that was read last, by id. */
+  readonly #read = new Map<string, number>();
+
+  constructor(parts: PeerReportsParts) {
+    this.#parts = parts;
+  }
+
+  /** Reads every report anew with the next roster: departures may have been missed. */
+  forget(): void {
+    this.#read.clear();
+  }
+
+  /**
+   * @param askedAt_ms when the roster was asked for, by the monotonic clock of this process
+   * @throws ConvoyError `redisUnavailable`
+   */
+  async take({ now_ms, heartbeats, news }: Roster, askedAt_ms: number): Promise<void> {
+    const { board, isOwn } = this.#parts;
+    const aliveAt_ms = (id: string): number => askedAt_ms - Math.max(0, now_ms - (heartbeats.get(id) ?? 0));
+    const changed = [...news].filter(([id, at_ms]) => !isOwn(id) && this.#read.get(id) !== at_ms);
+    // Where there is a new report it tells whose heartbeat it is: the one before may be of a process that has died.
+    const unread = new Set(changed.map(([id]) => id));
+    for (const id of heartbeats.keys()) if (!isOwn(id) && !unread.has(id)) board.alive(id, aliveAt_ms(id));
+    if (changed.length === 0) return;
+    const texts = await this.#readTexts(changed.map(([id]) => id));
+    for (const [at, [id, at_ms]] of changed.entries()) {
+      this.#hear(id, aliveAt_ms(id), texts.reports[at] ?? null, texts.left[at] ?? null);
+      this.#read.set(id, at_ms);
+    }
+  }
+
+  async #readTexts(ids: readonly string[]): Promise<{ reports: (string | null)[]; left: (string | null)[] }> {
+    const { connection, keys, limit_ms } = this.#parts;
+    const read = Promise.all([connection.mget(ids.map((id) => keys.report(id))), connection.mget(ids.map((id) => keys.left(id)))]);
+    const [reports, left] = await callRedis(read, limit_ms);
+    return { reports, left };
+  }
+
+  #hear(id: string, aliveAt_ms: number, text: string | null, leftIncarnation: string | null): void {
+    const message = text === null ? null : decodeMessage(text);
+    if (message?.kind !== 'report') return;
+    const { board } = this.#parts;
+    board.hear(message, aliveAt_ms);
+    const { incarnation } = message.report.identity;
+    if (leftIncarnation === incarnation) board.hear({ kind: 'left', id, incarnation }, aliveAt_ms);
+  }
+}

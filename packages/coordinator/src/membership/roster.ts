@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import type { FleetKeys } from '../redis/keys.js';
+import { callRedis } from '../redis/redis-failure.js';
+
+/** Who was alive when, and whose report is of when, all in milliseconds of the Redis server's clock. */
+export interface Roster {
+  readonly now_ms: number;
+  /** Last heartbeats by instance id. */
+  readonly heartbeats: ReadonlyMap<string, number>;
+  /** Times of the stored reports by instance id. */
+  readonly news: ReadonlyMap<string, number>;
+}
+
+/** Lua for a roster; `now_ms`, `members` and `news` are bound before. */
+export const ROSTER_EXPRESSION = `{ now_ms, redis.call('ZRANGE', members, 0, -1, 'WITHSCORES'), redis.call('ZRANGE', news, 0, -1, 'WITHSCORES') }`;
+
+/** Lua for the server's time. */
+export const NOW_STATEMENTS = `
+local time = redis.call('TIME')
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+const READ = `
+local members, news = KEYS[1], KEYS[2]
+${NOW_STATEMENTS}
+return ${ROSTER_EXPRESSION}`;
+
+const scoresSchema = z.array(z.string()).transform((pairs) => {
+  const scores = new Map<string, number>();
+  for (let at = 0; at + 1 < pairs.length; at += 2) scores.set(pairs[at] ?? '', Number(pairs[at + 1]));
+  return scores;
+});
+const rosterSchema = z
+  .tuple([z.number(), scoresSchema, scoresSchema])
+  .transform(([now_ms, heartbeats, news]): Roster => ({ now_ms, heartbeats, news }));
+
+/** Reads what a script returns for `ROSTER_EXPRESSION`; null when it is none. */
+export function decodeRoster(reply: unknown): Roster | null {
+  return rosterSchema.safeParse(reply).data ?? null;
+}
+
+/**
+ * Reads the roster; instances get it with their heartbeats.
+ * @param limit_ms how long it may take
+ * @throws ConvoyError `redisUnavailable`
+ */
+export async function loadRoster(connection: RedisConnection, { members, news }: FleetKeys, limit_ms: number): Promise<Roster> {
+  const reply = await callRedis(connection.eval(READ, 2, members, news), limit_ms);
+  return decodeRoster(reply) ?? { now_ms: 0, heartbeats: new Map(), news: new Map() };
+}

@@ -1,0 +1,44 @@
+import type { RedisConnection } from '../redis/redis-connection.js';
+
+/**
+ * Publishes on one channel at most once per gap, however often there is a new message: the last one always, those in
+ * between are left out. A message that cannot be delivered is lost: who misses one hears the next, or reads the
+ * metadata database. While Redis does not answer one message waits, and no more.
+ */
+export class ThrottledPublisher {
+  readonly #connection: RedisConnection;
+  readonly #channel: string;
+  readonly #gap_ms: number;
+  #timer: NodeJS.Timeout | undefined;
+  #isBusy = false;
+  #next: string | null = null;
+
+  constructor(connection: RedisConnection, channel: string, gap_ms: number) {
+    this.#connection = connection;
+    this.#channel = channel;
+    this.#gap_ms = gap_ms;
+  }
+
+  send(message: string): void {
+    this.#next = message;
+    if (!this.#isBusy) this.#sendNext();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#next = null;
+    this.#isBusy = true;
+  }
+
+  #sendNext(): void {
+    const message = this.#next;
+    this.#next = null;
+    this.#isBusy = message !== null;
+    if (message === null) return;
+    const gap = new Promise<void>((resolve) => {
+      this.#timer = setTimeout(resolve, this.#gap_ms);
+    });
+    const published = this.#connection.publish(this.#channel, message).catch(() => undefined);
+    void Promise.all([published, gap]).then(() => this.#sendNext());
+  }
+}

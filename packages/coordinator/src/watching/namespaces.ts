@@ -1,0 +1,77 @@
+import type { NamespacePart, Posts } from '@convoy/api/fleet/posts';
+import type { NamespacesReply, NamespaceView } from '../dashboard/message.js';
+
+/** Rows of one reply at most. */
+export const NAMESPACE_ROWS_MAX = 200;
+
+/** What is asked for. */
+export interface NamespacesQuery {
+  readonly offset: number;
+  readonly limit: number;
+  /** Part of a name; all when empty. */
+  readonly search: string;
+}
+
+type Sums = NamespacesReply['others'];
+
+const nothing: Sums = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
+
+/** The collections of all instances. */
+export interface MergedNamespaces {
+  readonly rows: readonly NamespaceView[];
+  /** Sums of those that the instances did not name. */
+  readonly unnamed: Sums;
+}
+
+/** The collections of all instances as one list: those being copied first, then the largest. One post is held at a time. */
+export async function mergeNamespaces(posts: AsyncIterable<Posts['namespaces']> | Iterable<Posts['namespaces']>): Promise<MergedNamespaces> {
+  const byName = new Map<string, NamespaceView>();
+  let unnamed = nothing;
+  for await (const { rows, others } of posts) {
+    unnamed = { ...addSums(unnamed, others), collections: Math.max(unnamed.collections, others.collections) };
+    for (const part of rows) byName.set(part.namespace, addPart(byName.get(part.namespace), part));
+  }
+  const rows = [...byName.values()].sort((a, b) => activity(b) - activity(a) || b.totalBytes - a.totalBytes || (a.namespace < b.namespace ? -1 : 1));
+  return { rows, unnamed };
+}
+
+/** One page of them, and the sums of the rest. */
+export function pageOfNamespaces({ rows, unnamed }: MergedNamespaces, { offset, limit, search }: NamespacesQuery): NamespacesReply {
+  const wanted = search.toLowerCase();
+  const matching = wanted === '' ? rows : rows.filter(({ namespace }) => namespace.toLowerCase().includes(wanted));
+  const page = matching.slice(offset, offset + Math.min(limit, NAMESPACE_ROWS_MAX));
+  const rest = [...matching.slice(0, offset), ...matching.slice(offset + page.length)];
+  const others = rest.reduce((sums, row) => addSums(sums, { ...row, collections: 1 }), wanted === '' ? unnamed : nothing);
+  return { success: true, total: rows.length + unnamed.collections, matching: matching.length, offset, rows: page, others };
+}
+
+function activity({ partitions }: NamespacePart): number {
+  return partitions.copying + partitions.starting;
+}
+
+function addPart(known: NamespaceView | undefined, part: NamespacePart): NamespaceView {
+  if (known === undefined) return { ...part, instances: 1 };
+  const { waiting, starting, copying, done } = part.partitions;
+  return {
+    namespace: known.namespace,
+    instances: known.instances + 1,
+    totalBytes: known.totalBytes + part.totalBytes,
+    copiedBytes: known.copiedBytes + part.copiedBytes,
+    copiedDocuments: known.copiedDocuments + part.copiedDocuments,
+    partitions: {
+      waiting: known.partitions.waiting + waiting,
+      starting: known.partitions.starting + starting,
+      copying: known.partitions.copying + copying,
+      done: known.partitions.done + done,
+    },
+  };
+}
+
+function addSums(left: Sums, right: Sums): Sums {
+  return {
+    collections: left.collections + right.collections,
+    totalBytes: left.totalBytes + right.totalBytes,
+    copiedBytes: left.copiedBytes + right.copiedBytes,
+    copiedDocuments: left.copiedDocuments + right.copiedDocuments,
+  };
+}

@@ -1,0 +1,53 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { type AccessSettings, mayCommand } from '@convoy/api/http/access-guard';
+import type { CommandView } from '../dashboard/message.js';
+import type { FleetDirector } from '../director/fleet-director.js';
+import { FleetChanges } from './fleet-changes.js';
+import { kept } from './kept.js';
+import { mergeNamespaces, NAMESPACE_ROWS_MAX, pageOfNamespaces } from './namespaces.js';
+
+const namespacesQuerySchema = z.object({
+  offset: z.coerce.number().int().min(0).max(1_000_000).catch(0),
+  limit: z.coerce.number().int().min(1).max(NAMESPACE_ROWS_MAX).catch(50),
+  search: z.string().max(300).catch(''),
+});
+
+/**
+ * Serves what the dashboard shows beside the contract: `/api/v1/watch` (events), `/api/v1/history`, `/api/v1/namespaces`,
+ * `/api/v1/preflight`, `/api/v1/commands` and `/api/v1/access`. All of it is for reading.
+ */
+export function serveWatching(app: FastifyInstance, director: FleetDirector, access: AccessSettings): void {
+  serveChanges(app, director);
+  const history = kept(async () => [...(await director.posts('history')).values()][0] ?? null);
+  const namespaces = kept(() => mergeNamespaces(director.namespacePosts()));
+  const preflight = kept(async () => Object.fromEntries(await director.posts('preflight')));
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control')) void reply.header('cache-control', 'no-store');
+    done();
+  });
+  app.get('/api/v1/history', async () => ({ success: true, history: await history() }));
+  app.get('/api/v1/namespaces', async ({ query }) => pageOfNamespaces(await namespaces(), namespacesQuerySchema.parse(query)));
+  app.get('/api/v1/preflight', async () => ({ success: true, reports: await preflight() }));
+  app.get('/api/v1/commands', () => ({ success: true, commands: commandViews(director) }));
+  app.get('/api/v1/access', (request) => ({ success: true, mayCommand: mayCommand(request, access) }));
+}
+
+function commandViews(director: FleetDirector): CommandView[] {
+  return director.commands().map(({ commandId, at_ms, name, success, results }) => ({ commandId, at_ms, name, success, results: Object.fromEntries(results) }));
+}
+
+function serveChanges(app: FastifyInstance, director: FleetDirector): void {
+  const changes = new FleetChanges(director, Date.now());
+  app.addHook('preClose', (done) => {
+    changes.close();
+    done();
+  });
+  app.get('/api/v1/watch', (_request, reply) => {
+    if (!changes.hasRoom()) throw new ConvoyError('notReady', 'Too many pages watch the fleet already; try again later.');
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+    changes.add(reply.raw);
+  });
+}

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+
+/** What a server says when it serves; a Sentinel names what it watches. */
+const READY = /Ready to accept connections|\+monitor/;
+
+/** Below those that Linux gives to outgoing connections: none of them takes the port of a server that is down for a moment. */
+const PORTS = { from: 15_000, to: 32_000 };
+
+/** A port of this machine that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.to);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}
+
+/** Starts a `redis-server` with the given arguments and waits until it serves. */
+export async function startRedisProcess(args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn('redis-server', [...args], { stdio: ['ignore', 'pipe', 'ignore'] });
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (READY.test(line)) resolve();
+    });
+    child.once('exit', () => reject(new Error('redis-server has ended before it was ready')));
+    child.once('error', reject);
+  });
+  return child;
+}
+
+/** Ends a server as a power failure does. */
+export async function killRedisProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+/** Arguments of a server that keeps nothing on disk but what it must, and that in the folder. */
+export function serverArgs(port: number, folder: string): string[] {
+  return ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder];
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { mayLead } from '../../../src/election/may-lead.js';
+import { snapshot, type ReportChanges } from '../progress/snapshots.js';
+
+const failure = { error: 'shardUnknown', errorDescription: 'No such shard.' } as const;
+const may = (id: string, instances: Readonly<Record<string, ReportChanges>>): boolean => mayLead(id, snapshot(instances).reports);
+
+describe('mayLead', () => {
+  it('lets everybody while nothing was started', () => {
+    expect(may('a', {})).toBe(true);
+    expect(may('a', { a: {}, b: {} })).toBe(true);
+  });
+
+  it('keeps out whom the migration does not ask for', () => {
+    expect(may('extra', { a: { expectedIds: ['a', 'b'] }, extra: {} })).toBe(false);
+    expect(may('b', { a: { expectedIds: ['a', 'b'] }, b: {} })).toBe(true);
+  });
+
+  it('keeps out one that has failed alone', () => {
+    expect(may('a', { a: { failure }, b: {} })).toBe(false);
+    expect(may('a', { a: { failure }, b: { failure } })).toBe(true);
+    expect(may('a', { a: { failure }, b: { fresh: false } })).toBe(true);
+  });
+
+  it('keeps out one that has not reached its clusters while another has', () => {
+    const state = 'INITIALIZING';
+    expect(may('a', { a: { state }, b: {} })).toBe(false);
+    expect(may('a', { a: { state }, b: { state } })).toBe(true);
+    expect(may('a', { a: { state }, b: { fresh: false } })).toBe(true);
+    expect(may('a', { a: { state }, b: { failure } })).toBe(true);
+    expect(may('b', { a: { state }, b: { failure } })).toBe(false);
+    expect(may('a', { a: { state, expectedIds: ['a'] }, extra: {} })).toBe(true);
+  });
+});

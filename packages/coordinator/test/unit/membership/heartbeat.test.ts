@@ -1,0 +1,51 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { makeIdentity } from '../../../../api/test/unit/fleet/fleet-behaviour.js';
+import { idleReport } from '@convoy/api/fleet/idle-report';
+import { fleetTimingsDefault } from '../../../src/fleet/timings.js';
+import { Heartbeat } from '../../../src/membership/heartbeat.js';
+import type { RedisConnection } from '../../../src/redis/redis-connection.js';
+import { fleetKeys } from '../../../src/redis/keys.js';
+
+const minute_ms = 60_000;
+const identity = makeIdentity('a');
+
+/** Of each beat, whether the report was told as news. */
+let told: boolean[];
+let heartbeat: Heartbeat;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  told = [];
+  const connection = {
+    eval: (...parts: unknown[]) => {
+      told.push(parts.at(-2) === 1);
+      return Promise.resolve(1);
+    },
+  };
+  heartbeat = new Heartbeat({
+    connection: connection as unknown as RedisConnection,
+    keys: fleetKeys('fleet', 'convoy'),
+    identity,
+    timings: fleetTimingsDefault,
+    clock: { now_ms: () => Date.now(), monotonic_ms: () => performance.now() },
+    logger: pino({ level: 'silent' }),
+    onHeld: () => undefined,
+    onRoster: () => undefined,
+  });
+});
+
+afterEach(async () => {
+  await heartbeat.stop();
+  vi.useRealTimers();
+});
+
+it('a report that stays the same is told again now and then, for a Redis that lost it without a word', async () => {
+  heartbeat.start();
+  heartbeat.publish(idleReport(identity));
+  await vi.advanceTimersByTimeAsync(minute_ms / 6);
+  told = [];
+  await vi.advanceTimersByTimeAsync(2 * minute_ms);
+  expect(told.length).toBeGreaterThan(100);
+  expect(told.filter(Boolean)).toHaveLength(4);
+});

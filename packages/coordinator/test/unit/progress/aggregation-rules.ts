@@ -1,0 +1,253 @@
+import { expect } from 'vitest';
+import { fleetProgressSchema, type FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { type MigrationState, type Progress, progressInfo } from '@convoy/api/contract/progress';
+import { verificationPhases } from '@convoy/api/contract/verification';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import type { GlobalProgress } from '../../../src/progress/aggregate.js';
+import type { FleetSnapshot } from '../../../src/progress/members.js';
+
+/** One rule of the table of `docs/global-progress.md`, said once more in other words than the code's. */
+export interface AggregationRule {
+  readonly name: string;
+  /** Fails when the figures of a fleet break the rule. */
+  readonly holds: (fleet: FleetSnapshot, global: GlobalProgress) => void;
+  /** The figures as they would be without the rule. */
+  readonly without: (fleet: FleetSnapshot, global: GlobalProgress) => GlobalProgress;
+}
+
+/** The ids that the migration asks for, as those tell who live, or the last known if nobody does. */
+function expectedIds({ reports }: FleetSnapshot): Set<string> {
+  const all = [...reports.values()];
+  const heard = all.some(({ fresh }) => fresh) ? all.filter(({ fresh }) => fresh) : all;
+  return new Set(heard.flatMap(({ report }) => report.expectedIds));
+}
+
+/** Those whose figures count. */
+function counted(fleet: FleetSnapshot): { readonly report: InstanceReport; readonly fresh: boolean }[] {
+  const expected = expectedIds(fleet);
+  const all = [...fleet.reports.values()];
+  const some = all.filter(({ report: { identity }, fresh }) => {
+    if (expected.size > 0) return expected.has(identity.id);
+    return fresh || (fleet.silent_ms.get(identity.id) ?? Infinity) <= 600_000;
+  });
+  return some.length > 0 ? some : all;
+}
+
+function isComplete(fleet: FleetSnapshot): boolean {
+  return [...expectedIds(fleet)].every((id) => fleet.reports.has(id));
+}
+
+const progressesOf = (fleet: FleetSnapshot): Progress[] => counted(fleet).map(({ report }) => report.progress);
+const statesOf = (fleet: FleetSnapshot): MigrationState[] => counted(fleet).map(({ report }) => report.state);
+const leaderOf = (fleet: FleetSnapshot): InstanceReport | undefined => fleet.reports.get(fleet.leader?.id ?? '')?.report;
+const known = <Figure>(figures: readonly (Figure | null | undefined)[]): Figure[] => figures.filter((one): one is Figure & NonNullable<unknown> => one != null);
+const sum = (figures: readonly number[]): number => figures.reduce((all, one) => all + one, 0);
+const sumOrNull = (figures: readonly (number | null)[]): number | null => (known(figures).length === 0 ? null : sum(known(figures)));
+
+function changed(global: GlobalProgress, progress: Partial<FleetProgress>): GlobalProgress {
+  return { ...global, progress: { ...global.progress, ...progress } };
+}
+
+/** A rule about the figures of a fleet that is not IDLE, whose figures are null. */
+function active(name: string, holds: AggregationRule['holds'], without: AggregationRule['without']): AggregationRule {
+  const ifActive = (fleet: FleetSnapshot, global: GlobalProgress): void => {
+    if (global.progress.state !== 'IDLE') holds(fleet, global);
+  };
+  return { name, holds: ifActive, without };
+}
+
+const rankOf = (state: MigrationState): number =>
+  ['INITIALIZING', 'IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'].indexOf(['PAUSED', 'REVERSING'].includes(state) ? 'RUNNING' : state);
+
+const stateRules: readonly AggregationRule[] = [
+  {
+    name: 'what the contract’s schema allows',
+    holds: (_fleet, { progress }) => expect(fleetProgressSchema.parse(progress)).toEqual(progress),
+    without: (_fleet, global) => changed(global, { percent: (global.progress.percent ?? 0) + 101 }),
+  },
+  {
+    name: 'state: PAUSED when all are, else the least advanced',
+    holds: (fleet, { progress }) => {
+      const states = statesOf(fleet);
+      const allPaused = states.every((state) => state === 'PAUSED');
+      expect(progress.state === 'PAUSED').toBe(allPaused);
+      expect(rankOf(progress.state)).toBe(Math.min(...states.map(rankOf)));
+      if (!allPaused) expect([...states, 'RUNNING']).toContain(progress.state);
+    },
+    without: (fleet, global) => changed(global, { state: statesOf(fleet)[0] ?? 'IDLE' }),
+  },
+  {
+    name: 'IDLE: every field but state and canCommit is null, besides warnings and rows of mixed states',
+    holds: (_fleet, { progress }) => {
+      if (progress.state !== 'IDLE') return;
+      const given = new Set(['state', 'canCommit', 'warnings', 'instances']);
+      expect(progress.canCommit).toBe(false);
+      expect(Object.entries(progress).filter(([field, value]) => value !== null && !given.has(field))).toEqual([]);
+    },
+    without: (fleet, global) => changed(global, { totalEventsApplied: sumOrNull(progressesOf(fleet).map((one) => one.totalEventsApplied)) }),
+  },
+  {
+    name: 'an error of any instance is the fleet’s',
+    holds: (fleet, { failure }) => {
+      const failed = counted(fleet).flatMap(({ report }) => known([report.failure?.error]));
+      expect(failure === null).toBe(failed.length === 0);
+      if (failure !== null) expect(failed).toContain(failure.error);
+    },
+    without: (fleet, global) => ({ ...global, failure: leaderOf(fleet)?.failure ?? null }),
+  },
+  {
+    name: 'canCommit: all are ready and know it of all or have taken the commit, all live, nobody is missing',
+    holds: (fleet, { progress }) => {
+      const all = counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit && (report.progress.canCommit || report.state === 'COMMITTING'));
+      expect(progress.canCommit).toBe(progress.state !== 'IDLE' && all && isComplete(fleet));
+    },
+    without: (fleet, global) => changed(global, { canCommit: isComplete(fleet) && counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit) }),
+  },
+  active(
+    'canWrite: all may be written to, nobody is missing',
+    (fleet, { progress }) => expect(progress.canWrite).toBe(isComplete(fleet) && counted(fleet).every(({ report }) => report.ready.canWrite)),
+    (fleet, global) => changed(global, { canWrite: counted(fleet).every(({ report }) => report.ready.canWrite) }),
+  ),
+  active(
+    'info: that of the least advanced state, its earliest phase',
+    (fleet, { progress }) => {
+      const least = counted(fleet).filter(({ report }) => rankOf(report.state) === Math.min(...statesOf(fleet).map(rankOf)));
+      const infos = known(least.map(({ report }) => report.progress.info));
+      const { paused, ...others } = progressInfo;
+      const order: string[] = [others.initializing, others.reversing, others.collectionCopy, others.changeEventApplication, others.waitingForCommit, others.commitCompleted, paused];
+      expect(progress.info).toBe(order.find((info) => infos.includes(info)) ?? null);
+    },
+    (fleet, global) => changed(global, { info: known(progressesOf(fleet).map(({ info }) => info))[0] ?? null }),
+  ),
+];
+
+const figureRules: readonly AggregationRule[] = [
+  active(
+    'estimatedTotalBytes: one global figure, the leader’s, never a sum',
+    (fleet, { progress }) => {
+      const totals = known(progressesOf(fleet).map(({ collectionCopy }) => collectionCopy)).map((copy) => copy.estimatedTotalBytes);
+      const leaders = leaderOf(fleet)?.progress.collectionCopy?.estimatedTotalBytes ?? 1;
+      const expected = totals.length === 0 ? undefined : leaders === 1 ? Math.max(...totals) : leaders;
+      expect(progress.collectionCopy?.estimatedTotalBytes).toBe(expected);
+    },
+    (fleet, global) => {
+      const totals = known(progressesOf(fleet).map(({ collectionCopy }) => collectionCopy)).map((copy) => copy.estimatedTotalBytes);
+      return global.progress.collectionCopy === null ? global : changed(global, { collectionCopy: { ...global.progress.collectionCopy, estimatedTotalBytes: sum(totals) } });
+    },
+  ),
+  active(
+    'estimatedCopiedBytes: the sum over all instances, never more than the total',
+    (fleet, { progress: { collectionCopy } }) => {
+      if (collectionCopy === null) return;
+      const copied = sum(known(progressesOf(fleet).map((one) => one.collectionCopy)).map((copy) => copy.estimatedCopiedBytes));
+      expect(collectionCopy.estimatedCopiedBytes).toBe(Math.min(copied, collectionCopy.estimatedTotalBytes));
+    },
+    (fleet, global) => {
+      const copied = sum(known(progressesOf(fleet).map((one) => one.collectionCopy)).map((copy) => copy.estimatedCopiedBytes));
+      return global.progress.collectionCopy === null ? global : changed(global, { collectionCopy: { ...global.progress.collectionCopy, estimatedCopiedBytes: copied } });
+    },
+  ),
+  active(
+    'percent: copied by total, times 100',
+    (_fleet, { progress: { percent, collectionCopy } }) => {
+      if (collectionCopy === null) expect(percent).toBeNull();
+      else if (collectionCopy.estimatedTotalBytes === 0) expect(percent).toBe(100);
+      else expect(percent).toBeCloseTo((100 * collectionCopy.estimatedCopiedBytes) / collectionCopy.estimatedTotalBytes, 9);
+    },
+    (_fleet, global) => changed(global, { percent: global.progress.collectionCopy === null ? null : 0 }),
+  ),
+  active(
+    'lagTimeSeconds: the largest, null when PAUSED, 0 when COMMITTED',
+    (fleet, { progress }) => {
+      const lags = known(progressesOf(fleet).map(({ lagTimeSeconds }) => lagTimeSeconds));
+      const largest = lags.length === 0 ? null : Math.max(...lags);
+      expect(progress.lagTimeSeconds).toBe({ PAUSED: null, COMMITTED: 0 }[progress.state as string] === undefined ? largest : progress.state === 'COMMITTED' ? 0 : null);
+    },
+    (fleet, global) => changed(global, { lagTimeSeconds: Math.max(0, ...known(progressesOf(fleet).map(({ lagTimeSeconds }) => lagTimeSeconds))) }),
+  ),
+  active(
+    'totalEventsApplied: the sum',
+    (fleet, { progress }) => expect(progress.totalEventsApplied).toBe(sumOrNull(progressesOf(fleet).map((one) => one.totalEventsApplied))),
+    (fleet, global) => changed(global, { totalEventsApplied: leaderOf(fleet)?.progress.totalEventsApplied ?? null }),
+  ),
+  active(
+    'rates: the sum over those who live',
+    (fleet, { progress }) => {
+      const rates = counted(fleet).flatMap(({ report, fresh }) => (fresh ? [report.rates] : []));
+      expect(progress.copyBytesPerSecond).toBe(sum(rates.map((one) => one.copyBytesPerSecond)));
+      expect(progress.eventsPerSecond).toBe(sum(rates.map((one) => one.eventsPerSecond)));
+    },
+    (fleet, global) => changed(global, { eventsPerSecond: sum(counted(fleet).map(({ report }) => report.rates.eventsPerSecond)) }),
+  ),
+];
+
+type Side = 'source' | 'destination';
+
+const identityRules: readonly AggregationRule[] = [
+  active(
+    'syncID and coordinatorID: the leader’s, null while none is known',
+    (fleet, { progress }) => {
+      expect(progress.coordinatorID).toBe(fleet.leader?.syncID ?? null);
+      expect(progress.syncID).toBe(progress.coordinatorID);
+    },
+    (fleet, global) => changed(global, { syncID: counted(fleet)[0]?.report.identity.syncID ?? null }),
+  ),
+  active(
+    'directionMapping: the leader’s, else the first that is known',
+    (fleet, { progress }) => {
+      const candidates = [leaderOf(fleet)?.progress, ...progressesOf(fleet)];
+      expect(progress.directionMapping).toEqual(known(candidates.map((one) => one?.directionMapping))[0] ?? null);
+    },
+    (fleet, global) => changed(global, { directionMapping: known(progressesOf(fleet).map((one) => one.directionMapping)).at(-1) ?? null }),
+  ),
+  ...(['source', 'destination'] as const).map((side: Side) =>
+    active(
+      `verification.${side}: counts summed, the earliest phase, the largest lag`,
+      (fleet, { progress }) => {
+        const sides = known(progressesOf(fleet).map(({ verification }) => verification)).map((one) => one[side]);
+        if (sides.length === 0) {
+          expect(progress.verification).toBeNull();
+          return;
+        }
+        const phases = known(sides.map(({ phase }) => phase));
+        const lags = known(sides.map(({ lagTimeSeconds }) => lagTimeSeconds));
+        expect(progress.verification?.[side]).toEqual({
+          estimatedDocumentCount: sumOrNull(sides.map((one) => one.estimatedDocumentCount)),
+          hashedDocumentCount: sumOrNull(sides.map((one) => one.hashedDocumentCount)),
+          scannedCollectionCount: sumOrNull(sides.map((one) => one.scannedCollectionCount)),
+          totalCollectionCount: sumOrNull(sides.map((one) => one.totalCollectionCount)),
+          phase: verificationPhases.find((phase) => phases.includes(phase)) ?? null,
+          lagTimeSeconds: lags.length === 0 ? null : Math.max(...lags),
+        });
+      },
+      (fleet, global) => changed(global, { verification: known(progressesOf(fleet).map(({ verification }) => verification))[0] ?? null }),
+    ),
+  ),
+  {
+    name: 'rows: one for each instance that is known or asked for, marked when it is silent',
+    holds: (fleet, { instances }) => {
+      const ids = new Set([...fleet.reports.keys(), ...expectedIds(fleet)]);
+      expect(instances.map(({ id }) => id)).toEqual([...ids].sort());
+      for (const row of instances) {
+        const seen = fleet.reports.get(row.id);
+        expect(row.reachable).toBe(seen?.fresh ?? false);
+        expect(row.problems.includes('silent')).toBe(seen?.fresh === false);
+        expect(row.problems.includes('missing')).toBe(seen === undefined);
+      }
+    },
+    without: (fleet, global) => ({ ...global, instances: global.instances.filter(({ id }) => fleet.reports.has(id)) }),
+  },
+  {
+    name: 'warnings: mixed states, missing and silent instances are named',
+    holds: (fleet, { progress }) => {
+      const names = progress.warnings?.map(({ name }) => name) ?? [];
+      if (statesOf(fleet).every((state) => state === 'IDLE')) return;
+      expect(names.includes('mixedStates')).toBe(new Set(statesOf(fleet)).size > 1);
+      expect(names.includes('waitingForInstances')).toBe(!isComplete(fleet));
+      expect(names.includes('instancesSilent')).toBe(counted(fleet).some(({ fresh }) => !fresh));
+    },
+    without: (_fleet, global) => changed(global, { warnings: [] }),
+  },
+];
+
+export const aggregationRules: readonly AggregationRule[] = [...stateRules, ...figureRules, ...identityRules];

@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { progressInfo, migrationStates, type Progress, type VerificationSideProgress } from '@convoy/api/contract/progress';
+import { verificationPhases } from '@convoy/api/contract/verification';
+import type { FleetSnapshot } from '../../../src/progress/members.js';
+import { snapshot, type ReportChanges } from './snapshots.js';
+
+const figure = fc.nat({ max: 1_000_000 });
+const maybe = fc.option(figure, { nil: null });
+
+const side: fc.Arbitrary<VerificationSideProgress> = fc.record({
+  estimatedDocumentCount: maybe,
+  hashedDocumentCount: maybe,
+  lagTimeSeconds: maybe,
+  phase: fc.option(fc.constantFrom(...verificationPhases), { nil: null }),
+  scannedCollectionCount: maybe,
+  totalCollectionCount: maybe,
+});
+
+const failure = fc.constantFrom(
+  { error: 'oplogHistoryLost', errorDescription: 'Lost.' } as const,
+  { error: 'documentTooLarge', errorDescription: 'Large.' } as const,
+);
+
+function mostly(value: boolean): fc.Arbitrary<boolean> {
+  return fc.oneof({ arbitrary: fc.constant(value), weight: 4 }, { arbitrary: fc.boolean(), weight: 1 });
+}
+
+/** Totals are often equal, as they are in a fleet, and often 1, which stands for none. */
+const copy = fc.record({
+  estimatedTotalBytes: fc.oneof(fc.constantFrom(1, 1_000, 2_000), figure),
+  estimatedCopiedBytes: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), figure),
+});
+
+const progress: fc.Arbitrary<Partial<Progress>> = fc.record({
+  canCommit: mostly(true),
+  info: fc.constantFrom(null, ...Object.values(progressInfo)),
+  lagTimeSeconds: maybe,
+  totalEventsApplied: maybe,
+  collectionCopy: fc.option(copy, { nil: null }),
+  directionMapping: fc.option(fc.record({ Source: fc.string(), Destination: fc.string() }), { nil: null }),
+  verification: fc.option(fc.record({ source: side, destination: side }), { nil: null }),
+});
+
+function instance(states: fc.Arbitrary<(typeof migrationStates)[number]>): fc.Arbitrary<ReportChanges> {
+  return fc.record({
+    state: states,
+    failure: fc.option(failure, { nil: null, freq: 10 }),
+    fresh: fc.boolean(),
+    silent_ms: fc.nat({ max: 1_200_000 }),
+    ready: fc.record({ canCommit: mostly(true), canWrite: mostly(true) }),
+    rates: fc.record({ copyBytesPerSecond: figure, eventsPerSecond: figure }),
+    expectedIds: fc.constantFrom<string[][]>([], ['i0', 'i1'], ['i0', 'i1', 'i9']),
+    progress,
+  });
+}
+
+/** Half of the fleets are in one state, as fleets mostly are. */
+const instances = fc.oneof(
+  fc.constantFrom(...migrationStates).chain((state) => fc.array(instance(fc.constant(state)), { minLength: 1, maxLength: 5 })),
+  fc.array(instance(fc.constantFrom(...migrationStates)), { minLength: 1, maxLength: 5 }),
+);
+
+/** Any fleet, led by any of its instances or by none. */
+export const anyFleet: fc.Arbitrary<FleetSnapshot> = fc.tuple(instances, fc.nat({ max: 5 })).map(([all, leader]) => {
+  const seen = snapshot(Object.fromEntries(all.map((one, at) => [`i${at}`, one])));
+  return { ...seen, leader: leader < all.length ? { id: `i${leader}`, syncID: `sync-i${leader}` } : null };
+});

@@ -1,0 +1,34 @@
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import type { OpenApiDocument } from '@convoy/api/http/openapi';
+import { answerChecker, describedRoutes, routesOf } from '../../../../api/test/unit/http/described-answers.js';
+import type { FleetDirector } from '../../../src/director/fleet-director.js';
+import { aggregateProgress } from '../../../src/progress/aggregate.js';
+import { createCoordinatorApp } from '../../../src/server/coordinator-app.js';
+import { NOW_MS, snapshot } from '../progress/snapshots.js';
+
+/** A fleet of one running instance and a silent one, which nobody can steer. */
+const global = aggregateProgress(
+  snapshot({
+    a: { progress: { lagTimeSeconds: 4, collectionCopy: { estimatedTotalBytes: 10, estimatedCopiedBytes: 5 } } },
+    b: { fresh: false, state: 'IDLE' },
+  }),
+  { seconds: 9, bytesPerSecond: 100, at_ms: NOW_MS, since_ms: NOW_MS, advancedAt_ms: NOW_MS },
+);
+const director = { watch: () => () => undefined, isConnected: () => true, progress: () => global, instances: () => global.instances } as unknown as FleetDirector;
+
+test('the OpenAPI document of a coordinator describes every path under /api that it serves, and its answers', async () => {
+  const app = await createCoordinatorApp({ director, access: { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false }, logger: pino({ enabled: false }) });
+  try {
+    const document = (await app.inject('/api/v1/openapi.json')).json<OpenApiDocument>();
+    const ofApi = (routes: string[]): string[] => routes.filter((route) => /^\S+ \/(api\/|healthz|readyz|metrics)/.test(route)).sort();
+    expect(ofApi(describedRoutes(document))).toEqual(ofApi(routesOf(app)));
+    const check = answerChecker(document);
+    for (const url of ['/api/v1/progress', '/api/v1/instances', '/readyz']) {
+      const reply = await app.inject(url);
+      expect(check('GET', url, reply.statusCode, reply.json())).toEqual([]);
+    }
+  } finally {
+    await app.close();
+  }
+});

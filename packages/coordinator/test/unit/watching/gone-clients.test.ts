@@ -1,0 +1,32 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import type { FleetDirector } from '../../../src/director/fleet-director.js';
+import { aggregateProgress } from '../../../src/progress/aggregate.js';
+import { ProgressEvents } from '../../../src/server/progress-events.js';
+import { FleetChanges } from '../../../src/watching/fleet-changes.js';
+import { NOW_MS, snapshot } from '../progress/snapshots.js';
+
+/** As many as are served at once. */
+const clientsMax = 100;
+const fleet = snapshot({ a: {} });
+const global = aggregateProgress(fleet, { seconds: 9, bytesPerSecond: 100, at_ms: NOW_MS, since_ms: NOW_MS, advancedAt_ms: NOW_MS });
+const director = { watch: () => () => undefined, snapshot: () => fleet, progress: () => global, commandsSent: 0 } as unknown as FleetDirector;
+
+function response(isGone: boolean): ServerResponse {
+  const stream = new ServerResponse(new IncomingMessage(new Socket()));
+  if (isGone) stream.destroy();
+  return stream;
+}
+
+test.each([
+  ['pages', () => new FleetChanges(director, NOW_MS)],
+  ['clients of the progress', () => new ProgressEvents(director, NOW_MS)],
+] as const)('%s that were gone before they were added take nobody’s place', (_name, open) => {
+  const streams = open();
+  for (let client = 0; client < clientsMax; client += 1) streams.add(response(true), undefined);
+  expect(streams.hasRoom()).toBe(true);
+  for (let client = 0; client < clientsMax; client += 1) streams.add(response(false), undefined);
+  expect(streams.hasRoom()).toBe(false);
+  streams.close();
+});
