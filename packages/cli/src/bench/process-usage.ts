@@ -19,6 +19,12 @@ export function readUsage(pids: readonly number[]): ProcessUsage {
   return { cpu_seconds: each.reduce((sum, { cpu }) => sum + cpu, 0), peakMemoryBytes: Math.max(0, ...each.map(({ memory }) => memory)) };
 }
 
+/** Notes the CPU time of processes. @returns tells the time of the busiest of them since; they must still run */
+export function watchBusiest(pids: readonly number[]): () => number {
+  const before = pids.map(cpuSeconds);
+  return () => Math.max(0, ...pids.map((pid, index) => cpuSeconds(pid) - (before[index] ?? 0)));
+}
+
 function cpuSeconds(pid: number): number {
   // The second field is the program's name in brackets, which may contain spaces; user and system time are fields 14 and 15.
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -4,13 +4,19 @@ import { exitCodes } from '../commands/exit-code.js';
 import { interruption } from '../commands/interruption.js';
 import { ScratchFolder } from '../environment/process/scratch-folder.js';
 import type { Benchmark } from './benchmark.js';
+import { applyBenchmark } from './apply/apply.js';
+import { steadyBenchmark } from './apply/steady.js';
 import { copyChunksBenchmark } from './copy/copy-chunks.js';
 import { copyCollectionsBenchmark } from './copy/copy-collections.js';
 import { copyBenchmark } from './copy/copy.js';
+import { cutOverBenchmark } from './cutover/cutover.js';
+import { dashboardBenchmark } from './dashboard/dashboard.js';
+import { fleetBenchmark } from './fleet/fleet.js';
 import { simulatorBenchmark } from './simulator/simulator.js';
+import { verifyBenchmark } from './verify/verify.js';
 import { reportOf, tableLines } from './report.js';
 
-const benchmarks: readonly Benchmark[] = [copyBenchmark, copyCollectionsBenchmark, copyChunksBenchmark, simulatorBenchmark];
+const benchmarks: readonly Benchmark[] = [copyBenchmark, copyCollectionsBenchmark, copyChunksBenchmark, applyBenchmark, steadyBenchmark, cutOverBenchmark, fleetBenchmark, simulatorBenchmark, verifyBenchmark, dashboardBenchmark];
 
 const program = new Command('bench')
   .description(['Runs a benchmark and prints its figures.', ...benchmarks.map(({ name, description }) => `  ${name}: ${description}`)].join('\n'))

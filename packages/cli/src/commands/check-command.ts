@@ -1,6 +1,4 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
-import { preflight } from '@convoy/instance/lifecycle/preflight';
 import type { Command } from 'commander';
 import { preflightLines } from '../progress-view/preflight-lines.js';
 import { exitCodes } from './exit-code.js';
@@ -9,15 +7,17 @@ import { addSettings, type Flags, instanceSettings, sourcesOf } from './settings
 import { addStartOptions, startBody, type StartOptions } from './start-options.js';
 
 /** The settings of an instance that a check depends on. */
-const { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference } = instanceSettings;
-const checkedSettings = { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference };
+const { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax } = instanceSettings;
+const checkedSettings = { cluster0, cluster1, shards, syncUser, sourceAccess, readPreference, memoryBytesMax };
 
 /** Adds `convoy check`: whether a migration could start, found out without any process that runs. */
 export function addCheckCommand(program: Command): void {
-  const command = program.command('check').description('check whether a migration could start, and change nothing');
+  const command = program.command('check').description('find out whether a migration could start');
   addStartOptions(addSettings(command, checkedSettings))
     .option('--json', 'print the report as JSON')
     .action(async (options: StartOptions & Flags & { json?: boolean }) => {
+      const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
+      const { preflight } = await import('@convoy/instance/lifecycle/commands/preflight');
       const flags = Object.fromEntries(Object.keys(checkedSettings).map((setting) => [setting, options[setting]]));
       const config = parseInstanceConfig(sourcesOf({ ...flags, ...(options.config !== undefined && { config: options.config }) }));
       const report = await preflight(config, parseStartRequest(startBody(options)), interruption());

@@ -20,7 +20,7 @@ interface DemoFlags {
 export function addDemoCommand(program: Command): void {
   const command = program.command('demo');
   command
-    .description('move real data between two local clusters with a real fleet, under load, and compare them')
+    .description('move real data between two local clusters, and compare them')
     .option('--shards <n>', 'shards of the source', wholeNumber(1, shardsMax), 2)
     .option('--dst-shards <n>', 'shards of the destination (as many as the source when left out)', wholeNumber(1, shardsMax))
     .option('--documents <n>', `documents to load, ${formatCount(documentsMax)} at most`, wholeNumber(1, documentsMax), documentsDefault)

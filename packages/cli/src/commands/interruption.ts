@@ -5,14 +5,17 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
-/** A signal that is aborted by Ctrl-C or SIGTERM. A terminal may send one twice, so that the next within a second changes nothing; a later one ends the process at once. */
-export function interruption(): AbortSignal {
+/**
+ * A signal that is aborted by Ctrl-C or SIGTERM. A terminal may send one twice, so that the next within a second changes nothing; a later one ends the process at once.
+ * @param message what an interruption means here
+ */
+export function interruption(message = 'Interrupted: stopping everything …'): AbortSignal {
   const controller = new AbortController();
   let firstAt = 0;
   const interrupt = () => {
     if (!controller.signal.aborted) {
       firstAt = performance.now();
-      console.error('\nInterrupted: stopping everything …');
+      console.error(`\n${message}`);
       controller.abort(new Interrupted('interrupted'));
     } else if (performance.now() - firstAt > 1000) {
       process.exit(exitCodes.interrupted);

@@ -1,43 +1,16 @@
 import { once } from 'node:events';
-import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
-import { parseCoordinatorConfig } from '@convoy/coordinator/config/coordinator-config';
-import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
-import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
-import { runCoordinator } from '@convoy/coordinator/process/coordinator-process';
-import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
-import { Secret } from '@convoy/api/configuration/secret';
-import { createLogger } from '@convoy/instance/logging/logger';
-import { runInstance } from '@convoy/instance/process/instance-process';
 import type { Command } from 'commander';
 import { interruption } from './interruption.js';
-import { addSettings, coordinatorSettings, type Flags, instanceSettings, sourcesOf } from './settings.js';
+import type { Service } from './services.js';
+import { addSettings, coordinatorSettings, type Flags, instanceSettings } from './settings.js';
 
 /** How long an orderly end may take before the process ends anyway. */
 const closeLimit_ms = 8_000;
 
-/** A process that serves requests. */
-interface Service {
-  readonly url: string;
-  close(): Promise<void>;
-}
-
 /** Adds `convoy instance` and `convoy coordinator`. */
 export function addProcessCommands(program: Command): void {
-  processCommand(program, 'instance', 'sync one source shard, or a whole cluster alone', instanceSettings).action((flags: Flags) => serve('instance', () => startInstance(flags)));
-  processCommand(program, 'coordinator', 'serve the fleet API', coordinatorSettings).action((flags: Flags) => serve('coordinator', () => startCoordinator(flags)));
-}
-
-function startInstance(flags: Flags): Promise<Service> {
-  const config = parseInstanceConfig(sourcesOf(flags));
-  const logger = createLogger(config);
-  if (config.redis === undefined) return runInstance(config, { fleet: new LoneFleet(), logger });
-  const redis = parseRedisSettings(config.redis instanceof Secret ? config.redis.reveal() : config.redis);
-  return runInstance(config, { fleet: new RedisFleet({ redis, fleet: config.fleet, logger }), logger });
-}
-
-function startCoordinator(flags: Flags): Promise<Service> {
-  const config = parseCoordinatorConfig(sourcesOf(flags));
-  return runCoordinator(config, { logger: createLogger(config) });
+  processCommand(program, 'instance', 'run an instance: sync one source shard, or a whole cluster alone', instanceSettings).action((flags: Flags) => serve('instance', async () => (await import('./services.js')).startInstance(flags)));
+  processCommand(program, 'coordinator', 'run a coordinator: serve the API of the whole fleet', coordinatorSettings).action((flags: Flags) => serve('coordinator', async () => (await import('./services.js')).startCoordinator(flags)));
 }
 
 function processCommand(program: Command, name: string, description: string, settings: Readonly<Record<string, string>>): Command {

@@ -1,86 +1,69 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { ContractClient } from '@convoy/api/client/contract-client';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { Option, type Command } from 'commander';
-import { LiveView } from '../progress-view/live-view.js';
+import type { Command } from 'commander';
+import { nextStep } from '../progress-view/next-step.js';
 import { progressBlock, type ShownProgress } from '../progress-view/progress-lines.js';
-import { addStartOptions, startBody, type StartOptions } from './start-options.js';
+import { clientOf, readProgress, serviceCommand, type ServiceOptions } from './service.js';
+import { addWait, watchUntil, type WaitOptions } from './wait.js';
 
-/** Where a coordinator process listens unless it is told otherwise. */
-const defaultUrl = 'http://127.0.0.1:27180';
-const watchInterval_ms = 500;
-
-interface ServiceOptions {
-  url: string;
-  token?: string;
-}
-
-/** Adds the commands that call a running coordinator or instance. */
+/** Adds the commands that steer and watch a migration which was started. */
 export function addServiceCommands(program: Command): void {
-  addStart(program);
-  for (const { name, description, then } of simpleCommands) {
-    serviceCommand(program, name, description).action(async (options: ServiceOptions) => {
-      await clientOf(options)[name]();
-      console.log(then);
-    });
-  }
+  for (const simple of simpleCommands) addSimple(program, simple);
   serviceCommand(program, 'progress', 'print the progress once')
     .option('--json', 'print the reply as it is')
     .action(async (options: ServiceOptions & { json?: boolean }) => {
-      const reply = await readProgress(clientOf(options));
-      console.log(options.json ? JSON.stringify(reply) : progressBlock(reply).join('\n'));
+      const progress = await readProgress(clientOf(options));
+      console.log(options.json ? JSON.stringify(progress) : [...progressBlock(progress), nextStep(progress)].join('\n'));
     });
-  serviceCommand(program, 'watch', 'show the progress as it changes, until the migration is committed').action(watch);
+  serviceCommand(program, 'watch', 'show the progress until the migration is committed').action((options: ServiceOptions) =>
+    watchUntil(clientOf(options), 'COMMITTED', ({ state }) => state === 'COMMITTED'),
+  );
 }
 
-const simpleCommands = [
-  { name: 'pause', description: 'pause the migration', then: 'Paused. Go on with: convoy resume' },
-  { name: 'resume', description: 'go on with a paused migration', then: 'Running again. Follow it with: convoy watch' },
+interface SimpleCommand {
+  name: 'pause' | 'resume' | 'commit' | 'reverse';
+  description: string;
+  /** What is said once the command was taken. */
+  then: string;
+  /** What `--wait` waits for. */
+  what: string;
+  until: (progress: ShownProgress) => boolean;
+}
+
+const simpleCommands: readonly SimpleCommand[] = [
+  {
+    name: 'pause',
+    description: 'pause the migration',
+    then: 'Paused. Go on with: convoy resume',
+    what: 'all instances are PAUSED',
+    until: ({ state }) => state === 'PAUSED',
+  },
+  {
+    name: 'resume',
+    description: 'go on with a paused migration',
+    then: 'Running again. Follow it with: convoy watch',
+    what: 'no instance is PAUSED',
+    until: ({ state }) => state === 'RUNNING' || state === 'REVERSING',
+  },
   {
     name: 'commit',
     description: 'end the migration: the destination takes over',
     then: 'The commit has begun. Write to the destination once canWrite is true: convoy watch',
+    what: 'the destination may be written to',
+    until: ({ state, canWrite }) => state === 'COMMITTED' && canWrite === true,
   },
-  { name: 'reverse', description: 'swap source and destination of a committed migration', then: 'Reversing. Follow it with: convoy watch' },
-] as const;
+  {
+    name: 'reverse',
+    description: 'swap source and destination of a committed migration',
+    then: 'Reversing. Follow it with: convoy watch',
+    what: 'a commit would be accepted again',
+    until: ({ state, canCommit }) => state !== 'COMMITTED' && canCommit,
+  },
+];
 
-function addStart(program: Command): void {
-  addStartOptions(serviceCommand(program, 'start', 'start a migration')).action(async (options: ServiceOptions & StartOptions) => {
-    await clientOf(options).start(startBody(options));
-    console.log('Started. Follow it with: convoy watch');
+function addSimple(program: Command, { name, description, then, what, until }: SimpleCommand): void {
+  addWait(serviceCommand(program, name, description), what).action(async (options: ServiceOptions & WaitOptions) => {
+    const client = clientOf(options);
+    await client[name]();
+    if (options.wait === undefined) console.log(then);
+    else await watchUntil(client, what, until, options.wait);
   });
-}
-
-async function watch(options: ServiceOptions): Promise<void> {
-  const client = clientOf(options);
-  const view = new LiveView(process.stdout);
-  for (;;) {
-    const progress = await readProgress(client);
-    view.show(progress);
-    if (progress.state === 'COMMITTED') break;
-    await delay(watchInterval_ms);
-  }
-  view.end();
-}
-
-/** A coordinator answers for the fleet; an instance has the contract's fields alone. */
-async function readProgress(client: ContractClient): Promise<ShownProgress> {
-  try {
-    return (await client.fleetProgress()).progress;
-  } catch (error) {
-    if (!(error instanceof ConvoyError && error.error === 'unexpectedReply')) throw error;
-    return (await client.progress()).progress;
-  }
-}
-
-function serviceCommand(program: Command, name: string, description: string): Command {
-  return program
-    .command(name)
-    .description(description)
-    .addOption(new Option('--url <url>', 'address of the coordinator, or of an instance').env('CONVOY_URL').default(defaultUrl))
-    .addOption(new Option('--token <token>', 'bearer token').env('CONVOY_TOKEN'));
-}
-
-function clientOf({ url, token }: ServiceOptions): ContractClient {
-  return new ContractClient(url, token === undefined ? {} : { token });
 }

@@ -20,6 +20,7 @@ const access = {
 export const coordinatorSettings: SettingTexts<CoordinatorConfig> = {
   redis: 'URL of Redis',
   port: 'port of the fleet API (27180)',
+  viewToken: 'bearer token of those who may look and not command',
   ...access,
 };
 
@@ -36,11 +37,12 @@ export const instanceSettings: SettingTexts<InstanceConfig> = {
   sourceAccess: 'auto, direct (straight from the shards) or router (auto)',
   readPreference: 'members of the source to read from (primary)',
   memoryBytesMax: 'bound of all buffers, for example 128MB (128MiB)',
-  readers: 'partitions that are read at once (4)',
-  writers: 'insert commands in flight while copying (4)',
+  readers: 'partitions that are copied at once at most (4)',
+  writers: 'insert commands in flight at most while copying (4)',
   lanes: 'lanes that apply change events (4)',
   partition_seconds: 'after this long a reader closes its partition (20)',
   checkpoint_ms: 'pause between two checkpoints (1000)',
+  catalogInterval_seconds: 'how often indexes, options and views are compared (30)',
   retry_minutes: 'how long an operation that fails is repeated (30)',
   loadRateBytesPerSecond: 'upper bound of what is read from the source per second',
 };

@@ -4,8 +4,9 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 
 /** The options of a start, as flags give them. */
 export interface StartOptions {
-  source: string;
-  destination: string;
+  optionsFile?: Partial<StartRequestBody>;
+  source?: string;
+  destination?: string;
   buildIndexes?: 'beforeDataCopy' | 'never';
   enableUserWriteBlocking?: boolean;
   reversible?: boolean;
@@ -15,11 +16,15 @@ export interface StartOptions {
   sharding?: StartRequestBody['sharding'];
 }
 
+/** Unlike the service, which has no default for them, a command takes the usual way. */
+const defaultClusters = { source: 'cluster0', destination: 'cluster1' };
+
 /** Adds the flags of a start request to a command. */
 export function addStartOptions(command: Command): Command {
   return command
-    .option('--source <cluster>', 'name of the source cluster', 'cluster0')
-    .option('--destination <cluster>', 'name of the destination cluster', 'cluster1')
+    .option('--options-file <file>', 'JSON file with the body of a start; the other flags stand above it', parseJsonFile)
+    .option('--source <cluster>', 'name of the source cluster (cluster0)')
+    .option('--destination <cluster>', 'name of the destination cluster (cluster1)')
     .addOption(new Option('--build-indexes <when>', 'when indexes are built').choices(['beforeDataCopy', 'never']))
     .option('--enable-user-write-blocking', 'block writes on the destination until the commit, and on the source from then on')
     .option('--reversible', 'allow a reverse after the commit')
@@ -33,8 +38,10 @@ export function addStartOptions(command: Command): Command {
 export function startBody(options: StartOptions): StartRequestBody {
   const { source, destination, buildIndexes, enableUserWriteBlocking, reversible, include, exclude, sharding } = options;
   return {
-    source,
-    destination,
+    ...defaultClusters,
+    ...options.optionsFile,
+    ...(source !== undefined && { source }),
+    ...(destination !== undefined && { destination }),
     ...(buildIndexes && { buildIndexes }),
     ...(enableUserWriteBlocking && { enableUserWriteBlocking }),
     ...(reversible && { reversible }),
@@ -45,10 +52,17 @@ export function startBody(options: StartOptions): StartRequestBody {
   };
 }
 
-function parseJson(text: string): unknown {
+/** Reads JSON that a flag gives as it is or as @file. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text);
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
   }
+}
+
+function parseJsonFile(path: string): Partial<StartRequestBody> {
+  const value = parseJson(`@${path}`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new InvalidArgumentError('It must hold one JSON object.');
+  return value;
 }

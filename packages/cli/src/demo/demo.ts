@@ -115,7 +115,7 @@ function startWorkload(client: MongoClient, documents: number): Workload {
 async function migrate(migration: Migration, fleet: Fleet, workload: Workload | undefined, watch: Stopwatch): Promise<WorkloadCounts | undefined> {
   const { client } = fleet.coordinator;
   await watch.time('copy', async () => {
-    await client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+    await client.start({ source: 'cluster0', destination: 'cluster1' });
     await migration.follow('the copy is done', copyLimit_ms, ({ info }) => info === 'change event application');
   });
   const counts = await watch.time('apply', async () => {

@@ -14,9 +14,9 @@ export class LiveView {
 
   constructor(private readonly output: Pick<WriteStream, 'write'> & { isTTY?: boolean; columns?: number }) {}
 
-  /** Shows the newest figures. `title` stands before them. */
-  show(progress: ShownProgress, title = ''): void {
-    if (this.output.isTTY) this.draw(progressBlock(progress), title);
+  /** Shows the newest figures. `title` stands before them, `footer` below them where they are drawn. */
+  show(progress: ShownProgress, { title = '', footer = '' }: { title?: string; footer?: string } = {}): void {
+    if (this.output.isTTY) this.draw([...progressBlock(progress), ...(footer ? [footer] : [])], title);
     else this.writeLine(progressLine(progress), title);
   }
 

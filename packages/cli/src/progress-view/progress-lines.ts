@@ -1,5 +1,5 @@
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
-import type { Progress } from '@convoy/api/contract/progress';
+import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
 import { formatBar, formatBytes, formatCount, formatSeconds } from './quantity.js';
 
 const barWidth = 40;
@@ -27,9 +27,27 @@ export function progressBlock(progress: ShownProgress): string[] {
     const bytes = `${formatBytes(copy.estimatedCopiedBytes)} of ${formatBytes(copy.estimatedTotalBytes)}`;
     lines.push(`${formatBar(percentOf(progress), barWidth)} ${percentOf(progress).toFixed(1)} % (${bytes}${remaining})`);
   }
+  lines.push(...indexLine(progress), ...verifierLine(progress), ...oplogLine(progress));
   for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
   for (const warning of progress.warnings ?? []) lines.push(`! ${warning.name}: ${warning.description}`);
   return lines;
+}
+
+/** Only while there is something left to build. */
+function indexLine({ indexBuilding }: ShownProgress): string[] {
+  if (!indexBuilding || indexBuilding.indexesBuilt >= indexBuilding.totalIndexesToBuild) return [];
+  return [`indexes: ${formatCount(indexBuilding.indexesBuilt)} of ${formatCount(indexBuilding.totalIndexesToBuild)} built`];
+}
+
+function verifierLine({ verification }: ShownProgress): string[] {
+  if (!verification) return [];
+  const side = ({ phase, hashedDocumentCount, estimatedDocumentCount }: VerificationSideProgress): string =>
+    `${phase ?? 'unknown'}, ${formatCount(hashedDocumentCount ?? 0)} of ${formatCount(estimatedDocumentCount ?? 0)} documents`;
+  return [`verifier: source ${side(verification.source)}; destination ${side(verification.destination)}`];
+}
+
+function oplogLine({ estimatedOplogTimeRemaining }: ShownProgress): string[] {
+  return estimatedOplogTimeRemaining === null ? [] : [`time left in the source's oplog: ${estimatedOplogTimeRemaining}`];
 }
 
 function instanceLine(instance: FleetInstance): string {

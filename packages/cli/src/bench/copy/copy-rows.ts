@@ -33,6 +33,7 @@ export function sizeRows(measured: SizeMeasured): Row[] {
   const overDecoding = row('engine', 'throughput of decoding copy', engineSpeed / megabytesPerSecond(bytes, decoded), '×');
   const cpuOfDecoding = row('engine', 'CPU per GB of decoding copy', median(engine, cpuOf) / median(decoded, cpuOf), '×');
   return [
+    row('of each copy', 'data', bytes / 1e6, 'MB'),
     ...measured.sweep.map(({ width, result }) => row('bare loop', `${width.readersPerShard} readers a shard, ${width.writesPerReader} writes each`, megabytesPerSecond(bytes, [result]), 'MB/s')),
     ...copyRows(`${name} bare loop`, measured, raw),
     ...copyRows(`${name} decoding copy`, measured, decoded),

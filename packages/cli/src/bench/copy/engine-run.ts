@@ -1,13 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { progressInfo } from '@convoy/api/contract/progress';
+import { type Progress, progressInfo } from '@convoy/api/contract/progress';
 import { startFleet } from '../../environment/fleet/start-fleet.js';
 import type { BenchmarkContext } from '../benchmark.js';
 import { readUsage } from '../process-usage.js';
 import type { BenchClusters } from './bench-clusters.js';
 import type { EngineResult } from './copy-result.js';
 
-/** Exact enough for a copy of some seconds, and next to nothing for an instance to answer. */
-const poll_ms = 100;
+/** Between looks at an instance while begin or end are near: exact enough for a copy of some seconds. */
+const poll_ms = 50;
+/** In between: an answer costs an instance a millisecond, which would count as the copy's. */
+const idlePoll_ms = 400;
+/** From this part of the bytes on the end is near. */
+const nearlyAll = 0.8;
 const limit_ms = 600_000;
 
 interface Moment {
@@ -26,11 +30,12 @@ export async function runEngine(clusters: BenchClusters, { folder, signal }: Ben
   await fleet.coordinator.client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
   let begun: Moment | undefined;
   for (;;) {
-    const infos = await Promise.all(fleet.instances.map(async ({ client }) => (await client.progress({ signal })).progress.info));
+    const seen = await Promise.all(fleet.instances.map(async ({ client }) => (await client.progress({ signal })).progress));
+    const infos = seen.map(({ info }) => info);
     if (infos.some((info) => info === progressInfo.collectionCopy)) begun ??= now();
     if (infos.every((info) => info === progressInfo.changeEventApplication)) break;
     if (performance.now() - asked.at_ms > limit_ms) throw new Error(`The copy was not done within ${limit_ms / 1000} s.`);
-    await delay(poll_ms, undefined, { signal });
+    await delay(isFarFromEnd(seen) ? idlePoll_ms : poll_ms, undefined, { signal });
   }
   const done = now();
   begun ??= done;
@@ -41,4 +46,11 @@ export async function runEngine(clusters: BenchClusters, { folder, signal }: Ben
     initialisation_seconds: (begun.at_ms - asked.at_ms) / 1000,
     initialisationCpu_seconds: begun.cpu_seconds - asked.cpu_seconds,
   };
+}
+
+/** The copy has begun, and of all instances together most is still to come; each tells its own part and the total of all. */
+function isFarFromEnd(seen: readonly Progress[]): boolean {
+  if (!seen.every(({ info }) => info === progressInfo.collectionCopy)) return false;
+  const copied = seen.reduce((bytes, { collectionCopy }) => bytes + (collectionCopy?.estimatedCopiedBytes ?? 0), 0);
+  return copied < nearlyAll * Math.max(...seen.map(({ collectionCopy }) => collectionCopy?.estimatedTotalBytes ?? 0));
 }

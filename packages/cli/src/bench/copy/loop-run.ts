@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
-import { Child } from '../../environment/process/child.js';
 import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import { runMeasured } from '../measured-process.js';
 import { type BenchClusters, shards } from './bench-clusters.js';
 import { type BenchCollection, shardByHash } from './bench-documents.js';
 import type { CopyResult } from './copy-result.js';
 import type { LoopOrder, LoopWidth } from './loop-order.js';
 
 const loopScript = fileURLToPath(new URL('./loop-process.js', import.meta.url));
-const loopLimit_ms = 300_000;
+const limit_ms = 300_000;
 
 /** Copies the collection into an empty destination by a loop in a process of its own. */
 export async function runLoop(clusters: BenchClusters, folder: ScratchFolder, collection: BenchCollection, use: LoopOrder['use'], width: LoopWidth): Promise<CopyResult> {
@@ -22,13 +22,5 @@ export async function runLoop(clusters: BenchClusters, folder: ScratchFolder, co
     collection,
     width,
   };
-  await using loop = await Child.start({
-    name: `${use} loop`,
-    command: process.execPath,
-    args: [loopScript, JSON.stringify(order)],
-    ready: /^\{"seconds":.*\}$/,
-    readyWithin_ms: loopLimit_ms,
-    logFile: folder.file('loop.log'),
-  });
-  return JSON.parse(loop.ready[0]) as CopyResult;
+  return runMeasured({ name: `${use} loop`, script: loopScript, order, limit_ms, logFile: folder.file('loop.log') });
 }

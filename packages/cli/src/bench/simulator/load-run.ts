@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Child } from '../../environment/process/child.js';
 import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import { runMeasured } from '../measured-process.js';
 import type { LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
 
 const echoScript = fileURLToPath(new URL('./echo-process.js', import.meta.url));
@@ -11,15 +12,8 @@ const loadLimit_ms = 900_000;
 
 /** Runs an order in a process of its own; one result for each of its steps. */
 export async function runOrder(folder: ScratchFolder, order: LoadOrder): Promise<StepResult[]> {
-  await using load = await Child.start({
-    name: 'load',
-    command: process.execPath,
-    args: [loadScript, JSON.stringify(order)],
-    ready: /^\{"measured":.*\}$/,
-    readyWithin_ms: loadLimit_ms,
-    logFile: folder.file('load.log'),
-  });
-  return (JSON.parse(load.ready[0]) as LoadReport).measured;
+  const { measured } = await runMeasured<LoadReport>({ name: 'load', script: loadScript, order, limit_ms: loadLimit_ms, logFile: folder.file('load.log') });
+  return measured;
 }
 
 /** The same steps against the bare echo. */

@@ -1,4 +1,4 @@
-import { statementField } from '@convoy/instance/cluster/driver-sequence';
+import { statementField } from '@convoy/instance/cluster/driver/driver-sequence';
 import { BSON, type Collection, type Document } from 'mongodb';
 import { benchDocument, benchDocumentBytes, benchNamespace } from '../bench-data.js';
 import type { LoadContext, Moved } from './load-context.js';

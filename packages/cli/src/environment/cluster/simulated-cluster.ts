@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Child } from '../process/child.js';
+import { addresses, loginAs, makeUsers } from './access-control.js';
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
@@ -13,37 +14,45 @@ const readyWithin_ms = 30_000;
 const readyLine = z.union([z.object({ router: z.string(), shards: z.array(z.string()) }), z.object({ replicaSet: z.string(), setName: z.string() })]);
 
 /** A simulated cluster in one child process. */
-export async function startSimulatedCluster({ name, topology, folder }: TestClusterOptions): Promise<TestCluster> {
+export async function startSimulatedCluster({ name, topology, oplogBytes, release, withUsers = false, folder }: TestClusterOptions): Promise<TestCluster> {
   const size = topology === 'replicaSet' ? ['--replica-set'] : ['--shards', String(topology.shards)];
+  const oplog = oplogBytes === undefined ? [] : ['--oplog-bytes', String(oplogBytes)];
+  const model = [...(release === undefined ? [] : ['--version', release]), ...(withUsers ? ['--auth'] : [])];
   const child = await Child.start({
     name: `${name} (simulator)`,
     command: process.execPath,
-    args: [processScript, ...size, '--port', '0'],
+    args: [processScript, ...size, ...oplog, ...model, '--port', '0'],
     ready: /^\{"(router|replicaSet)":.*\}$/,
     readyWithin_ms,
     logFile: folder.file(`${name}.log`),
   });
   const listening = readyLine.parse(JSON.parse(child.ready[0]));
   const hosts = 'router' in listening ? new Map(listening.shards.map((host, index) => [`shard${index}`, host])) : new Map([[listening.setName, listening.replicaSet]]);
-  const connectionString = 'router' in listening ? `mongodb://${listening.router}/` : `mongodb://${listening.replicaSet}/?replicaSet=${listening.setName}`;
+  const bare = 'router' in listening ? `mongodb://${listening.router}/` : `mongodb://${listening.replicaSet}/?replicaSet=${listening.setName}`;
+  if (withUsers) await Promise.all([bare, ...('router' in listening ? [...hosts.values()].map(directTo) : [])].map(makeUsers));
+  const reached = addresses(bare, withUsers);
   const close = async () => {
     await child.stop();
   };
   return {
     kind: topology === 'replicaSet' ? 'replicaSet' : 'sharded',
     backend: 'simulator',
-    version: await serverVersion(connectionString),
-    connectionString,
+    version: await serverVersion(reached.connectionStringOf('root')),
+    ...reached,
     shardIds: [...hosts.keys()],
     pids: [child.pid],
-    shardConnectionString: (id) => directConnectionString(hosts, id),
+    shardConnectionString: (id) => (withUsers ? loginAs(shardOf(hosts, id), 'root') : shardOf(hosts, id)),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-function directConnectionString(hosts: ReadonlyMap<string, string>, id: string): string {
+function shardOf(hosts: ReadonlyMap<string, string>, id: string): string {
   const host = hosts.get(id);
   if (host === undefined) throw new Error(`There is no shard ${id}: there are ${[...hosts.keys()].join(', ')}.`);
+  return directTo(host);
+}
+
+function directTo(host: string): string {
   return `mongodb://${host}/?directConnection=true`;
 }

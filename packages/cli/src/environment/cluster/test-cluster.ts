@@ -1,19 +1,22 @@
 import type { ScratchFolder } from '../process/scratch-folder.js';
+import type { TestUser } from './access-control.js';
 
 /** A whole cluster of this machine, for tests, the demo and benchmarks. */
 export interface TestCluster extends AsyncDisposable {
   readonly kind: 'sharded' | 'replicaSet';
   /** For messages: what the servers are, for example `simulator` or `mongod`. */
-  readonly backend: 'simulator' | 'binaries';
+  readonly backend: 'simulator' | 'binaries' | 'containers';
   /** Server version as numbers, for example [5, 0, 7]. */
   readonly version: readonly [number, number, number];
-  /** To the router, or to the members of the replica set. */
+  /** To the router, or to the members of the replica set; where there is access control, as the migrator. */
   readonly connectionString: string;
+  /** The same as somebody else; the same for everybody where there is no access control. */
+  connectionStringOf(user: TestUser): string;
   /** In the order of `listShards`; a replica set is one shard under its set name. */
   readonly shardIds: readonly string[];
-  /** Processes of its servers, for their CPU time and memory. */
+  /** Processes of its servers, for their CPU time and memory; none of those in containers. */
   readonly pids: readonly number[];
-  /** Straight to the primary of one shard. */
+  /** Straight to the primary of one shard; where there is access control, as root. */
   shardConnectionString(id: string): string;
   /** Ends all servers; their data is gone. */
   close(): Promise<void>;
@@ -24,6 +27,12 @@ export interface TestClusterOptions {
   name: string;
   /** Number of shards of a sharded cluster, or a plain replica set. */
   topology: { shards: number } | 'replicaSet';
+  /** How much oplog each shard keeps, when it is not to be plenty; real servers round it up to megabytes. */
+  oplogBytes?: number;
+  /** Release series that simulated servers behave as, for example 7.0; real ones are what they are. 5.0 when it is left out. */
+  release?: string;
+  /** With access control and the users of `access-control.ts`, on every shard as well. Containers cannot have it. */
+  withUsers?: boolean;
   /** Where logs and data go. */
   folder: ScratchFolder;
 }

@@ -8,27 +8,40 @@ export class CoordinatorProcess implements AsyncDisposable {
   readonly client: ContractClient;
 
   private constructor(
-    private readonly child: Child,
+    private child: Child,
     readonly url: string,
+    private readonly launch: (port: string) => Promise<Child>,
   ) {
     this.client = new ContractClient(url);
   }
 
   /** Starts the process and waits until it listens. */
   static async start({ redis, fleet }: { redis: string; fleet: string }, folder: ScratchFolder): Promise<CoordinatorProcess> {
-    const child = await Child.start({
-      name: 'coordinator',
-      command: process.execPath,
-      args: [convoyProgram, 'coordinator', '--redis', redis, '--fleet', fleet, '--port', '0'],
-      ready: listensLine,
-      readyWithin_ms: listensWithin_ms,
-      logFile: folder.file('coordinator.log'),
-    });
-    return new CoordinatorProcess(child, child.ready[1] ?? '');
+    const launch = (port: string): Promise<Child> =>
+      Child.start({
+        name: 'coordinator',
+        command: process.execPath,
+        args: [convoyProgram, 'coordinator', '--redis', redis, '--fleet', fleet, '--port', port],
+        ready: listensLine,
+        readyWithin_ms: listensWithin_ms,
+        logFile: folder.file('coordinator.log'),
+      });
+    const child = await launch('0');
+    return new CoordinatorProcess(child, child.ready[1] ?? '', launch);
   }
 
   get pid(): number {
     return this.child.pid;
+  }
+
+  /** Ends the process; its port is free until `startAgain`. */
+  async stop(): Promise<void> {
+    await this.child.stop();
+  }
+
+  /** Starts it once more on the same port. */
+  async startAgain(): Promise<void> {
+    this.child = await this.launch(new URL(this.url).port);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

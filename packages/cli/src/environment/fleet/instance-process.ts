@@ -17,6 +17,8 @@ export interface InstanceProcessOptions {
   folder: ScratchFolder;
   /** More settings for its configuration file. */
   settings?: Readonly<Record<string, unknown>>;
+  /** Set apart from others with the same id by its files. */
+  files?: string;
 }
 
 /** How long an instance may take to connect to both clusters. */
@@ -29,6 +31,8 @@ export class InstanceProcess implements AsyncDisposable {
 
   private constructor(
     readonly name: string,
+    /** All that it has printed. */
+    readonly logFile: string,
     private readonly launch: () => Promise<Child>,
     port: number,
     private child: Child,
@@ -41,8 +45,10 @@ export class InstanceProcess implements AsyncDisposable {
   static async start(options: InstanceProcessOptions): Promise<InstanceProcess> {
     const { id, source, destination, membership, folder, settings } = options;
     const name = id ?? 'single';
+    const files = options.files ?? name;
     const port = await freePort();
-    const configFile = folder.file(`instance-${name}.json`);
+    const configFile = folder.file(`instance-${files}.json`);
+    const logFile = folder.file(`instance-${files}.log`);
     const config = { cluster0: source.connectionString, cluster1: destination.connectionString, port, ...(id && { id }), ...membership, ...settings };
     writeFileSync(configFile, JSON.stringify(config, null, 2));
     const launch = () =>
@@ -52,9 +58,9 @@ export class InstanceProcess implements AsyncDisposable {
         args: [convoyProgram, 'instance', '--config', configFile, '--port', String(port)],
         ready: listensLine,
         readyWithin_ms: listensWithin_ms,
-        logFile: folder.file(`instance-${name}.log`),
+        logFile,
       });
-    const instance = new InstanceProcess(name, launch, port, await launch());
+    const instance = new InstanceProcess(name, logFile, launch, port, await launch());
     await instance.ready();
     return instance;
   }
@@ -66,6 +72,21 @@ export class InstanceProcess implements AsyncDisposable {
   /** Ends it as `kill -9` does. */
   kill(): Promise<Exit> {
     return this.child.kill();
+  }
+
+  /** Ends it cleanly (SIGTERM). */
+  stop(): Promise<Exit> {
+    return this.child.stop();
+  }
+
+  /** Stops it without ending it (SIGSTOP). */
+  freeze(): void {
+    this.child.freeze();
+  }
+
+  /** Lets it go on (SIGCONT). */
+  thaw(): void {
+    this.child.thaw();
   }
 
   /** Starts it again with the same configuration, once it has ended, and waits until it takes commands. */
@@ -80,6 +101,7 @@ export class InstanceProcess implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.thaw();
     await this.child.stop();
   }
 }

@@ -9,9 +9,16 @@ import { InstanceProcess } from './instance-process.js';
 /** The processes that move `source` into `destination`: Redis, a coordinator and one instance per source shard. */
 export interface Fleet extends AsyncDisposable {
   redis: Redis;
+  /** Its name in Redis. */
+  name: string;
   coordinator: CoordinatorProcess;
   /** In the order of the source's shards. */
   instances: InstanceProcess[];
+  /**
+   * Starts another process with the id of one that does not answer any more, as an operator does on another machine.
+   * @param way how it reaches the destination, when not as all others do
+   */
+  startSuccessor(id: string, way?: TestCluster): Promise<InstanceProcess>;
 }
 
 export interface FleetOptions {
@@ -20,22 +27,28 @@ export interface FleetOptions {
   folder: ScratchFolder;
   /** More settings for every instance's configuration file. */
   settings?: Readonly<Record<string, unknown>>;
+  /** How the instance of a source shard reaches the destination, when not as all others do. */
+  ways?: ReadonlyMap<string, TestCluster>;
+  /** Used instead of one of its own; whoever has started it ends it. */
+  redis?: Redis;
 }
 
 /** Starts all processes of a fleet; nothing stays behind when one of them fails to start. */
-export async function startFleet({ source, destination, folder, settings }: FleetOptions): Promise<Fleet> {
+export async function startFleet({ source, destination, folder, settings, ways, redis: given }: FleetOptions): Promise<Fleet> {
   const closers = new Closers();
   try {
-    const redis = closers.use(await findRedis(folder));
+    const redis = given ?? closers.use(await findRedis(folder));
     // A Redis that was only given may serve others too.
     const membership = { redis: redis.url, fleet: `fleet-${randomBytes(6).toString('hex')}` };
     const coordinator = closers.use(await CoordinatorProcess.start(membership, folder));
-    const starting = source.shardIds.map(async (id) =>
-      closers.use(await InstanceProcess.start({ id, source, destination, membership, folder, ...(settings && { settings }) })),
-    );
+    const launch = async (id: string, reached: TestCluster, files: string): Promise<InstanceProcess> =>
+      closers.use(await InstanceProcess.start({ id, source, destination: reached, membership, folder, files, ...(settings && { settings }) }));
+    const starting = source.shardIds.map((id) => launch(id, ways?.get(id) ?? destination, id));
     await Promise.allSettled(starting);
     const instances = await Promise.all(starting);
-    return { redis, coordinator, instances, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
+    let successors = 0;
+    const startSuccessor = (id: string, way = destination): Promise<InstanceProcess> => launch(id, way, `${id}-successor${(successors += 1)}`);
+    return { redis, name: membership.fleet, coordinator, instances, startSuccessor, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
   } catch (error) {
     await closers[Symbol.asyncDispose]();
     throw error;

@@ -89,6 +89,16 @@ export class Child implements AsyncDisposable {
     return this.exited;
   }
 
+  /** Lets it do nothing more, as on a machine that hangs: its connections stay open. */
+  freeze(): void {
+    this.process.kill('SIGSTOP');
+  }
+
+  /** Lets it go on where it was frozen. */
+  thaw(): void {
+    this.process.kill('SIGCONT');
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

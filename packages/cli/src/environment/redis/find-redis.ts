@@ -6,7 +6,7 @@ import { Child } from '../process/child.js';
 import { freePort } from '../process/free-port.js';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 import { unpackDebianRedis } from './debian-redis.js';
-import type { RedisProgram } from './redis-program.js';
+import { RedisServer } from './redis-server.js';
 
 const execFileAsync = promisify(execFile);
 
@@ -21,7 +21,6 @@ export interface Redis extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const readyWithin_ms = 20_000;
 /** The image may have to be fetched first. */
 const containerReadyWithin_ms = 180_000;
 const containerImage = 'redis:7-alpine';
@@ -36,10 +35,10 @@ export async function findRedis(folder: ScratchFolder): Promise<Redis> {
   const url = process.env['CONVOY_REDIS_URL'];
   if (url) return { url, origin: 'CONVOY_REDIS_URL', close: () => Promise.resolve(), [Symbol.asyncDispose]: () => Promise.resolve() };
   const installed = programOnPath('redis-server') ?? programOnPath('valkey-server');
-  if (installed) return startProgram({ path: installed, origin: installed }, folder);
+  if (installed) return RedisServer.start({ path: installed, origin: installed }, folder);
   if (await hasDocker()) return startContainer(folder);
   const unpacked = await unpackDebianRedis();
-  if (unpacked) return startProgram(unpacked, folder);
+  if (unpacked) return RedisServer.start(unpacked, folder);
   throw new Error('Convoy needs Redis: install redis-server (or valkey-server), or start Docker, or set CONVOY_REDIS_URL to a running one.');
 }
 
@@ -74,20 +73,6 @@ async function hasDocker(): Promise<boolean> {
   }
 }
 
-/** Its own process on a free port, which keeps nothing on disk. BullMQ asks for `noeviction`, the default. */
-async function startProgram({ path, origin }: RedisProgram, folder: ScratchFolder): Promise<Redis> {
-  const port = await freePort();
-  const child = await Child.start({
-    name: 'Redis',
-    command: path,
-    args: ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder.path],
-    ready: /Ready to accept connections/,
-    readyWithin_ms,
-    logFile: folder.file('redis.log'),
-  });
-  return redisOf(child, port, origin);
-}
-
 /** The container ends with its standard input, so that it ends when this process does; see `watchInput`. */
 async function startContainer(folder: ScratchFolder): Promise<Redis> {
   const port = await freePort();
@@ -101,12 +86,8 @@ async function startContainer(folder: ScratchFolder): Promise<Redis> {
     readyWithin_ms: containerReadyWithin_ms,
     logFile: folder.file('redis.log'),
   });
-  return redisOf(child, port, `container ${containerImage}`);
-}
-
-function redisOf(child: Child, port: number, origin: string): Redis {
   const close = async () => {
     await child.stop();
   };
-  return { url: `redis://127.0.0.1:${port}`, origin, pid: child.pid, close, [Symbol.asyncDispose]: close };
+  return { url: `redis://127.0.0.1:${port}`, origin: `container ${containerImage}`, pid: child.pid, close, [Symbol.asyncDispose]: close };
 }

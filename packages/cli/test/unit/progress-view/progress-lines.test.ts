@@ -7,6 +7,8 @@ import { progressBlock, progressLine } from '@convoy/cli/progress-view/progress-
 const instance: FleetInstance = {
   id: 'shard0',
   syncID: 'a',
+  release: '1.9.0',
+  problems: [],
   reachable: true,
   secondsSinceHeartbeat: 0,
   state: 'RUNNING',

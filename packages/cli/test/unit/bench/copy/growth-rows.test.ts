@@ -16,8 +16,13 @@ describe('rows of what one more thing costs', () => {
 
   it('judge whether the last multiple is above the first', () => {
     const growth = (last_seconds: number) => growthRows('chunk', [step(1, 2, 0.1), step(101, 3, 0.6), step(1101, last_seconds, 5.6)]).at(-1);
-    expect(growth(13)).toMatchObject({ case: '1101', goal: '<= 1.5', met: true });
+    expect(growth(13)).toMatchObject({ case: '1 to 1101', goal: '<= 1.5', met: true });
     expect(growth(33)).toMatchObject({ met: false });
+  });
+
+  it('compare with a step that can be told from noise', () => {
+    const noisy = [step(1, 2, 4), step(101, 3, 3), step(1101, 13, 8), step(5101, 53, 28)];
+    expect(growthRows('collection', noisy).at(-1)).toMatchObject({ case: '101 to 5101', value: 1, met: true });
   });
 
   it('need two differences to judge', () => {

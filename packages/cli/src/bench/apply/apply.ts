@@ -1,0 +1,90 @@
+import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
+import { BenchClusters, shards } from '../copy/bench-clusters.js';
+import { type WorkloadMeasured, workloadRows } from './apply-rows.js';
+import { prepare, writeBarely } from './apply-run.js';
+import type { ApplyWorkload, Mix } from './apply-workload.js';
+import { applyByEngine, checkpoint_ms } from './engine-apply.js';
+import type { BatchForm } from './ready-batches.js';
+
+interface Case {
+  name: string;
+  documentBytes: number;
+  operations: number;
+  /** Documents before the first operation, as part of the operations. */
+  documentsShare: number;
+  mix: Mix;
+  hotShare: number;
+  promisesSpeed: boolean;
+}
+
+const only = (kind: keyof Mix): Mix => ({ insert: 0, update: 0, replace: 0, delete: 0, [kind]: 1 });
+const mixed: Mix = { insert: 25, update: 40, replace: 15, delete: 20 };
+
+/** 640,000 events together. Where a speed is promised there are so many that what a resumed instance begins with does not count. */
+const cases: readonly Case[] = [
+  { name: 'insert 1 KB', documentBytes: 1_000, operations: 200_000, documentsShare: 0.01, mix: only('insert'), hotShare: 0, promisesSpeed: true },
+  { name: 'update 1 KB', documentBytes: 1_000, operations: 200_000, documentsShare: 0.2, mix: only('update'), hotShare: 0, promisesSpeed: true },
+  { name: 'mixed 200 B', documentBytes: 200, operations: 100_000, documentsShare: 0.5, mix: mixed, hotShare: 0, promisesSpeed: false },
+  { name: 'mixed 1 KB', documentBytes: 1_000, operations: 80_000, documentsShare: 0.5, mix: mixed, hotShare: 0, promisesSpeed: false },
+  { name: 'hot documents 1 KB', documentBytes: 1_000, operations: 40_000, documentsShare: 0.5, mix: mixed, hotShare: 0.5, promisesSpeed: false },
+  { name: 'mixed 10 KB', documentBytes: 10_000, operations: 20_000, documentsShare: 0.5, mix: mixed, hotShare: 0, promisesSpeed: false },
+];
+
+/** What the bare limit is tried with; the best is compared with. */
+const forms: readonly BatchForm[] = [
+  { lanes: 2, operationsMax: 1_000, order: 'folded' },
+  { lanes: 4, operationsMax: 1_000, order: 'folded' },
+  { lanes: 8, operationsMax: 1_000, order: 'folded' },
+  { lanes: 4, operationsMax: 4_000, order: 'folded' },
+];
+/** As a peer sends them: as many workers as processors, 5,000 operations at most. */
+const orderedForm: BatchForm = { lanes: 2, operationsMax: 5_000, order: 'ordered' };
+/** What ordered batches are measured with: they are slow. */
+const orderedShare = 0.1;
+
+/** Both take turns, so that another load of the machine meets both. */
+const rounds = 2;
+
+/** How fast the engine applies events, against ready-made unordered bulk writes. */
+export const applyBenchmark: Benchmark = {
+  name: 'apply',
+  description: `${cases.reduce((sum, { operations }) => sum + operations, 0)} recorded events, ${shards} → ${shards} shards by hashed _id: the engine (checkpoints every ${checkpoint_ms} ms) against ready-made bulk writes`,
+  async run(context) {
+    await using clusters = await BenchClusters.start(context.folder);
+    const rows: Row[] = [];
+    for (const one of cases) rows.push(...workloadRows(await measure(clusters, one, context)));
+    return rows;
+  },
+};
+
+/** A smaller run has fewer operations. */
+function workloadOf({ documentBytes, operations, documentsShare, mix, hotShare }: Case, scale: number): ApplyWorkload {
+  const scaled = Math.max(200, Math.round(operations * scale));
+  return { database: 'bench', collection: 'documents', documentBytes, documents: Math.ceil(scaled * documentsShare), operations: scaled, mix, hotShare, seed: 1 };
+}
+
+async function measure(clusters: BenchClusters, one: Case, context: BenchmarkContext): Promise<WorkloadMeasured> {
+  const { folder, log, signal, scale } = context;
+  const workload = workloadOf(one, scale);
+  const sweep: WorkloadMeasured['sweep'] = [];
+  for (const form of forms) {
+    signal.throwIfAborted();
+    log(`${one.name}: ready-made writes in ${form.lanes} lanes of ${form.operationsMax}`);
+    sweep.push({ form, result: await writeBarely(clusters, folder, workload, form) });
+  }
+  const best = sweep.reduce((fastest, each) => (each.result.seconds < fastest.result.seconds ? each : fastest)).form;
+  const bare: WorkloadMeasured['bare'] = [];
+  const engine: WorkloadMeasured['engine'] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    signal.throwIfAborted();
+    log(`${one.name}: round ${round} of ${rounds}`);
+    await clusters.empty();
+    await prepare(clusters.sourceClient, workload);
+    engine.push(await applyByEngine(clusters, workload, context));
+    bare.push(await writeBarely(clusters, folder, workload, best));
+  }
+  log(`${one.name}: ordered batches`);
+  const fewer = workloadOf(one, scale * orderedShare);
+  const ordered = { operations: fewer.operations, result: await writeBarely(clusters, folder, fewer, orderedForm) };
+  return { name: one.name, operations: workload.operations, sweep, bare, engine, ordered, promisesSpeed: one.promisesSpeed };
+}

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { MongoClient, type Timestamp } from 'mongodb';
+import { progressInfo } from '@convoy/api/contract/progress';
+import type { InstanceProcess } from '../../environment/fleet/instance-process.js';
+import { startFleet } from '../../environment/fleet/start-fleet.js';
+import type { BenchmarkContext } from '../benchmark.js';
+import type { BenchClusters } from '../copy/bench-clusters.js';
+import { readUsage, watchBusiest } from '../process-usage.js';
+import type { ApplyMeasured } from './apply-order.js';
+import { prepare, writeWorkload } from './apply-run.js';
+import type { ApplyWorkload } from './apply-workload.js';
+
+/** Often enough to be exact, and next to nothing for the servers. */
+const poll_ms = 20;
+const limit_ms = 300_000;
+/** The time of a run is told by checkpoints: more often than by default (1 s), so that it is exact. */
+export const checkpoint_ms = 100;
+/** So many operations of the same kinds are applied before the clock runs: a process that has only just begun translates its own code meanwhile. */
+const warmUpOperations = 20_000;
+/** The fastest way that the source takes single operations. */
+const recordForm = { lanes: 4, operationsMax: 1_000, order: 'single' } as const;
+
+/**
+ * Lets a fleet of its own copy the first documents and apply a like workload of another collection, pauses it while the workload is written
+ * to the source, and measures from the resume request until every share's checkpoint has passed the last event.
+ */
+export async function applyByEngine(clusters: BenchClusters, workload: ApplyWorkload, { folder, signal }: BenchmarkContext): Promise<ApplyMeasured> {
+  await clusters.emptyDestination();
+  const { source, destination } = clusters;
+  const warmUp = warmUpOf(workload);
+  await prepare(clusters.sourceClient, warmUp);
+  await using fleet = await startFleet({ source, destination, folder, settings: { checkpoint_ms } });
+  const { client } = fleet.coordinator;
+  await client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  await untilAll(fleet.instances, ({ info }) => info === progressInfo.changeEventApplication, signal);
+  await writeWorkload(source, folder, warmUp, recordForm);
+  await untilPassed(clusters.destinationClient, source.shardIds, await passBy(clusters), signal);
+  await client.pause();
+  await untilAll(fleet.instances, ({ state }) => state === 'PAUSED', signal);
+  await writeWorkload(source, folder, workload, recordForm);
+  const last = await passBy(clusters);
+  const pids = fleet.instances.map(({ pid }) => pid);
+  const before = readUsage(pids).cpu_seconds;
+  const servers = [...source.pids, ...destination.pids];
+  const busiest = watchBusiest([...pids, ...servers]);
+  const begin = performance.now();
+  await client.resume();
+  await untilPassed(clusters.destinationClient, source.shardIds, last, signal);
+  const seconds = (performance.now() - begin) / 1000;
+  const { cpu_seconds, peakMemoryBytes } = readUsage(pids);
+  const busiest_seconds = servers.length === 0 ? null : busiest();
+  await compare(clusters, workload);
+  return { seconds, cpu_seconds: cpu_seconds - before, peakMemoryBytes, busiest_seconds };
+}
+
+function warmUpOf(workload: ApplyWorkload): ApplyWorkload {
+  const operations = Math.min(warmUpOperations, workload.operations);
+  return { ...workload, collection: `${workload.collection}BeforeTheClock`, documents: Math.ceil((workload.documents * operations) / workload.operations), operations };
+}
+
+/** Progress of one instance as far as it is asked here. */
+type Seen = Awaited<ReturnType<InstanceProcess['client']['progress']>>['progress'];
+
+export async function untilAll(instances: readonly InstanceProcess[], condition: (seen: Seen) => boolean, signal: AbortSignal): Promise<void> {
+  await untilTrue(async () => {
+    const seen = await Promise.all(instances.map(async (instance) => (await instance.client.progress({ signal })).progress));
+    return seen.every(condition);
+  }, signal);
+}
+
+/** Writes a note on every shard, so that no stream ends with its last event. @returns a time not below any event so far */
+export async function passBy({ source, sourceClient }: BenchClusters): Promise<Timestamp> {
+  const { operationTime } = await sourceClient.db('admin').command({ ping: 1 });
+  for (const id of source.shardIds) {
+    await using client = new MongoClient(source.shardConnectionString(id));
+    await client.db('admin').command({ appendOplogNote: 1, data: { bench: 'end' } });
+  }
+  return operationTime as Timestamp;
+}
+
+/** Resolves once the checkpoints of all shares have passed a time. */
+export async function untilPassed(destination: MongoClient, shardIds: readonly string[], time: Timestamp, signal: AbortSignal): Promise<void> {
+  const shares = destination.db('convoy_metadata').collection<{ _id: string; checkpoint: Timestamp }>('shares');
+  await untilTrue(async () => (await shares.find({ checkpoint: { $gt: time } }).toArray()).length === shardIds.length, signal);
+}
+
+async function untilTrue(condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  const begin = performance.now();
+  while (!(await condition())) {
+    if (performance.now() - begin > limit_ms) throw new Error(`The engine did not get there within ${limit_ms / 1000} s.`);
+    await delay(poll_ms, undefined, { signal });
+  }
+}
+
+/** A figure counts only when the work was done. */
+async function compare({ sourceClient, destinationClient }: BenchClusters, { database, collection }: ApplyWorkload): Promise<void> {
+  const [wanted, found] = await Promise.all(
+    [sourceClient, destinationClient].map(async (client) => {
+      const documents = await client.db(database).collection<{ _id: number; value: number }>(collection).find({}, { projection: { value: 1 } }).toArray();
+      return documents.map(({ _id, value }) => `${_id}:${value}`).sort();
+    }),
+  );
+  if (wanted?.join() !== found?.join()) throw new Error('The destination differs from the source.');
+}

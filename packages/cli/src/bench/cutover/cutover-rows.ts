@@ -1,0 +1,56 @@
+import { commitSteps, type LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
+import { type Row, withGoal } from '../benchmark.js';
+
+/** One cut-over, all times in milliseconds of the epoch. */
+export interface CutOverMeasured {
+  commandAt_ms: number;
+  /** When all instances had answered that they have the command. */
+  acceptedAt_ms: number;
+  /** When the leader had done each step. */
+  steps: ReadonlyMap<string, number>;
+  refusedAt_ms: number;
+  /** When progress showed `canWrite`. */
+  canWriteAt_ms: number;
+  writtenPerSecond: number;
+  /** Acknowledged writes that the destination does not have. */
+  missing: number;
+  acknowledged: number;
+}
+
+/** The time that a cut-over may take where idle servers tick every second. */
+const cutOverMax_ms = 2_000;
+/** The last step before an application may write. */
+const opens = 'writesAllowed' satisfies LeaderStep;
+
+/**
+ * The rows of several cut-overs of one kind: medians for the times, the sum of what is missing.
+ * @param bare milliseconds that the bare commands of a step take
+ */
+export function cutOverRows(name: string, cutOvers: readonly CutOverMeasured[], bare: ReadonlyMap<string, number>): Row[] {
+  const row = (metric: string, value: number, unit: string): Row => ({ case: name, metric, value, unit });
+  const passed = commitSteps.slice(0, commitSteps.indexOf(opens) + 1);
+  const times = [['command taken', (one: CutOverMeasured) => one.acceptedAt_ms - one.commandAt_ms] as const, ...passed.map((step, at) => [step, (one: CutOverMeasured) => stepTime(one, step, passed[at - 1])] as const)];
+  const bareSum = passed.reduce((sum, step) => sum + (bare.get(step) ?? 0), 0);
+  return [
+    row('writes before', median(cutOvers.map(({ writtenPerSecond }) => writtenPerSecond)), '1/s'),
+    ...times.flatMap(([metric, time]) => {
+      const bare_ms = bare.get(metric);
+      return [row(metric, median(cutOvers.map(time)), 'ms'), ...(bare_ms === undefined ? [] : [row(`${metric}: bare round trips`, bare_ms, 'ms')])];
+    }),
+    withGoal(row('commit to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.commandAt_ms)), 'ms'), '<=', cutOverMax_ms),
+    row('bare round trips of all steps', bareSum, 'ms'),
+    row('first refused write to canWrite', median(cutOvers.map((one) => one.canWriteAt_ms - one.refusedAt_ms)), 'ms'),
+    row('acknowledged writes', cutOvers.reduce((sum, { acknowledged }) => sum + acknowledged, 0), ''),
+    withGoal(row('acknowledged writes missing on the destination', cutOvers.reduce((sum, { missing }) => sum + missing, 0), ''), '<=', 0),
+  ];
+}
+
+/** The first step begins when all have the command. */
+function stepTime({ steps, acceptedAt_ms }: CutOverMeasured, step: string, before: string | undefined): number {
+  return (steps.get(step) ?? NaN) - (before === undefined ? acceptedAt_ms : (steps.get(before) ?? NaN));
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
+}

@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { MongoClient } from 'mongodb';
+import { progressInfo } from '@convoy/api/contract/progress';
+import type { LeaderStep } from '@convoy/instance/lifecycle/migration/steps';
+import type { TestCluster } from '../../environment/cluster/test-cluster.js';
+import { startTestCluster } from '../../environment/cluster/start-test-cluster.js';
+import { Closers } from '../../environment/closers.js';
+import { type Fleet, startFleet } from '../../environment/fleet/start-fleet.js';
+import { untilAll } from '../apply/engine-apply.js';
+import { benchDocument, benchNamespace } from '../bench-data.js';
+import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
+import { type CutOverClients, measureBare } from './bare-round-trips.js';
+import { type CutOverMeasured, cutOverRows } from './cutover-rows.js';
+import { PacedWriters, writersCount } from './paced-writers.js';
+import { StepLog } from './step-log.js';
+
+const shards = 2;
+/** The first release whose servers can be closed to their users and opened again. */
+const release = '6.0';
+const documents = 20_000;
+const writesPerSecond = 1_000;
+/** So long the writers write while changes are applied, before the commit. */
+const writing_ms = 5_000;
+const repetitions = 3;
+const poll_ms = 5;
+/** They are passed at once where nothing is verified. */
+const verifyingSteps: readonly LeaderStep[] = ['documentsVerified', 'verifiedAgain'];
+const commitWithin_ms = 120_000;
+
+/** How long users cannot write, and that nothing is lost in that time. */
+export const cutOverBenchmark: Benchmark = {
+  name: 'cutover',
+  description: `${shards} → ${shards} shards, ${writesPerSecond} writes/s until users get the block error: from the commit to canWrite, by step, beside the bare commands that each step needs`,
+  async run(context) {
+    const rows: Row[] = [];
+    for (const [name, verified] of [['verified', true], ['not verified', false]] as const) {
+      const cutOvers: CutOverMeasured[] = [];
+      let bare = new Map<string, number>();
+      for (let nth = 1; nth <= Math.max(1, Math.round(repetitions * context.scale)); nth += 1) {
+        context.signal.throwIfAborted();
+        context.log(`${name}: cut-over ${nth}`);
+        await using scene = await open(context);
+        cutOvers.push(await cutOver(scene, verified, context));
+        bare = await measureBare(scene.clients);
+        if (!verified) for (const step of verifyingSteps) bare.delete(step);
+      }
+      rows.push(...cutOverRows(name, cutOvers, bare));
+    }
+    return rows;
+  },
+};
+
+interface Scene extends AsyncDisposable {
+  source: TestCluster;
+  destination: TestCluster;
+  clients: CutOverClients;
+  shopper: MongoClient;
+  loaded: number;
+}
+
+async function open({ folder, scale }: BenchmarkContext): Promise<Scene> {
+  const closers = new Closers();
+  try {
+    const start = async (name: string) => closers.use(await startTestCluster({ name, topology: { shards }, release, withUsers: true, folder }));
+    const [source, destination] = [await start('source'), await start('destination')];
+    if (source.version[0] < Number.parseInt(release)) throw new Error(`User writes can be blocked from ${release} on; these servers are older.`);
+    const clientOf = (connectionString: string): MongoClient => {
+      const client = new MongoClient(connectionString);
+      closers.defer(() => client.close());
+      return client;
+    };
+    const clients = { source: clientOf(source.connectionStringOf('root')), destination: clientOf(destination.connectionStringOf('root')) };
+    const loaded = Math.max(1, Math.round((documents * Math.min(1, scale)) / writersCount)) * writersCount;
+    await load(clients.source, loaded);
+    return { source, destination, clients, shopper: clientOf(source.connectionStringOf('shopper')), loaded, [Symbol.asyncDispose]: () => closers[Symbol.asyncDispose]() };
+  } catch (error) {
+    await closers[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** A unique and a TTL index are among what a commit restores. */
+async function load(client: MongoClient, loaded: number): Promise<void> {
+  const { database, collection } = benchNamespace;
+  await client.db('admin').command({ enableSharding: database });
+  await client.db('admin').command({ shardCollection: `${database}.${collection}`, key: { _id: 'hashed' } });
+  await client.db(database).collection(collection).insertMany(Array.from({ length: loaded }, (_, id) => benchDocument(id)));
+  const accounts = client.db(database).collection('accounts');
+  await accounts.createIndexes([{ key: { name: 1 }, unique: true }, { key: { at: 1 }, expireAfterSeconds: 86_400 }]);
+  await accounts.insertMany(Array.from({ length: 1_000 }, (_, id) => ({ name: `account ${id}`, at: new Date() })));
+}
+
+async function cutOver({ source, destination, clients, shopper, loaded }: Scene, verified: boolean, { folder, signal }: BenchmarkContext): Promise<CutOverMeasured> {
+  using steps = new StepLog(folder.file('steps'));
+  await using fleet = await startFleet({ source, destination, folder });
+  const { client } = fleet.coordinator;
+  await client.start({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: verified } });
+  await untilAll(fleet.instances, ({ info, canCommit }) => info === progressInfo.changeEventApplication && canCommit, signal);
+  const writers = new PacedWriters(shopper, loaded, writesPerSecond);
+  await Promise.race([delay(writing_ms, undefined, { signal }), writers.refused]);
+  await untilAll(fleet.instances, ({ canCommit }) => canCommit, signal);
+  const commandAt_ms = Date.now();
+  await client.commit();
+  const acceptedAt_ms = Date.now();
+  const canWriteAt_ms = await untilCanWrite(fleet, signal);
+  await writers.refused;
+  if (writers.refusedAt_ms === null) throw new Error('No write was refused.');
+  await untilAll(fleet.instances, ({ state }) => state === 'COMMITTED', signal);
+  const { writtenPerSecond, refusedAt_ms } = writers;
+  return { commandAt_ms, acceptedAt_ms, steps: steps.read(), refusedAt_ms, canWriteAt_ms, writtenPerSecond, missing: await writers.missingOn(clients.destination), acknowledged: writers.writes };
+}
+
+/** When the coordinator shows that writes are permitted, as a cut-over script sees it. */
+async function untilCanWrite({ coordinator }: Fleet, signal: AbortSignal): Promise<number> {
+  const end_ms = performance.now() + commitWithin_ms;
+  while ((await coordinator.client.progress({ signal })).progress.canWrite !== true) {
+    if (performance.now() > end_ms) throw new Error(`The commit was not done within ${commitWithin_ms / 1000} s.`);
+    await delay(poll_ms, undefined, { signal });
+  }
+  return Date.now();
+}

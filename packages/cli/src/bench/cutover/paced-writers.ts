@@ -1,0 +1,71 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Collection, type MongoClient, MongoServerError } from 'mongodb';
+import { benchDocument, benchNamespace } from '../bench-data.js';
+
+/** Enough for the rate where a write takes some 40 ms. They share the documents evenly. */
+export const writersCount = 50;
+/** A server's answer to a user whose writes are blocked. */
+const blockedCode = 371;
+/** New documents get `_id`s from here. */
+const firstNewId = 10_000_000;
+const perSecond = 1_000;
+
+type Documents = Collection<{ _id: number; writes?: number }>;
+
+/** Users who write documents of their own at a rate, each one write after the other, until they are refused. */
+export class PacedWriters {
+  /** What the cluster has acknowledged: how often each document was written. */
+  readonly acknowledged = new Map<number, number>();
+  /** When the first was refused, in milliseconds of the epoch. */
+  refusedAt_ms: number | null = null;
+  /** Resolves once all were refused. */
+  readonly refused: Promise<void>;
+  private readonly from_ms = Date.now();
+  /** Acknowledged writes. */
+  writes = 0;
+  private last_ms = this.from_ms;
+
+  /** @param loaded documents with `_id` from 0, a multiple of `writersCount` */
+  constructor(client: MongoClient, private readonly loaded: number, private readonly ratePerSecond: number) {
+    const documents: Documents = client.db(benchNamespace.database).collection(benchNamespace.collection);
+    this.refused = Promise.all(Array.from({ length: writersCount }, (_, writer) => this.write(documents, writer))).then(() => undefined);
+    this.refused.catch(() => undefined);
+  }
+
+  /** Acknowledged writes per second, up to now or to the refusal. */
+  get writtenPerSecond(): number {
+    return (this.writes * perSecond) / (this.last_ms - this.from_ms);
+  }
+
+  /** Documents of a cluster that are not as the source has acknowledged them. */
+  async missingOn(client: MongoClient): Promise<number> {
+    const documents: Documents = client.db(benchNamespace.database).collection(benchNamespace.collection);
+    const found = new Map<number, number>();
+    for await (const { _id, writes } of documents.find({}, { projection: { writes: 1 } })) found.set(_id, writes ?? 0);
+    return [...this.acknowledged].filter(([id, writes]) => found.get(id) !== writes).length;
+  }
+
+  private async write(documents: Documents, writer: number): Promise<void> {
+    const pause_ms = (writersCount * perSecond) / this.ratePerSecond;
+    try {
+      for (let nth = 0; ; nth += 1) {
+        await this.writeOne(documents, nth * writersCount + writer, nth % 2 === 0);
+        const ahead_ms = this.from_ms + (nth + 1) * pause_ms - Date.now();
+        if (ahead_ms > 0) await delay(ahead_ms);
+      }
+    } catch (error) {
+      if (!(error instanceof MongoServerError && error.code === blockedCode)) throw error;
+      this.refusedAt_ms ??= Date.now();
+    }
+  }
+
+  private async writeOne(documents: Documents, number: number, isNew: boolean): Promise<void> {
+    const _id = isNew ? firstNewId + number : number % this.loaded;
+    const writes = (this.acknowledged.get(_id) ?? 0) + 1;
+    if (isNew) await documents.insertOne({ ...benchDocument(_id), _id, writes });
+    else await documents.updateOne({ _id }, { $set: { writes } });
+    this.acknowledged.set(_id, writes);
+    this.writes += 1;
+    this.last_ms = Date.now();
+  }
+}

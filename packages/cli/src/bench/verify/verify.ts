@@ -1,0 +1,78 @@
+import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
+import { BenchClusters, shards } from '../copy/bench-clusters.js';
+import { type BenchCollection, fill, shardByHash } from '../copy/bench-documents.js';
+import type { VerifyResult } from './verify-order.js';
+import { mismatchRows, type VerifySize, verifySizeRows } from './verify-rows.js';
+import { runVerify } from './verify-run.js';
+
+/** Sizes of documents, and how much there is of each on either side: some seconds of the bare loop. */
+const sizes = [
+  { name: '1 KB', documentBytes: 1_000, bytes: 200_000_000 },
+  { name: '10 KB', documentBytes: 10_000, bytes: 240_000_000 },
+] as const;
+
+/** Both take turns, so that another load of the machine meets both. */
+const rounds = 3;
+
+/** Documents that differ, of all in the collection. */
+const mismatchCounts = [50_000, 100_000, 200_000] as const;
+const mismatchDocuments = 200_000;
+const mismatchDocumentBytes = 300;
+
+/** How fast the verifier compares, against a loop that does nothing else, and what it needs when much is wrong. */
+export const verifyBenchmark: Benchmark = {
+  name: 'verify',
+  description: `documents of ${sizes.map(({ name }) => name).join(', ')} on ${shards} shards: the verifier against a bare loop; memory with ${mismatchCounts.join(', ')} mismatches`,
+  async run(context) {
+    await using clusters = await BenchClusters.start(context.folder);
+    const rows: Row[] = [];
+    for (const { name, documentBytes, bytes } of sizes) {
+      const documents = Math.max(1_000, Math.round((bytes * context.scale) / documentBytes));
+      const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes, documents };
+      context.log(`${name}: loading ${documents} documents on both sides`);
+      await load(clusters, collection);
+      rows.push(...verifySizeRows({ name, documents, bytes: documents * documentBytes, ...(await takeTurns(clusters, collection, name, context)) }));
+      await clusters.empty();
+    }
+    return [...rows, ...mismatchRows(await withMismatches(clusters, context))];
+  },
+};
+
+async function load({ sourceClient, destinationClient }: BenchClusters, collection: BenchCollection): Promise<void> {
+  for (const client of [sourceClient, destinationClient]) {
+    await shardByHash(client, collection, shards);
+    await fill(client, collection);
+  }
+}
+
+async function takeTurns(clusters: BenchClusters, collection: BenchCollection, name: string, { folder, log, signal }: BenchmarkContext): Promise<Pick<VerifySize, 'loop' | 'verifier'>> {
+  const loop: VerifyResult[] = [];
+  const verifier: VerifyResult[] = [];
+  const turns = [async () => loop.push(await runVerify(clusters, folder, collection, 'loop')), async () => verifier.push(await runVerify(clusters, folder, collection, 'verifier'))];
+  for (let round = 0; round < rounds; round += 1) {
+    log(`${name}: round ${round + 1} of ${rounds}`);
+    for (const index of turns.keys()) {
+      signal.throwIfAborted();
+      await turns[(index + round) % turns.length]?.();
+    }
+  }
+  for (const { mismatches } of [...loop, ...verifier]) if (mismatches > 0) throw new Error(`${mismatches} documents were found to differ that are equal.`);
+  return { loop, verifier };
+}
+
+async function withMismatches(clusters: BenchClusters, { folder, log, scale, signal }: BenchmarkContext): Promise<VerifyResult[]> {
+  const collection: BenchCollection = { database: 'bench', collection: 'documents', documentBytes: mismatchDocumentBytes, documents: Math.round(mismatchDocuments * scale) };
+  await load(clusters, collection);
+  const results: VerifyResult[] = [];
+  const documents = clusters.destinationClient.db(collection.database).collection<{ _id: number }>(collection.collection);
+  for (const count of mismatchCounts) {
+    signal.throwIfAborted();
+    const wrong = Math.round(count * scale);
+    log(`${wrong} mismatches of ${collection.documents} documents`);
+    await documents.updateMany({ _id: { $lt: wrong } }, { $set: { group: -1 } });
+    const result = await runVerify(clusters, folder, collection, 'verifier');
+    if (result.mismatches !== wrong) throw new Error(`${result.mismatches} of ${wrong} mismatches were found.`);
+    results.push(result);
+  }
+  return results;
+}

@@ -1,0 +1,60 @@
+import { createInterface } from 'node:readline/promises';
+import type { InstanceConfig } from '@convoy/instance/config/instance-schema';
+import type { CleanupPlan } from '@convoy/instance/lifecycle/commands/clean-up';
+import { Argument, type Command } from 'commander';
+import { cleanupLines } from '../progress-view/cleanup-lines.js';
+import { exitCodes } from './exit-code.js';
+import { interruption } from './interruption.js';
+import { addSettings, type Flags, instanceSettings, sourcesOf } from './settings.js';
+
+const { cluster0, cluster1, shards } = instanceSettings;
+const clusterSettings = { cluster0, cluster1, shards };
+
+/** Adds `convoy cleanup` and `convoy unblock`, which need no process that runs. */
+export function addCleanupCommands(program: Command): void {
+  const cleanup = program.command('cleanup').description('remove what a migration has left behind');
+  addSettings(cleanup, clusterSettings)
+    .option('--destination <cluster>', 'name of the cluster that was migrated to', 'cluster1')
+    .option('--yes', 'do it without asking')
+    .action(async ({ destination, yes, ...flags }: Flags & { destination: string; yes?: boolean }) => {
+      const signal = interruption();
+      const { cleanUp } = await import('@convoy/instance/lifecycle/commands/clean-up');
+      const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
+      let steps = 0;
+      const agree = (plan: CleanupPlan) => {
+        steps = plan.steps.length;
+        return agreeTo(plan, yes === true, signal);
+      };
+      if (!(await cleanUp(await configOf(flags), requireClusterName(destination), agree, signal))) process.exitCode = exitCodes.failed;
+      else if (steps > 0) console.log('Done. Instances that still run are started anew before another migration.');
+    });
+  addSettings(program.command('unblock').description('let users write to a cluster again'), clusterSettings)
+    .addArgument(new Argument('<cluster>', 'which cluster').choices(['cluster0', 'cluster1']))
+    .action(async (name: string, flags: Flags) => {
+      const { unblock } = await import('@convoy/instance/lifecycle/commands/unblock');
+      const { requireClusterName } = await import('@convoy/instance/lifecycle/migration/clusters');
+      await unblock(await configOf(flags), requireClusterName(name), interruption());
+      console.log(`${name} takes the writes of users again.`);
+    });
+}
+
+async function configOf(flags: Flags): Promise<InstanceConfig> {
+  const { parseInstanceConfig } = await import('@convoy/instance/config/instance-config');
+  return parseInstanceConfig(sourcesOf(flags));
+}
+
+/** Shows the plan, and asks unless that was answered before. */
+async function agreeTo(plan: CleanupPlan, yes: boolean, signal: AbortSignal): Promise<boolean> {
+  console.log(cleanupLines(plan).join('\n'));
+  if (yes || plan.steps.length === 0) return true;
+  if (!process.stdin.isTTY) {
+    console.error('Nothing was done: there is nobody to ask. Run it with --yes.');
+    return false;
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await terminal.question('Do this? [y/N] ', { signal })).trim());
+  } finally {
+    terminal.close();
+  }
+}

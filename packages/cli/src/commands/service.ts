@@ -1,0 +1,40 @@
+import { ContractClient } from '@convoy/api/client/contract-client';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { Option, type Command } from 'commander';
+import type { ShownProgress } from '../progress-view/progress-lines.js';
+
+/** Where a coordinator process listens unless it is told otherwise. */
+const defaultUrl = 'http://127.0.0.1:27180';
+
+/** A coordinator waits 30 s for its instances, and then says who has not answered: that is worth waiting for. */
+const timeout_ms = 45_000;
+
+/** Which service a command talks to. */
+export interface ServiceOptions {
+  url: string;
+  token?: string;
+}
+
+/** Adds a command that calls a running coordinator or instance. */
+export function serviceCommand(program: Command, name: string, description: string): Command {
+  return program
+    .command(name)
+    .description(description)
+    .addOption(new Option('--url <url>', 'address of the coordinator, or of an instance').env('CONVOY_URL').default(defaultUrl))
+    .addOption(new Option('--token <token>', 'bearer token').env('CONVOY_TOKEN'));
+}
+
+export function clientOf({ url, token }: ServiceOptions): ContractClient {
+  return new ContractClient(url, { timeout_ms, ...(token !== undefined && { token }) });
+}
+
+/** A coordinator answers for the fleet; an instance has the contract's fields alone. */
+export async function readProgress(client: ContractClient, signal?: AbortSignal): Promise<ShownProgress> {
+  const call = signal === undefined ? {} : { signal };
+  try {
+    return (await client.fleetProgress(call)).progress;
+  } catch (error) {
+    if (!(error instanceof ConvoyError && error.error === 'unexpectedReply')) throw error;
+    return (await client.progress(call)).progress;
+  }
+}

@@ -1,0 +1,109 @@
+import { createWriteStream, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
+import { isClusterName, requireClusterName } from '@convoy/instance/lifecycle/migration/clusters';
+import { type ComparisonRequest, type EndedComparison, runComparison } from '@convoy/instance/process/comparison';
+import { looksForProof } from '@convoy/instance/verify/compare/check-again';
+import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
+import { ComparisonView } from '../progress-view/comparison-view.js';
+import { resultLines } from '../progress-view/verify-lines.js';
+import { verifyReport } from '../progress-view/verify-report.js';
+import { interruption } from './interruption.js';
+import { type Flags, sourcesOf } from './settings.js';
+
+/** So often what was compared is recorded: that much is repeated after a kill. */
+const record_ms = 2_000;
+/** Mismatches that are shown, and those that a report lists. */
+const shownMax = 20;
+const reportedMax = 1_000;
+
+/** What the flags of `convoy verify` give. */
+export interface VerifyFlags extends Flags {
+  readonly source: string;
+  readonly destination: string;
+  readonly cluster0?: string;
+  readonly cluster1?: string;
+  readonly include?: unknown;
+  readonly exclude?: unknown;
+  readonly shardKeys: boolean;
+  readonly settle: number;
+  readonly generations: number;
+  readonly readers: number;
+  readonly state?: string;
+  readonly restart?: boolean;
+  readonly report?: string;
+  readonly mismatches?: string;
+  readonly json?: boolean;
+}
+
+/** Compares, shows how far it is and what came of it, and writes the files that were asked for. */
+export async function verify(flags: VerifyFlags): Promise<EndedComparison> {
+  const request = requestOf(flags);
+  let view: ComparisonView | undefined;
+  try {
+    return await runComparison(
+      request,
+      {
+        began(progress) {
+          const { resumed, folder } = progress();
+          if (resumed) console.error(`Going on with the state in ${folder}; --restart would begin anew.`);
+          view = new ComparisonView(flags.json ? process.stdout : process.stderr, progress, flags.json ?? false);
+        },
+        retry: ({ what, failure, attempt }) => console.error(`${what}: ${failure}, tried ${attempt} times`),
+        async ended(comparison, mismatches) {
+          view?.end();
+          await write(comparison, mismatches, flags, request);
+        },
+      },
+      interruption(),
+    );
+  } finally {
+    view?.end();
+  }
+}
+
+/** @throws ConvoyError `invalidConfiguration`, `invalidRequest`, `clusterUnknown` */
+function requestOf(flags: VerifyFlags): ComparisonRequest {
+  const names = [flags.source, flags.destination].filter(isClusterName).length;
+  if (names === 1) throw new ConvoyError('invalidConfiguration', 'Give --source and --destination both as connection strings, or both by name.');
+  const given = names === 2 ? { cluster0: flags.cluster0, cluster1: flags.cluster1 } : { cluster0: flags.source, cluster1: flags.destination };
+  const config = parseInstanceConfig(sourcesOf({ ...given, ...(flags.config !== undefined && { config: flags.config }) }));
+  const [source, destination] = names === 2 ? [flags.source, flags.destination] : ['cluster0', 'cluster1'];
+  const { includeNamespaces, excludeNamespaces } = parseStartRequest({ source, destination, includeNamespaces: flags.include ?? [], excludeNamespaces: flags.exclude ?? [] });
+  return {
+    config,
+    source: requireClusterName(source),
+    destination: requireClusterName(destination),
+    filter: { includeNamespaces, excludeNamespaces },
+    options: {
+      rule: { settle_ms: flags.settle * 1000, looksMin: looksForProof },
+      generationsMax: flags.generations,
+      readers: flags.readers,
+      record_ms,
+      shardKeys: flags.shardKeys,
+    },
+    folder: flags.state ?? null,
+    restart: flags.restart ?? false,
+  };
+}
+
+/** Writes the result and the files that were asked for. */
+async function write(ended: EndedComparison, mismatches: () => AsyncIterable<DescribedMismatch>, flags: VerifyFlags, { filter, options }: ComparisonRequest): Promise<void> {
+  if (flags.mismatches !== undefined) await writeLines(flags.mismatches, mismatches());
+  const first: DescribedMismatch[] = [];
+  for await (const mismatch of mismatches()) {
+    first.push(mismatch);
+    if (first.length >= reportedMax) break;
+  }
+  if (flags.report !== undefined) writeFileSync(flags.report, verifyReport(ended, { filter, options, shown: first, mismatchFile: flags.mismatches ?? null }));
+  console.log(flags.json ? JSON.stringify({ event: 'result', ...ended }) : resultLines(ended, first.slice(0, shownMax)).join('\n'));
+}
+
+async function writeLines(path: string, values: AsyncIterable<object>): Promise<void> {
+  const stream = createWriteStream(path, { mode: 0o600 });
+  for await (const value of values) if (!stream.write(`${JSON.stringify(value)}\n`)) await once(stream, 'drain');
+  stream.end();
+  await once(stream, 'finish');
+}

@@ -1,0 +1,52 @@
+import { looksForProof } from '@convoy/instance/verify/compare/check-again';
+import { InvalidArgumentError, type Command } from 'commander';
+import { exitCodes } from './exit-code.js';
+import { addSettings, instanceSettings } from './settings.js';
+import { parseJson } from './start-options.js';
+import type { VerifyFlags } from './verify-clusters.js';
+
+const { cluster0, cluster1 } = instanceSettings;
+
+/** Two and a half times as long as it takes to prove a difference that stands still. */
+const generationsDefault = 20;
+
+/** Adds `convoy verify`: compares two live clusters, without any process that runs. */
+export function addVerifyCommand(program: Command): void {
+  const command = program.command('verify').description('compare two clusters, document by document');
+  addSettings(command, { cluster0, cluster1 })
+    .option('--source <cluster>', 'connection string of one cluster, or cluster0 or cluster1 of the settings', 'cluster0')
+    .option('--destination <cluster>', 'the same of the cluster that should be its equal', 'cluster1')
+    .option('--include <json>', 'includeNamespaces, as JSON or @file', parseJson)
+    .option('--exclude <json>', 'excludeNamespaces, as JSON or @file', parseJson)
+    .option('--no-shard-keys', 'the destination is meant to have other shard keys')
+    .option('--settle <seconds>', 'how long both sides of a document must stand still and differ before it counts', number(0, 86_400), 30)
+    .option('--generations <n>', 'how often what differs is looked at again at most', wholeNumber(looksForProof, 1_000), generationsDefault)
+    .option('--readers <n>', 'ranges that are compared at once', wholeNumber(1, 64), 4)
+    .option('--state <folder>', 'where the state is kept until the end (a folder of the user)')
+    .option('--restart', 'begin anew instead of going on with an earlier run that was ended')
+    .option('--report <file>', 'write a report for people, as Markdown')
+    .option('--mismatches <file>', 'write all mismatches, as lines of JSON')
+    .option('--json', 'print progress and result as lines of JSON')
+    .action(async (flags: VerifyFlags) => {
+      const { verify } = await import('./verify-clusters.js');
+      const ended = await verify(flags);
+      process.exitCode = ended.verdict === 'equal' ? exitCodes.done : exitCodes.failed;
+    });
+}
+
+function number(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() !== '' && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`It must be a number from ${min} to ${max}.`);
+  };
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  const parse = number(min, max);
+  return (text) => {
+    const value = parse(text);
+    if (Number.isInteger(value)) return value;
+    throw new InvalidArgumentError('It must be a whole number.');
+  };
+}

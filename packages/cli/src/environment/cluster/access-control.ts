@@ -1,0 +1,46 @@
+import { MongoClient } from 'mongodb';
+import type { TestCluster } from './test-cluster.js';
+
+const password = 'secret';
+
+/** The users of a cluster that has access control, by name, with their roles. */
+const roles = {
+  root: ['root'],
+  /** What docs/operations.md asks for, on a source and on a destination. */
+  migrator: ['backup', 'clusterMonitor', 'readAnyDatabase', 'clusterManager', 'readWriteAnyDatabase', 'restore'],
+  /** Refused while the writes of users are blocked. */
+  shopper: ['readWriteAnyDatabase', 'dbAdminAnyDatabase'],
+} as const;
+
+export type TestUser = keyof typeof roles;
+
+/** Credentials as an instance's setting `shards` takes them: with them it reads the shards themselves. */
+export const migratorCredentials = { user: 'migrator', password } as const;
+
+/** A connection string that logs in as a user. */
+export function loginAs(connectionString: string, user: TestUser): string {
+  const url = new URL(connectionString);
+  [url.username, url.password] = [user, password];
+  url.searchParams.set('authSource', 'admin');
+  return url.href;
+}
+
+/** The ways to a cluster by its bare connection string: as the migrator and as anybody, where it knows its users. */
+export function addresses(bare: string, withUsers: boolean): Pick<TestCluster, 'connectionString' | 'connectionStringOf'> {
+  const connectionStringOf = (user: TestUser): string => (withUsers ? loginAs(bare, user) : bare);
+  return { connectionString: connectionStringOf('migrator'), connectionStringOf };
+}
+
+/**
+ * Makes all users on servers that have none yet.
+ * @param connectionString without a login: servers let the first user be made from their own machine without one
+ */
+export async function makeUsers(connectionString: string): Promise<void> {
+  await makeUser(connectionString, 'root');
+  for (const user of ['migrator', 'shopper'] as const) await makeUser(loginAs(connectionString, 'root'), user);
+}
+
+async function makeUser(connectionString: string, user: TestUser): Promise<void> {
+  await using client = new MongoClient(connectionString);
+  await client.db('admin').command({ createUser: user, pwd: password, roles: [...roles[user]] });
+}

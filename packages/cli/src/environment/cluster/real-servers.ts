@@ -1,0 +1,101 @@
+import { MongoClient, MongoServerError, type Document } from 'mongodb';
+import { pollUntil } from '../process/poll-until.js';
+import { addresses, loginAs, makeUsers } from './access-control.js';
+import type { TestCluster } from './test-cluster.js';
+
+/** A mongod or mongos writes this line once it accepts connections (structured log of 4.4 and later). */
+export const waitingForConnections = /Waiting for connections/;
+/** An election among one member takes about as long as `electionTimeoutMillis`. */
+const primaryWithin_ms = 30_000;
+/** `replSetInitiate` on a set that exists already. */
+const alreadyInitialized = 23;
+/** Keeps a cluster of two shards near 600 MB. */
+const cacheSizeGB = '0.5';
+const oplogMegabytesDefault = 1024;
+const megabyte = 2 ** 20;
+/** A server keeps what is later than its last checkpoint; with the usual one a minute a small oplog would hold more than its size. */
+const secondsBetweenCheckpoints = '1';
+
+/** Starts a server with arguments on a free port of 127.0.0.1; answers with its `host:port` once it accepts connections. */
+export type Launch = (server: string, program: 'mongod' | 'mongos', args: readonly string[]) => Promise<string>;
+
+/** What a cluster is, however its servers were started. */
+export type Described = Pick<TestCluster, 'kind' | 'connectionString' | 'connectionStringOf' | 'shardIds' | 'shardConnectionString'>;
+
+/** Arguments of every mongod: small, and with an oplog of the wanted size. */
+export function storageArguments(dataPath: string, oplogBytes: number | undefined): string[] {
+  const oplogMegabytes = oplogBytes === undefined ? oplogMegabytesDefault : Math.ceil(oplogBytes / megabyte);
+  const args = ['--dbpath', dataPath, '--wiredTigerCacheSizeGB', cacheSizeGB, '--oplogSize', String(oplogMegabytes)];
+  return oplogBytes === undefined ? args : [...args, '--syncdelay', secondsBetweenCheckpoints];
+}
+
+/**
+ * Starts the servers of a cluster, one member per replica set, and makes a cluster of them.
+ * @param withUsers makes the users of `access-control.ts`; the servers must have been started with a key file then
+ */
+export function startServers(launch: Launch, topology: { shards: number } | 'replicaSet', withUsers = false): Promise<Described> {
+  return topology === 'replicaSet' ? startReplicaSet(launch, withUsers) : startSharded(launch, topology.shards, withUsers);
+}
+
+async function startReplicaSet(launch: Launch, withUsers: boolean): Promise<Described> {
+  const host = await startSet(launch, 'rs0', []);
+  if (withUsers) await makeUsers(directTo(host));
+  return {
+    kind: 'replicaSet',
+    ...addresses(`mongodb://${host}/?replicaSet=rs0`, withUsers),
+    shardIds: ['rs0'],
+    shardConnectionString: () => (withUsers ? loginAs(directTo(host), 'root') : directTo(host)),
+  };
+}
+
+async function startSharded(launch: Launch, shardCount: number, withUsers: boolean): Promise<Described> {
+  const [config, shards] = await Promise.all([
+    startSet(launch, 'cfg', ['--configsvr']),
+    Promise.all(Array.from({ length: shardCount }, (_, index) => startSet(launch, `s${index}`, ['--shardsvr']))),
+  ]);
+  const router = await launch('router', 'mongos', ['--configdb', `cfg/${config}`, '--setParameter', 'enableTestCommands=1']);
+  const bare = `mongodb://${router}/`;
+  if (withUsers) await Promise.all([bare, ...shards.map(directTo)].map(makeUsers));
+  const reached = addresses(bare, withUsers);
+  for (const [index, host] of shards.entries()) {
+    await adminCommand(reached.connectionStringOf('root'), { addShard: `s${index}/${host}`, name: `shard${index}` });
+  }
+  const shardAddress = (id: string): string => directTo(shards[Number(id.slice('shard'.length))] ?? '');
+  return {
+    kind: 'sharded',
+    ...reached,
+    shardIds: shards.map((_, index) => `shard${index}`),
+    shardConnectionString: (id) => (withUsers ? loginAs(shardAddress(id), 'root') : shardAddress(id)),
+  };
+}
+
+/** A replica set of one member; answers with its host once it is primary. */
+async function startSet(launch: Launch, setName: string, role: string[]): Promise<string> {
+  const parameters = ['--setParameter', 'periodicNoopIntervalSecs=1', '--setParameter', 'enableTestCommands=1'];
+  const host = await launch(setName, 'mongod', [...role, '--replSet', setName, ...parameters]);
+  const members = [{ _id: 0, host }];
+  const config = { _id: setName, ...(role.includes('--configsvr') && { configsvr: true }), members, settings: { electionTimeoutMillis: 1000 } };
+  try {
+    await adminCommand(directTo(host), { replSetInitiate: config });
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === alreadyInitialized)) throw error;
+  }
+  await pollUntil(`${setName} has a primary`, primaryWithin_ms, async () => {
+    const hello = await adminCommand(directTo(host), { hello: 1 });
+    return hello['isWritablePrimary'] === true;
+  });
+  return host;
+}
+
+async function adminCommand(connectionString: string, command: Document): Promise<Document> {
+  const client = new MongoClient(connectionString);
+  try {
+    return await client.db('admin').command(command);
+  } finally {
+    await client.close();
+  }
+}
+
+function directTo(host: string): string {
+  return `mongodb://${host}/?directConnection=true`;
+}

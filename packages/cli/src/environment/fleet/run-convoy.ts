@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process';
+import { convoyProgram } from './convoy-program.js';
+
+/** What a command has printed, and its exit code. */
+export interface EndedCommand {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the compiled `convoy` with arguments to its end. */
+export function runConvoy(...args: string[]): Promise<EndedCommand> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [convoyProgram, ...args], (error, stdout, stderr) => {
+      const code = typeof error?.code === 'number' ? error.code : 0;
+      resolve({ code, stdout, stderr });
+    });
+  });
+}

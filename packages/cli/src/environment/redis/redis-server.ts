@@ -1,0 +1,65 @@
+import { Child } from '../process/child.js';
+import { freePort } from '../process/free-port.js';
+import type { ScratchFolder } from '../process/scratch-folder.js';
+import type { RedisProgram } from './redis-program.js';
+
+const readyWithin_ms = 20_000;
+
+/** A `redis-server` of this machine that is ours: it keeps nothing on disk, and can be killed, frozen and started again. */
+export class RedisServer implements AsyncDisposable {
+  private constructor(
+    readonly url: string,
+    readonly origin: string,
+    private readonly launch: () => Promise<Child>,
+    private child: Child,
+  ) {}
+
+  /** Starts it on a free port, which it keeps. BullMQ asks for `noeviction`, the default. */
+  static async start({ path, origin }: RedisProgram, folder: ScratchFolder): Promise<RedisServer> {
+    const port = await freePort();
+    const launch = (): Promise<Child> =>
+      Child.start({
+        name: 'Redis',
+        command: path,
+        args: ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder.path],
+        ready: /Ready to accept connections/,
+        readyWithin_ms,
+        logFile: folder.file('redis.log'),
+      });
+    return new RedisServer(`redis://127.0.0.1:${port}`, origin, launch, await launch());
+  }
+
+  get pid(): number {
+    return this.child.pid;
+  }
+
+  /** Ends it as `kill -9` does; all that it knew is lost. */
+  async kill(): Promise<void> {
+    await this.child.kill();
+  }
+
+  /** Starts it again under its address, empty, once it has ended. */
+  async restart(): Promise<void> {
+    await this.child.exited;
+    this.child = await this.launch();
+  }
+
+  /** Stops it without ending it (SIGSTOP): it takes connections and answers nothing. */
+  freeze(): void {
+    this.child.freeze();
+  }
+
+  /** Lets it go on (SIGCONT). */
+  thaw(): void {
+    this.child.thaw();
+  }
+
+  async close(): Promise<void> {
+    this.child.thaw();
+    await this.child.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { Command, Help } from 'commander';
+import { addCheckCommand } from './commands/check-command.js';
+import { addCleanupCommands } from './commands/cleanup-command.js';
+import { addCompletionCommand } from './commands/completion-command.js';
+import { addDemoCommand } from './commands/demo-command.js';
+import { exitCodeTexts } from './commands/exit-code.js';
+import { addProcessCommands } from './commands/process-commands.js';
+import { addServiceCommands } from './commands/service-commands.js';
+import { addStartCommand } from './commands/start-command.js';
+import { addVerifyCommand } from './commands/verify-command.js';
+
+/** The command line with all its commands; nothing is run yet. */
+export function convoyCommand(): Command {
+  const program = new Command('convoy')
+    .description('Moves a live MongoDB cluster into another one.')
+    .usage('<command> [options]')
+    .version(ownVersion())
+    .helpCommand(false)
+    .showHelpAfterError('(see convoy --help)')
+    .configureHelp({ formatHelp: formatHelp })
+    .exitOverride();
+  addProcessCommands(program);
+  addCheckCommand(program);
+  addStartCommand(program);
+  addServiceCommands(program);
+  addVerifyCommand(program);
+  addCleanupCommands(program);
+  addDemoCommand(program);
+  addCompletionCommand(program);
+  return program;
+}
+
+/** The program's own help is laid out for a screen of 24 lines; those of its commands as usual. */
+function formatHelp(command: Command, help: Help): string {
+  if (command.parent !== null) return Help.prototype.formatHelp.call(help, command, help);
+  const width = Math.max(...command.commands.map((one) => one.name().length));
+  const codes = Object.entries(exitCodeTexts).map(([code, text]) => `${code} ${text}`);
+  return [
+    `${command.name()} ${command.usage()}`,
+    command.description(),
+    '',
+    ...command.commands.map((one) => `  ${one.name().padEnd(width)}  ${one.description()}`),
+    '',
+    `Exit codes: ${codes.slice(0, 3).join(', ')},`,
+    `  ${codes.slice(3).join(', ')}.`,
+    'Options of a command: convoy <command> --help',
+    '',
+  ].join('\n');
+}
+
+function ownVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  return manifest.version;
+}

@@ -1,0 +1,8 @@
+import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
+
+/** The options of a start for people, one a line: those that were given, and the defaults of the others. */
+export function optionLines(given: StartRequestBody, whole: StartRequest): string[] {
+  const names = Object.keys(whole) as (keyof StartRequest)[];
+  const width = Math.max(...names.map((name) => name.length));
+  return names.map((name) => `  ${name.padEnd(width)}  ${JSON.stringify(whole[name])}${given[name] === undefined ? ' (default)' : ''}`);
+}

@@ -1,0 +1,91 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { ContractClient } from '@convoy/api/client/contract-client';
+import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
+import { startBrowser } from '../environment/browser/browser.js';
+import { findChromium } from '../environment/browser/find-chromium.js';
+import { Closers } from '../environment/closers.js';
+import { convoyProgram } from '../environment/fleet/convoy-program.js';
+import { follow } from '../environment/fleet/follow.js';
+import { Child } from '../environment/process/child.js';
+import { ScratchFolder } from '../environment/process/scratch-folder.js';
+
+interface Picture {
+  readonly file: string;
+  readonly colorScheme: 'light' | 'dark';
+  readonly width: number;
+  readonly height: number;
+  /** Pixels of the picture for one of the page. */
+  readonly scale: number;
+}
+
+/** What README shows. */
+const pictures: readonly Picture[] = [
+  { file: 'dashboard-light.png', colorScheme: 'light', width: 1440, height: 1540, scale: 1 },
+  { file: 'dashboard-phone-dark.png', colorScheme: 'dark', width: 390, height: 844, scale: 1.5 },
+];
+/** So that a clone stays small. */
+const pictureBytesMax = 300_000;
+/** Far enough for charts to show a course. */
+const percentMin = 70;
+/** So many that the copy takes a while on a quiet machine too, and so few that the simulated oplog keeps them. */
+const documents = '600000';
+const demoWithin_ms = 300_000;
+const copyWithin_ms = 900_000;
+const shownWithin_ms = 120_000;
+
+/** Takes pictures of the dashboard in the middle of a demo's copy. */
+async function takePictures(folder: string): Promise<void> {
+  await using closers = new Closers();
+  const browser = await startBrowser();
+  closers.defer(() => browser.close());
+  const scratch = closers.use(ScratchFolder.create('screenshots'));
+  const demo = closers.use(await startDemo(scratch));
+  const url = demo.ready[1] ?? '';
+  const pages = await Promise.all(pictures.map((picture) => open(browser, url, picture)));
+  const client = new ContractClient(url);
+  const read = async (): Promise<FleetProgress> => (await client.fleetProgress()).progress;
+  const isHalfWay = ({ info, percent }: FleetProgress): boolean => info === 'collection copy' && (percent ?? 0) >= percentMin;
+  await follow(read, { what: `${percentMin} % of the copy`, limit_ms: copyWithin_ms, until: isHalfWay });
+  mkdirSync(folder, { recursive: true });
+  // At the same time: on a quiet machine the copy is over within seconds.
+  const taken = await Promise.all(pages.map((page) => take(page)));
+  for (const [at, { file }] of pictures.entries()) keep(join(folder, file), taken[at] ?? Buffer.alloc(0));
+}
+
+function keep(path: string, png: Buffer): void {
+  if (png.length === 0 || png.length > pictureBytesMax) throw new Error(`${path} has ${png.length} bytes; ${pictureBytesMax} are the limit.`);
+  writeFileSync(path, png);
+  console.log(`${path}: ${Math.round(png.length / 1000)} kB`);
+}
+
+function startDemo(scratch: ScratchFolder): Promise<Child> {
+  return Child.start({
+    name: 'demo',
+    command: process.execPath,
+    args: [convoyProgram, 'demo', '--documents', documents],
+    ready: /fleet API: (http\S+)/,
+    readyWithin_ms: demoWithin_ms,
+    logFile: scratch.file('demo.log'),
+  });
+}
+
+/** A page that follows the fleet from the beginning, so that it has everything when its picture is taken. */
+async function open(browser: Browser, url: string, { colorScheme, width, height, scale }: Picture): Promise<Page> {
+  const page = await browser.newPage({ colorScheme, viewport: { width, height }, deviceScaleFactor: scale });
+  await page.goto(url);
+  return page;
+}
+
+async function take(page: Page): Promise<Buffer> {
+  for (const drawn of ['#fleet .lane', '#chart-list canvas', '#timeline li']) await page.locator(drawn).first().waitFor({ timeout: shownWithin_ms });
+  return page.screenshot();
+}
+
+if (findChromium() === undefined) {
+  console.error('Pictures need a Chromium: there is none on the PATH; CHROMIUM_BIN may name one.');
+  process.exitCode = 1;
+} else {
+  await takePictures(process.argv[2] ?? 'docs/images');
+}

@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { idleProgress, type Progress } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { createHttpApp } from '@convoy/api/http/http-app';
+import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
+import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import { RecordingService } from '../../../../api/test/unit/http/recording-service.js';
+
+const running: Progress = { ...idleProgress(), state: 'RUNNING', info: 'collection copy', collectionCopy: { estimatedTotalBytes: 200, estimatedCopiedBytes: 50 } };
+
+/** Goes where a command leads, as soon as it was taken. */
+class SteeredService extends RecordingService {
+  readonly after: Partial<Record<string, Progress>> = {};
+
+  override async progress(): Promise<Progress> {
+    const last = this.calls.filter(({ command }) => command !== 'progress').at(-1);
+    await super.progress();
+    return this.after[last?.command ?? ''] ?? this.report;
+  }
+}
+
+let service: SteeredService;
+let url: string;
+let end: () => Promise<void>;
+
+beforeEach(async () => {
+  service = new SteeredService();
+  const app = await createHttpApp({ service, access: { listen: '127.0.0.1', allowedHosts: [], allowUnauthenticated: false }, isReady: () => true });
+  url = await app.listen({ host: '127.0.0.1', port: 0 });
+  end = () => app.close();
+});
+
+afterEach(() => end());
+
+test('start shows what it sends, from a file and flags, and waits until a commit would be accepted', async () => {
+  using folder = ScratchFolder.create('test');
+  const file = folder.file('options.json');
+  writeFileSync(file, JSON.stringify({ source: 'cluster1', destination: 'cluster0', buildIndexes: 'never', verification: { enabled: false } }));
+  service.after['start'] = { ...running, canCommit: true };
+  const started = await runConvoy('start', '--options-file', file, '--source', 'cluster0', '--destination', 'cluster1', '--wait', '--url', url);
+  expect(started).toMatchObject({ code: 0, stderr: '' });
+  expect(started.stdout).toMatch(/^ {2}source +"cluster0"$/m);
+  expect(started.stdout).toMatch(/^ {2}buildIndexes +"never"$/m);
+  expect(started.stdout).toMatch(/^ {2}reversible +false \(default\)$/m);
+  expect(started.stdout).toMatch(/^Next: stop the writers of the source, then convoy commit$/m);
+  expect(service.calls[0]).toMatchObject({ command: 'start', request: { source: 'cluster0', buildIndexes: 'never', verification: { enabled: false } } });
+});
+
+test('a start with wrong options sends nothing', async () => {
+  using folder = ScratchFolder.create('test');
+  const file = folder.file('options.json');
+  writeFileSync(file, JSON.stringify({ buildIndex: 'never' }));
+  const refused = await runConvoy('start', '--options-file', file, '--url', url);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('buildIndex') as string });
+  expect(service.calls).toEqual([]);
+});
+
+test.each([
+  ['pause', { ...running, state: 'PAUSED' as const }, 'Next: convoy resume'],
+  ['resume', running, 'Next: wait until a commit is possible'],
+  ['commit', { ...running, state: 'COMMITTED' as const, canWrite: true }, 'Next: point the writers at the destination'],
+  ['reverse', { ...running, canCommit: true }, 'Next: stop the writers of the source'],
+])('%s says what to do next, and --wait waits until it is done', async (command, after, next) => {
+  const told = await runConvoy(command, '--url', url);
+  expect(told).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('convoy ') as string });
+  service.after[command] = after;
+  const waited = await runConvoy(command, '--wait', '--url', url);
+  expect(waited).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(next) as string });
+  expect(service.calls.filter((call) => call.command === command)).toHaveLength(2);
+});
+
+test('what does not come within --wait has an exit code of its own', async () => {
+  service.report = running;
+  const late = await runConvoy('commit', '--wait', '1', '--url', url);
+  expect(late).toMatchObject({ code: 4, stderr: expect.stringContaining('Not within 1 s') as string });
+});
+
+test('a refusal and a failed migration say what to do next', async () => {
+  service.failure = new ConvoyError('cannotCommit');
+  expect(await runConvoy('commit', '--url', url)).toMatchObject({ code: 1, stderr: expect.stringMatching(/^cannotCommit: .*\nNext: .*convoy watch\n$/) as string });
+  service.failure = new ConvoyError('oplogHistoryLost');
+  expect(await runConvoy('watch', '--url', url)).toMatchObject({ code: 1, stderr: expect.stringContaining('oplogHistoryLost') as string });
+});
+
+test('progress is text for people and JSON for tools', async () => {
+  service.report = running;
+  const text = await runConvoy('progress', '--url', url);
+  expect(text.stdout).toMatch(/^RUNNING · collection copy\n\[#+-+\] 25\.0 % .*\nNext: /);
+  expect(JSON.parse((await runConvoy('progress', '--json', '--url', url)).stdout)).toEqual(running);
+});
+
+test('the help fits a screen of 24 lines and 80 columns', async () => {
+  const { code, stdout } = await runConvoy('--help');
+  expect(code).toBe(0);
+  const lines = stdout.trimEnd().split('\n');
+  // The prompt takes a line too.
+  expect(lines.length).toBeLessThanOrEqual(23);
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+});
+
+test('completion prints a script', async () => {
+  for (const shell of ['bash', 'zsh', 'fish']) expect(await runConvoy('completion', shell)).toMatchObject({ code: 0, stdout: expect.stringContaining('convoy') as string });
+  expect((await runConvoy('completion', 'tcsh')).code).toBe(2);
+});

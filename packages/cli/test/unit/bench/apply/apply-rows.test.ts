@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { workloadRows } from '../../../../src/bench/apply/apply-rows.js';
+import { type RateStep, steadyRows } from '../../../../src/bench/apply/steady-rows.js';
+
+const result = (seconds: number, peakMemoryBytes = 1e8) => ({ seconds, cpu_seconds: 1, peakMemoryBytes, busiest_seconds: seconds * 0.75 });
+
+describe('rows of the apply benchmark', () => {
+  const form = { lanes: 4, operationsMax: 1_000, order: 'folded' } as const;
+  const rows = workloadRows({
+    name: 'update 1 KB',
+    operations: 10_000,
+    sweep: [{ form, result: result(1) }],
+    bare: [result(1), result(2)],
+    engine: [result(2), result(3, 4e8)],
+    promisesSpeed: true,
+    ordered: { operations: 1_000, result: result(1) },
+  });
+  const row = (subject: string, metric: string) => rows.find((each) => each.case === `update 1 KB ${subject}` && each.metric === metric);
+
+  it('compare the engine with the bare limit', () => {
+    expect(row('bare limit', '4 lanes of 1000')?.value).toBe(10_000);
+    expect(row('engine', 'events')?.value).toBe(5_000);
+    expect(row('engine', 'rate of bare limit')).toMatchObject({ value: 0.5, goal: '>= 0.8', met: false });
+    expect(row('engine', 'CPU per million events')?.value).toBe(100);
+    expect(row('ordered batches', 'events')?.value).toBe(1_000);
+  });
+
+  it('tell what the busiest processes would allow', () => {
+    expect(row('engine', 'rate of bare limit, a processor for each process')?.value).toBe(0.5);
+  });
+
+  it('show the highest peak', () => {
+    expect(row('engine', 'peak memory of an instance')).toMatchObject({ value: 400, met: false });
+  });
+});
+
+describe('rows of the steady benchmark', () => {
+  const step = (share: number, drain_seconds: number): RateStep => ({ share, wantedPerSecond: share * 1_000, writtenPerSecond: share * 1_000, lagMax_seconds: 1, drain_seconds, cpu_seconds: 1, operations: 1_000 });
+  const rows = steadyRows(1_000, [step(0.2, 0.5), step(0.4, 1), step(0.6, 9)], [{ name: 'lone instance', cpuShare: 0.03 }]);
+
+  it('name the highest rate that holds', () => {
+    expect(rows.find(({ metric }) => metric === 'highest rate that holds')?.value).toBe(400);
+    expect(rows.find(({ metric }) => metric === 'of bare limit')?.value).toBe(0.4);
+    expect(rows.filter(({ metric }) => metric === 'behind the last write').map(({ met }) => met)).toEqual([true, true, false]);
+  });
+
+  it('hold an idle instance against its goal', () => {
+    expect(rows.at(-1)).toMatchObject({ value: 3, goal: '<= 2', met: false });
+  });
+});

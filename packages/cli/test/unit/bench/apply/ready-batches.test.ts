@@ -1,0 +1,99 @@
+import { BSON } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import type { RawWrite } from '@convoy/instance/cluster/door';
+import { type ApplyWorkload, type Operation, operationsOf } from '../../../../src/bench/apply/apply-workload.js';
+import { type BatchForm, readyBatches } from '../../../../src/bench/apply/ready-batches.js';
+
+const workload: ApplyWorkload = {
+  database: 'bench',
+  collection: 'documents',
+  documentBytes: 200,
+  documents: 100,
+  operations: 2_000,
+  mix: { insert: 25, update: 40, replace: 15, delete: 20 },
+  hotShare: 0.3,
+  seed: 1,
+};
+
+/** What operations or commands leave behind: the last value of every document. */
+type State = Map<number, number>;
+
+function stateAfter(operations: readonly Operation[]): State {
+  const state: State = new Map(Array.from({ length: workload.documents }, (_, id) => [id, 0]));
+  for (const { kind, id, version } of operations) {
+    expect(state.has(id)).toBe(kind !== 'insert');
+    if (kind === 'delete') state.delete(id);
+    else state.set(id, version + 0.5);
+  }
+  return state;
+}
+
+/** The same of commands, carried out lane by lane. */
+function stateOf(lanes: readonly RawWrite[][]): State {
+  const state: State = new Map(Array.from({ length: workload.documents }, (_, id) => [id, 0]));
+  for (const command of lanes.flat()) for (const bytes of command.statements) carryOut(state, command.kind, BSON.deserialize(bytes));
+  return state;
+}
+
+function carryOut(state: State, kind: RawWrite['kind'], statement: BSON.Document): void {
+  if (kind === 'insert') {
+    state.set(statement._id as number, statement.value as number);
+    return;
+  }
+  const id = (statement.q as { _id: number })._id;
+  if (kind === 'delete') {
+    state.delete(id);
+    return;
+  }
+  const update = statement.u as { $set?: { value: number } } & { $replaceWith: { $literal: { value: number } } }[];
+  state.set(id, update.$set?.value ?? update[0]?.$replaceWith.$literal.value ?? 0);
+}
+
+function idOf(kind: RawWrite['kind'], bytes: Uint8Array): number {
+  const statement = BSON.deserialize(bytes);
+  return (kind === 'insert' ? statement._id : (statement.q as { _id: number })._id) as number;
+}
+
+const forms: BatchForm[] = [
+  { lanes: 3, operationsMax: 100, order: 'folded' },
+  { lanes: 3, operationsMax: 100, order: 'single' },
+  { lanes: 2, operationsMax: 500, order: 'ordered' },
+];
+
+describe('the operations of a workload', () => {
+  it('are the same every time, of all kinds, and none fails', () => {
+    const operations = operationsOf(workload);
+    expect(operations).toEqual(operationsOf(workload));
+    expect(operations).toHaveLength(workload.operations);
+    expect(new Set(operations.map(({ kind }) => kind))).toEqual(new Set(['insert', 'update', 'replace', 'delete']));
+    stateAfter(operations);
+  });
+
+  it('meet hot documents as often as is wanted', () => {
+    const met = operationsOf(workload).filter(({ kind, id }) => (kind === 'update' || kind === 'replace') && id < 20).length;
+    expect(met / workload.operations).toBeGreaterThan(0.1);
+  });
+});
+
+describe.each(forms)('ready-made batches, $order', (form) => {
+  const lanes = readyBatches(workload, form);
+
+  it('leave behind what the operations leave behind', () => {
+    expect(stateOf(lanes)).toEqual(stateAfter(operationsOf(workload)));
+  });
+
+  it('are ordered, or name no document twice', () => {
+    for (const { kind, statements, ordered } of lanes.flat()) {
+      expect(ordered).toBe(form.order === 'ordered');
+      expect(statements.length).toBeLessThanOrEqual(form.operationsMax);
+      const ids = statements.map((bytes) => idOf(kind, bytes));
+      if (!ordered) expect(new Set(ids).size).toBe(ids.length);
+    }
+  });
+
+  it('have every statement where nothing is folded', () => {
+    const statements = lanes.flat().reduce((sum, command) => sum + command.statements.length, 0);
+    if (form.order === 'folded') expect(statements).toBeLessThan(workload.operations);
+    else expect(statements).toBe(workload.operations);
+  });
+});

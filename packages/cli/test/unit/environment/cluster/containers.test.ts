@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { imageVersion } from '@convoy/cli/environment/cluster/backend-version';
+import { storageArguments } from '@convoy/cli/environment/cluster/real-servers';
+
+test.each([
+  ['mongo:6.0', [6, 0, 0]],
+  ['mongo:7.0.14-jammy', [7, 0, 14]],
+  ['registry.example:5000/mongo:8.0.3', [8, 0, 3]],
+])('the version of %s is known before it is started', (image, version) => {
+  expect(imageVersion(image)).toEqual(version);
+});
+
+test('an image without a version is refused', () => {
+  expect(() => imageVersion('mongo:latest')).toThrow(/tag with the version/);
+});
+
+test('a small oplog is kept small by frequent checkpoints', () => {
+  expect(storageArguments('/data', undefined)).not.toContain('--syncdelay');
+  expect(storageArguments('/data', 1_500_000)).toEqual(expect.arrayContaining(['--oplogSize', '2', '--syncdelay', '1']));
+});

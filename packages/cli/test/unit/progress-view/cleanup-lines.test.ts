@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { cleanupLines } from '../../../src/progress-view/cleanup-lines.js';
+
+const run = () => Promise.resolve();
+
+it('says that there is nothing to do', () => {
+  expect(cleanupLines({ found: null, steps: [], remarks: [] })).toEqual(['There is nothing to clean up.']);
+});
+
+it('says what was found, what will be done in which order, and what is left alone', () => {
+  const steps = [{ description: 'Do this.', run }, { description: 'Do that.', run }];
+  expect(cleanupLines({ found: 'A migration.', steps, remarks: ['Something stays.'] })).toEqual(['A migration.', '', 'A cleanup will:', '  1. Do this.', '  2. Do that.', '', 'Something stays.', '']);
+});
