@@ -1,24 +1,20 @@
-import { execFile } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
+import { runConvoy as convoy } from '@convoy/cli/environment/fleet/run-convoy';
+import type { OpenApiDocument } from '@convoy/api/http/openapi';
+import { answerChecker } from '../packages/api/test/unit/http/described-answers.js';
 import { loadEverything } from './data.js';
 import { Clusters, untilCanCommit } from './fleet.js';
 import { needs } from './requirements.js';
 
-interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** Runs `convoy` with arguments to its end. */
-function convoy(...args: string[]): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [convoyProgram, ...args], (error, stdout, stderr) => {
-      const code = typeof error?.code === 'number' ? error.code : 0;
-      resolve({ code, stdout, stderr });
-    });
-  });
+/** What a service answers now, compared with its own OpenAPI document. */
+async function expectDescribedAnswers(url: string, paths: readonly string[]): Promise<void> {
+  const check = answerChecker((await (await fetch(`${url}/api/v1/openapi.json`)).json()) as OpenApiDocument);
+  for (const path of paths) {
+    const reply = await fetch(`${url}${path}`);
+    expect(check('GET', path, reply.status, await reply.json())).toEqual([]);
+  }
+  const refused = await fetch(`${url}/api/v1/resume`, { method: 'POST', body: '{}' });
+  expect(check('POST', '/api/v1/resume', refused.status, await refused.json())).toEqual([]);
 }
 
 test('a migration from the command line, with pause and resume (servers from 5.0)', needs({ version: [5, 0] }), async () => {
@@ -27,23 +23,23 @@ test('a migration from the command line, with pause and resume (servers from 5.0
   await using fleet = await clusters.startFleet();
   const service = ['--url', fleet.coordinator.url];
 
-  expect(await convoy('progress', ...service)).toMatchObject({ code: 0, stdout: expect.stringContaining('IDLE') as string });
-  const refused = await convoy('commit', ...service);
-  expect(refused.code).toBe(1);
-  expect(refused.stderr).not.toBe('');
-  expect((await convoy('start', '--no-verification', ...service)).code).toBe(0);
+  expect(await convoy('progress', ...service)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: convoy check/) as string });
+  expect(await convoy('commit', ...service)).toMatchObject({ code: 1, stderr: expect.stringMatching(/\nNext: /) as string });
+  expect(await convoy('start', '--no-verification', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
   const watching = convoy('watch', ...service);
+  await expectDescribedAnswers(fleet.coordinator.url, ['/api/v1/progress', '/api/v1/instances', '/readyz']);
+  await expectDescribedAnswers(fleet.instances[0]?.url ?? '', ['/api/v1/progress', '/readyz']);
+  expect(await convoy('pause', '--wait', ...service)).toMatchObject({ code: 0, stdout: expect.stringContaining('Next: convoy resume') as string });
+  expect(await convoy('resume', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
   await untilCanCommit(fleet.coordinator.client);
-  expect((await convoy('pause', ...service)).code).toBe(0);
-  expect((await convoy('resume', ...service)).code).toBe(0);
-  await untilCanCommit(fleet.coordinator.client);
-  expect((await convoy('commit', ...service)).code).toBe(0);
+  expect(await convoy('commit', '--wait', ...service)).toMatchObject({ code: 0, stdout: expect.stringContaining('Next: point the writers at the destination') as string });
   const watched = await watching;
   expect(watched.code).toBe(0);
   expect(watched.stdout).toContain('COMMITTED');
   expect(JSON.parse((await convoy('progress', '--json', '--url', fleet.instances[0]?.url ?? '')).stdout)).toMatchObject({ state: 'COMMITTED', canWrite: true });
+  expect(await convoy('reverse', ...service)).toMatchObject({ code: 1, stderr: expect.stringContaining('notReversible') as string });
 
-  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+  await clusters.expectEqual();
 });
 
 test('a check says what is in the way, and changes nothing (servers from 5.0)', needs({ version: [5, 0] }), async () => {
@@ -53,10 +49,11 @@ test('a check says what is in the way, and changes nothing (servers from 5.0)', 
 
   const free = await convoy('check', '--no-verification', ...settings);
   expect(free).toMatchObject({ code: 0, stderr: '' });
+  expect(free.stdout).toContain(`2 shards: ${clusters.source.shardIds.join(', ')}`);
   expect(free.stdout).toContain('A migration can start');
-  const refused = await convoy('check', '--json', ...settings);
+  const refused = await convoy('check', '--json', '--memoryBytesMax', '64MB', ...settings);
   expect(refused.code).toBe(1);
-  expect(JSON.parse(refused.stdout)).toMatchObject({ canStart: false, items: expect.arrayContaining([expect.objectContaining({ check: 'options', error: 'verificationNotAvailable' })]) as unknown });
+  expect(JSON.parse(refused.stdout)).toMatchObject({ canStart: false, items: expect.arrayContaining([expect.objectContaining({ check: 'verification', error: 'verificationMemoryInsufficient' })]) as unknown });
   expect((await clusters.clients.destination.db().admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name).filter((name) => !['admin', 'config', 'local'].includes(name))).toEqual([]);
 });
 

@@ -1,8 +1,8 @@
 import { MongoClient, type Document } from 'mongodb';
 import { expect, test } from 'vitest';
 import { loadEverything } from './data.js';
-import { Clusters, plainStart, untilCanCommit, untilCommitted, untilProgress } from './fleet.js';
-import { needs } from './requirements.js';
+import { Clusters, defaultStart, untilCanCommit, untilProgress } from './fleet.js';
+import { isFullRun, needs } from './requirements.js';
 import { Workload } from './workload.js';
 
 const orders = 8_000;
@@ -29,45 +29,37 @@ const faults: Fault[] = [
 /** The others run with CONVOY_TEST_FULL=1. */
 const sample = faults.slice(-2);
 
-test.each(process.env['CONVOY_TEST_FULL'] === '1' ? faults : sample)('no document is lost or repeated while $name (servers from 5.0)', needs({ version: [5, 0] }), async ({ at, data }) => {
+test.each(isFullRun ? faults : sample)('no document is lost or repeated while $name (servers from 5.0)', needs({ version: [5, 0] }), async ({ at, data }) => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
   await loadEverything(clusters.clients.source, clusters.source, orders);
   await using instance = await clusters.startLoneInstance(settings);
   await using workload = Workload.start(clusters.clients.source, orders);
 
-  await instance.client.start(plainStart);
+  await instance.client.start(defaultStart);
   await untilProgress(instance.client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
   for (const fault of data) await failTimes(clusters.clients[at], fault, 6);
-  await untilCanCommit(instance.client);
-  await workload.stop();
-  await instance.client.commit();
-  await untilCommitted(instance.client);
-
-  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+  await clusters.cutOver(instance.client, workload);
 });
 
 test('a copy goes on when the primaries of source and destination step down for two seconds (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
   await loadEverything(clusters.clients.source, clusters.source, orders);
   await using instance = await clusters.startLoneInstance(settings);
-  await instance.client.start(plainStart);
+  await instance.client.start(defaultStart);
   for (const [client, bytes] of [[clusters.clients.source, 1_000_000], [clusters.clients.destination, 4_000_000]] as const) {
     await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > bytes);
     await client.db('admin').command({ replSetStepDown: 2, force: true });
   }
   await untilCanCommit(instance.client);
   await clusters.clients.source.db('e2e').collection<{ _id: number }>('orders').updateMany({ _id: { $lt: 500 } }, { $set: { tag: 'late' } });
-  await instance.client.commit();
-  await untilCommitted(instance.client);
-
-  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+  await clusters.commit(instance.client);
 });
 
 test('a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
   await loadEverything(clusters.clients.source, clusters.source, orders);
   await using instance = await clusters.startLoneInstance({ ...settings, retry_minutes: 0.05 });
-  await instance.client.start(plainStart);
+  await instance.client.start(defaultStart);
   await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 4_000_000);
 
   const admin = clusters.clients.destination.db('admin');
@@ -87,7 +79,7 @@ test('documents of 16 MB are copied, changed meanwhile, and written again after 
   const { client } = fleet.coordinator;
   const [instance] = fleet.instances;
 
-  await client.start(plainStart);
+  await client.start(defaultStart);
   await untilProgress(client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 20_000_000);
   await instance?.kill();
   await large.updateMany({ _id: { $lt: 4 } }, { $inc: { version: 1 } });
@@ -98,10 +90,7 @@ test('documents of 16 MB are copied, changed meanwhile, and written again after 
   await untilCanCommit(client);
   await large.insertOne({ _id: 9, text, version: 9 });
   await large.updateMany({ _id: { $gte: 4 } }, { $inc: { version: 1 } });
-  await client.commit();
-  await untilCommitted(client);
-
-  expect(await clusters.compare()).toMatchObject({ equal: true, documents: 9, differences: [] });
+  expect((await clusters.commit(client)).documents).toBe(9);
 });
 
 /** Lets the next commands of a kind fail, and waits until they have. */

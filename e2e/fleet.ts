@@ -1,37 +1,55 @@
 import { MongoClient } from 'mongodb';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { compareClusters, type Comparison } from '@convoy/cli/demo/compare';
 import { Closers } from '@convoy/cli/environment/closers';
+import type { TestUser } from '@convoy/cli/environment/cluster/access-control';
 import { startTestCluster } from '@convoy/cli/environment/cluster/start-test-cluster';
 import type { TestCluster, TestClusterOptions } from '@convoy/cli/environment/cluster/test-cluster';
 import { follow } from '@convoy/cli/environment/fleet/follow';
-import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
+import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import type { Redis } from '@convoy/cli/environment/redis/find-redis';
 
-/** The options of most tests: source and destination by name, no verifier. */
-export const plainStart: StartRequestBody = { source: 'cluster0', destination: 'cluster1', verification: { enabled: false } };
+/** Source and destination by name, the rest as it is by default: verified. */
+export const defaultStart: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };
 
 /** How long each phase of a test may take; a machine under load is slow. */
 const phaseLimit_ms = 180_000;
 
 type Topology = TestClusterOptions['topology'];
 
+interface Topologies extends Pick<TestClusterOptions, 'release' | 'withUsers'> {
+  source: Topology;
+  destination: Topology;
+  /** See `TestClusterOptions`. */
+  sourceOplogBytes?: number;
+}
+
+/** Clients of both clusters. */
+interface Clients {
+  readonly source: MongoClient;
+  readonly destination: MongoClient;
+}
+
 /** Two clusters with clients; the processes that connect them are started separately. */
 export class Clusters implements AsyncDisposable {
   private constructor(
     readonly source: TestCluster,
     readonly destination: TestCluster,
-    readonly clients: { readonly source: MongoClient; readonly destination: MongoClient },
+    /** Of somebody who may do everything. */
+    readonly clients: Clients,
+    /** Of somebody whose writes can be blocked; the same as the others where the clusters know no users. */
+    readonly shoppers: Clients,
     private readonly folder: ScratchFolder,
     private readonly closers: Closers,
   ) {}
 
   /** Starts both clusters. When the test fails its logs are kept and their folder is named. */
-  static async start(topologies: { source: Topology; destination: Topology }): Promise<Clusters> {
+  static async start(topologies: Topologies): Promise<Clusters> {
     const folder = ScratchFolder.create('e2e');
     onTestFinished(({ task }) => {
       if (task.result?.state === 'fail') {
@@ -42,27 +60,72 @@ export class Clusters implements AsyncDisposable {
       }
     });
     const closers = new Closers();
-    const start = async (name: 'source' | 'destination') => closers.use(await startTestCluster({ name, topology: topologies[name], folder }));
+    const { release, withUsers = false } = topologies;
+    const servers = { ...(release !== undefined && { release }), withUsers };
+    const start = async (name: 'source' | 'destination', oplogBytes?: number) =>
+      closers.use(await startTestCluster({ name, topology: topologies[name], folder, ...servers, ...(oplogBytes !== undefined && { oplogBytes }) }));
     try {
-      const source = await start('source');
+      const source = await start('source', topologies.sourceOplogBytes);
       const destination = await start('destination');
-      const clients = { source: new MongoClient(source.connectionString), destination: new MongoClient(destination.connectionString) };
-      closers.defer(() => Promise.all([clients.source.close(), clients.destination.close()]));
-      return new Clusters(source, destination, clients, folder, closers);
+      const clientsOf = (user: TestUser): Clients => {
+        const [ofSource, ofDestination] = [new MongoClient(source.connectionStringOf(user)), new MongoClient(destination.connectionStringOf(user))];
+        closers.defer(() => Promise.all([ofSource.close(), ofDestination.close()]));
+        return { source: ofSource, destination: ofDestination };
+      };
+      return new Clusters(source, destination, clientsOf('root'), clientsOf('shopper'), folder, closers);
     } catch (error) {
       await closers[Symbol.asyncDispose]();
       throw error;
     }
   }
 
-  /** Coordinator, Redis and one instance per source shard. `settings` go into every instance's configuration. */
-  startFleet(settings: Readonly<Record<string, unknown>> = {}): Promise<Fleet> {
-    return startFleet({ source: this.source, destination: this.destination, folder: this.folder, settings });
+  /**
+   * Coordinator, Redis and one instance per source shard. `settings` go into every instance's configuration.
+   * @param ways how instances reach the destination, by source shard, when not directly
+   * @param redis another fleet's, when it is not to have its own
+   */
+  startFleet(settings: Readonly<Record<string, unknown>> = {}, ways: ReadonlyMap<string, TestCluster> = new Map(), redis?: Redis): Promise<Fleet> {
+    return startFleet({ source: this.source, destination: this.destination, folder: this.folder, settings, ways, ...(redis && { redis }) });
+  }
+
+  /**
+   * One more process for a fleet.
+   * @param id what it takes itself for
+   * @param reversed takes the source for the destination, and the destination for the source
+   */
+  startInstance({ redis, name }: Fleet, id: string, { reversed = false } = {}): Promise<InstanceProcess> {
+    const [source, destination] = reversed ? [this.destination, this.source] : [this.source, this.destination];
+    return InstanceProcess.start({ id, source, destination, membership: { redis: redis.url, fleet: name }, folder: this.folder, files: `${id}-more` });
   }
 
   /** One instance for everything, without Redis. */
   startLoneInstance(settings: Readonly<Record<string, unknown>> = {}): Promise<InstanceProcess> {
     return startLoneInstance({ source: this.source, destination: this.destination, folder: this.folder, settings });
+  }
+
+  /**
+   * Brings a migration to its end as operators do: waits until a commit would be accepted, stops the writes, commits, and expects
+   * equal clusters.
+   * @param client the coordinator's, or a lone instance's
+   */
+  async cutOver(client: ContractClient, workload?: { stop(): Promise<void> }): Promise<Comparison> {
+    await untilCanCommit(client);
+    await workload?.stop();
+    return this.commit(client);
+  }
+
+  /** Commits, waits for the end and expects equal clusters; nothing may write to the source any more. */
+  async commit(client: ContractClient): Promise<Comparison> {
+    await client.commit();
+    await untilCommitted(client);
+    return this.expectEqual();
+  }
+
+  /** Expects everything that users have to be the same on both clusters, every document byte for byte. */
+  async expectEqual(): Promise<Comparison> {
+    const comparison = await this.compare();
+    expect(comparison).toMatchObject({ equal: true, differences: [] });
+    return comparison;
   }
 
   /** Compares everything that users have on both clusters. */
@@ -75,15 +138,18 @@ export class Clusters implements AsyncDisposable {
   }
 }
 
-/** Waits until the service's progress fulfils a condition. */
-export function untilProgress(client: ContractClient, what: string, until: (progress: Progress) => boolean): Promise<Progress> {
+/**
+ * Waits until the service's progress fulfils a condition.
+ * @param limit_ms for phases that are longer than usual
+ */
+export function untilProgress(client: ContractClient, what: string, until: (progress: Progress) => boolean, limit_ms = phaseLimit_ms): Promise<Progress> {
   const read = async () => (await client.progress()).progress;
-  return follow(read, { what, limit_ms: phaseLimit_ms, until });
+  return follow(read, { what, limit_ms, until });
 }
 
 /** Waits until a commit would be accepted. */
-export function untilCanCommit(client: ContractClient): Promise<Progress> {
-  return untilProgress(client, 'canCommit', ({ canCommit }) => canCommit);
+export function untilCanCommit(client: ContractClient, limit_ms?: number): Promise<Progress> {
+  return untilProgress(client, 'canCommit', ({ canCommit }) => canCommit, limit_ms);
 }
 
 /** Waits for the end of the migration. */

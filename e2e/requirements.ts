@@ -1,17 +1,41 @@
 import { backendVersion } from '@convoy/cli/environment/cluster/backend-version';
 
+/** Clusters with what came after 5.0, where servers can be asked to be newer, and with users whose writes can be blocked. */
+export const guarded = { release: '7.0', withUsers: true } as const;
+
+type Version = readonly [number, number];
+
 /** What a test needs of its servers, in words that show in its name when it is skipped. */
 export interface Requirement {
   /** The oldest server version, for example [6, 0]. */
-  version: readonly [number, number];
+  version: Version;
+  /** The version from which on the test has nothing to say. */
+  below?: Version;
+  /** Whether its clusters are started as `guarded`; those of containers cannot be. */
+  guarded?: boolean;
+  /** It runs with CONVOY_TEST_FULL=1 alone, since a usual run has samples that contain it. */
+  inFull?: boolean;
 }
 
+/** Whether this run has the full counts; a usual one has a sample of each. */
+export const isFullRun = process.env['CONVOY_TEST_FULL'] === '1';
+
 const present = await backendVersion();
+const presentGuarded = await backendVersion(guarded.release);
+const canBeGuarded = !process.env['MONGO_IMAGE'];
 
 /**
- * Options for vitest's `test`: skips the test where the servers are too old for it.
+ * Options for vitest's `test`: skips the test where the servers are not what it needs.
  * Use as `test('name', needs({ version: [5, 0] }), async () => …)`.
  */
-export function needs({ version: [major, minor] }: Requirement): { skip: boolean } {
-  return { skip: present[0] < major || (present[0] === major && present[1] < minor) };
+export function needs({ version, below, guarded: isGuarded = false, inFull = false }: Requirement): { skip: boolean } {
+  if (inFull && !isFullRun) return { skip: true };
+  const tested = isGuarded ? presentGuarded : present;
+  const isOld = isBelow(tested, version);
+  const isNew = below !== undefined && !isBelow(tested, below);
+  return { skip: isOld || isNew || (isGuarded && !canBeGuarded) };
+}
+
+function isBelow([major, minor]: readonly number[], [otherMajor, otherMinor]: Version): boolean {
+  return (major ?? 0) < otherMajor || (major === otherMajor && (minor ?? 0) < otherMinor);
 }

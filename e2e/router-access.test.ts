@@ -1,9 +1,10 @@
-import { MongoClient } from 'mongodb';
+import type { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
 import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
 import { largeCollection, loadEverything } from './data.js';
-import { Clusters, plainStart, untilCanCommit, untilCommitted, untilProgress } from './fleet.js';
+import { Clusters, defaultStart, untilCanCommit, untilProgress } from './fleet.js';
 import { needs } from './requirements.js';
+import { onShards } from './shards.js';
 import { Workload } from './workload.js';
 
 const twoShards = { source: { shards: 2 }, destination: { shards: 2 } };
@@ -17,18 +18,13 @@ test('a fleet that may not read the shards moves a cluster under load through it
   await using fleet = await clusters.startFleet(throughRouter);
   await using workload = Workload.start(clusters.clients.source, orders);
 
-  await fleet.coordinator.client.start(plainStart);
-  await untilCanCommit(fleet.coordinator.client);
-  await workload.stop();
-  await fleet.coordinator.client.commit();
-  await untilCommitted(fleet.coordinator.client);
-
-  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+  await fleet.coordinator.client.start(defaultStart);
+  await clusters.cutOver(fleet.coordinator.client, workload);
   const shares = await clusters.clients.destination.db('convoy_metadata').collection('shares').find().toArray();
   expect(shares.filter(({ copied }) => (copied as { documents: number }).documents > orders / 4)).toHaveLength(2);
 });
 
-test('an instance that reads through the router is killed in the middle of the copy (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+test('an instance that reads through the router is killed in the middle of the copy (servers from 5.0)', needs({ version: [5, 0], inFull: true }), async () => {
   await using clusters = await Clusters.start(twoShards);
   await loadEverything(clusters.clients.source, clusters.source, orders);
   await using fleet = await clusters.startFleet({ ...throughRouter, partition_seconds: 1, loadRateBytesPerSecond: 2_000_000 });
@@ -36,17 +32,12 @@ test('an instance that reads through the router is killed in the middle of the c
   const [victim] = fleet.instances;
   if (!victim) throw new Error('There is no instance.');
 
-  await fleet.coordinator.client.start(plainStart);
+  await fleet.coordinator.client.start(defaultStart);
   await untilProgress(victim.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 3_000_000);
   await victim.kill();
   expect(await clusters.clients.destination.db(largeCollection.database).collection(largeCollection.name).estimatedDocumentCount()).toBeLessThan(orders);
   await victim.restart();
-  await untilCanCommit(fleet.coordinator.client);
-  await workload.stop();
-  await fleet.coordinator.client.commit();
-  await untilCommitted(fleet.coordinator.client);
-
-  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+  await clusters.cutOver(fleet.coordinator.client, workload);
 });
 
 test.each(['direct', 'router'])('orphans of moved chunks, and what is done to them, do not reach the destination: access %s (servers from 5.0)', needs({ version: [5, 0] }), async (sourceAccess) => {
@@ -54,17 +45,14 @@ test.each(['direct', 'router'])('orphans of moved chunks, and what is done to th
   await loadEverything(clusters.clients.source, clusters.source, 2_000);
   await plantOrphans(clusters.clients.source, clusters.source);
   await using fleet = await clusters.startFleet({ sourceAccess });
-  await fleet.coordinator.client.start(plainStart);
+  await fleet.coordinator.client.start(defaultStart);
   await untilCanCommit(fleet.coordinator.client);
   // By a field that is no shard key: before 6.0 both writes reach the orphans as well, and streams tell of it.
   const moved = clusters.clients.source.db('e2e').collection('moved');
   const { deletedCount } = await moved.deleteMany({ state: 'old' });
   if (clusters.source.version[0] < 6) expect(deletedCount).toBe(200);
   await moved.updateMany({ state: 'older' }, { $set: { seen: true } });
-  await fleet.coordinator.client.commit();
-  await untilCommitted(fleet.coordinator.client);
-
-  expect(await clusters.compare()).toMatchObject({ equal: true, differences: [] });
+  await clusters.commit(fleet.coordinator.client);
   expect(await clusters.clients.destination.db('e2e').collection('moved').countDocuments({ state: 'new' })).toBe(200);
 });
 
@@ -81,15 +69,4 @@ async function plantOrphans(client: MongoClient, cluster: TestCluster): Promise<
   await admin.command({ moveChunk: 'e2e.moved', bounds: [chunk['min'], chunk['max']], to: chunk['shard'] === to ? from : to });
   const targeted = Array.from({ length: 200 }, (_, index) => ({ updateOne: { filter: { number: 200 + index }, update: { $set: { state: 'new' } } } }));
   await client.db('e2e').collection('moved').bulkWrite(targeted);
-}
-
-async function onShards(cluster: TestCluster, command: Record<string, unknown>): Promise<void> {
-  for (const id of cluster.shardIds) {
-    const shard = new MongoClient(cluster.shardConnectionString(id));
-    try {
-      await shard.db('admin').command(command);
-    } finally {
-      await shard.close();
-    }
-  }
 }

@@ -6,7 +6,7 @@ import { largeCollection, order, type Order } from './data.js';
 /** Pause between two rounds: a steady stream of changes that leaves the machine room for the migration. */
 const pause_ms = 50;
 const operationsPerRound = 20;
-/** New documents get `_id`s from here, far from those that were loaded. */
+/** New documents get `_id`s from here, far from those that were loaded and those of another workload before. */
 const firstNewId = 10_000_000;
 /** A few documents that nearly every round touches. */
 const hotDocuments = 5;
@@ -17,23 +17,30 @@ export class Workload implements AsyncDisposable {
   private readonly stopping = new AbortController();
   private readonly random: Random;
   private readonly running: Promise<void>;
-  private nextId = firstNewId;
+  private readonly firstId: number;
+  private nextId: number;
 
   private constructor(
     private readonly client: MongoClient,
     private readonly loaded: number,
     seed: number,
+    turn: number,
   ) {
+    this.firstId = firstNewId * (1 + turn);
+    this.nextId = this.firstId;
     this.random = new Random(seed);
     this.running = this.run();
     this.running.catch(() => undefined);
   }
 
-  /** @param loaded documents of the large collection, with `_id` from 0 */
-  static start(client: MongoClient, loaded: number): Workload {
+  /**
+   * @param loaded documents of the large collection, with `_id` from 0
+   * @param turn how many workloads have written the same documents before
+   */
+  static start(client: MongoClient, loaded: number, turn = 0): Workload {
     const seed = Math.floor(Math.random() * 2 ** 31);
     console.log(`workload seed ${seed}`);
-    return new Workload(client, loaded, seed);
+    return new Workload(client, loaded, seed, turn);
   }
 
   /**
@@ -43,6 +50,14 @@ export class Workload implements AsyncDisposable {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.running;
+  }
+
+  /**
+   * Ends when it is stopped.
+   * @throws what the server refuses its writes with, from when it does
+   */
+  get ended(): Promise<void> {
+    return this.running;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -65,13 +80,14 @@ export class Workload implements AsyncDisposable {
   }
 
   private operation(): AnyBulkWriteOperation<Order> {
-    const inserted = this.nextId - firstNewId;
-    const id = inserted > 0 && this.random.next() < 0.2 ? firstNewId + this.random.below(inserted) : this.random.below(this.loaded);
+    const inserted = this.nextId - this.firstId;
+    const id = inserted > 0 && this.random.next() < 0.2 ? this.firstId + this.random.below(inserted) : this.random.below(this.loaded);
     const dice = this.random.below(8);
     if (dice <= 1) return { insertOne: { document: order(this.nextId++) } };
     if (dice === 2) return { deleteOne: { filter: { _id: id } } };
     if (dice === 3) return { replaceOne: { filter: { _id: id }, replacement: { ...order(id), replaced: this.random.below(100) }, upsert: true } };
-    if (dice === 4) return { updateOne: { filter: { _id: id }, update: { $unset: { padding: '' }, $set: { 'lines.0.count': this.random.below(9) } } } };
+    // Only where there is an array: in its absence the path would make an object, which nothing can be pushed to.
+    if (dice === 4) return { updateOne: { filter: { _id: id, 'lines.0': { $exists: true } }, update: { $unset: { padding: '' }, $set: { 'lines.0.count': this.random.below(9) } } } };
     if (dice === 5) return { updateOne: { filter: { _id: id }, update: { $push: { lines: { article: 1, count: this.random.below(9) } } } } };
     if (dice === 6) return { updateOne: { filter: { _id: id }, update: [{ $set: { total: { $add: ['$total', 1] }, tag: 'pipeline' } }] } };
     return { updateOne: { filter: { _id: id }, update: { $inc: { version: 1 } }, upsert: true } };

@@ -1,5 +1,6 @@
-import { Int32, MongoClient, type Document } from 'mongodb';
+import { Int32, type Document, type MongoClient } from 'mongodb';
 import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import { eachShard, onShards } from '../shards.js';
 import { documentOf, type RawId } from './id-values.js';
 import { RawConnection } from './raw-connection.js';
 
@@ -81,21 +82,4 @@ export async function countOnShards(cluster: TestCluster, name: string): Promise
     count += await shard.db(kindsDatabase).collection(name).countDocuments();
   });
   return count;
-}
-
-async function onShards(cluster: TestCluster, command: Document): Promise<void> {
-  await eachShard(cluster, async (shard) => {
-    await shard.db('admin').command(command);
-  });
-}
-
-async function eachShard(cluster: TestCluster, run: (shard: MongoClient) => Promise<void>): Promise<void> {
-  for (const id of cluster.shardIds) {
-    const shard = new MongoClient(cluster.shardConnectionString(id));
-    try {
-      await run(shard);
-    } finally {
-      await shard.close();
-    }
-  }
 }

@@ -1,0 +1,139 @@
+import type { MongoClient } from 'mongodb';
+import { expect, onTestFinished } from 'vitest';
+import type { ContractClient } from '@convoy/api/client/contract-client';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { Closers } from '@convoy/cli/environment/closers';
+import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
+import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import { beginningSteps, commitSteps, type LeaderStep, reverseSteps } from '@convoy/instance/lifecycle/migration/steps';
+import { Clusters, defaultStart, untilCanCommit, untilCommitted } from '../fleet.js';
+import { guarded, needs } from '../requirements.js';
+import { CrashOrders, type Kill } from './crash-orders.js';
+import { documents, Writing } from './writing.js';
+
+const shards = 2;
+/** Whether the servers can refuse the writes of users: from 6.0 on. */
+const blocks = !needs({ version: [6, 0], guarded: true }).skip;
+/** Nobody writes more than so often. */
+const writesMax = 10_000_000;
+/** What an instance that is killed again and again needs to be quick. */
+const settings = { partition_seconds: 1, checkpoint_ms: 200 };
+
+interface Scene {
+  clusters: Clusters;
+  instances: readonly InstanceProcess[];
+  /** Takes the commands. */
+  client: ContractClient;
+  orders: CrashOrders;
+}
+
+type Side = 'source' | 'destination';
+
+/**
+ * Migrates two clusters under writes, and kills at the end of each of the given steps; who was killed is started again at
+ * once. In the end no acknowledged write is missing, the source is closed and the destination open. With steps of a reverse
+ * among them, the migration is reversed after that, under writes to the destination, and committed back. Servers before 6.0
+ * can neither be closed nor reversed: there the writers stop before the commit, and there are no steps of a reverse.
+ * @param isFleet one instance for each shard; otherwise one alone
+ */
+export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: Kill, isFleet: boolean): Promise<void> {
+  await using closers = new Closers();
+  const scene = await open(closers, isFleet);
+  const { clusters, client, instances, orders } = scene;
+  await load(clusters.clients.source);
+  const writing = closers.use(new Writing(clusters.shoppers.source, documents));
+  const of = (all: readonly LeaderStep[]): LeaderStep[] => steps.filter((step) => all.includes(step));
+  const reversible = blocks && of(reverseSteps).length > 0;
+  await crashAt(scene, of(beginningSteps), kill, () => client.start({ ...defaultStart, enableUserWriteBlocking: blocks, reversible }));
+  await untilCanCommit(client);
+  if (blocks) expect(await takesWrites(clusters, 'destination')).toBe(false);
+  else writing.stop();
+  await crashAt(scene, of(commitSteps), kill, () => untilTaken(() => client.commit()));
+  if (!reversible) orders[Symbol.dispose]();
+  for (const instance of instances) await untilCommitted(instance.client);
+  await writing.ended;
+  await clusters.expectEqual();
+  if (blocks) await expectOpen(clusters, 'destination');
+  expect([await balancerMode(clusters, 'source'), await balancerMode(clusters, 'destination')]).toEqual(['full', reversible ? 'off' : 'full']);
+  if (reversible) await reverseThroughCrashes(closers, scene, of(reverseSteps), kill);
+}
+
+/** What was the source gets everything that was written to the other cluster since, and is open in the end. */
+async function reverseThroughCrashes(closers: Closers, scene: Scene, steps: readonly LeaderStep[], kill: Kill): Promise<void> {
+  const { clusters, instances, client, orders } = scene;
+  const writing = closers.use(new Writing(clusters.shoppers.destination, 2 * writesMax));
+  await crashAt(scene, steps, kill, () => untilTaken(() => client.reverse()));
+  orders[Symbol.dispose]();
+  await untilCanCommit(client);
+  await expectOpen(clusters, 'destination');
+  await untilTaken(() => client.commit());
+  for (const instance of instances) await untilCommitted(instance.client);
+  await writing.ended;
+  await clusters.expectEqual();
+  await expectOpen(clusters, 'source');
+}
+
+async function open(closers: Closers, isFleet: boolean): Promise<Scene> {
+  const clusters = closers.use(await Clusters.start({ source: { shards }, destination: { shards }, ...(blocks && guarded) }));
+  const folder = ScratchFolder.create('crash');
+  const orders = new CrashOrders(folder.file('order.json'));
+  onTestFinished(() => {
+    orders[Symbol.dispose]();
+    folder[Symbol.dispose]();
+  });
+  if (!isFleet) {
+    const instance = closers.use(await clusters.startLoneInstance(settings));
+    return { clusters, instances: [instance], client: instance.client, orders };
+  }
+  const fleet = closers.use(await clusters.startFleet(settings));
+  return { clusters, instances: fleet.instances, client: fleet.coordinator.client, orders };
+}
+
+/** Sends what leads to the steps, and kills at each in turn. */
+async function crashAt({ orders, instances }: Scene, steps: readonly LeaderStep[], kill: Kill, send: () => Promise<unknown>): Promise<void> {
+  const [first, ...others] = steps;
+  if (first !== undefined) orders.order(first, kill, instances);
+  await send();
+  for (const [turn, step] of steps.entries()) {
+    const gone = await orders.untilDone(step, kill, instances);
+    const next = others[turn];
+    if (next !== undefined) orders.order(next, kill, instances);
+    await Promise.all(gone.map((instance) => restarted(instance, orders)));
+  }
+}
+
+/** It may come to the next step, and be killed there, before it is ready. */
+async function restarted(instance: InstanceProcess, orders: CrashOrders): Promise<void> {
+  await instance.restart().catch((error: unknown) => {
+    if (!orders.isDone) throw error;
+  });
+}
+
+/** An instance that is killed before it has answered may have taken the command all the same. */
+async function untilTaken(command: () => Promise<unknown>): Promise<void> {
+  const send = () => command().then(() => 'taken', (error: unknown) => (error instanceof ConvoyError && error.error === 'notInThisState' ? 'taken' : String(error)));
+  await expect.poll(send, { timeout: 120_000, interval: 200 }).toBe('taken');
+}
+
+async function load(client: MongoClient): Promise<void> {
+  const shop = client.db('shop');
+  await client.db('admin').command({ enableSharding: 'shop' });
+  await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  await shop.collection('items').createIndexes([{ key: { name: 1 }, unique: true }, { key: { at: 1 }, expireAfterSeconds: 100_000 }]);
+  await shop.collection<{ _id: number }>('orders').insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, text: 'x'.repeat(100) })));
+  await shop.collection('items').insertMany(Array.from({ length: documents }, (_, n) => ({ name: `item ${n}`, at: new Date() })));
+}
+
+/** Expects the writes of users to be taken by one cluster, and refused by the other. */
+async function expectOpen(clusters: Clusters, side: Side): Promise<void> {
+  expect([await takesWrites(clusters, 'source'), await takesWrites(clusters, 'destination')]).toEqual([side === 'source', side === 'destination']);
+}
+
+async function takesWrites({ shoppers }: Clusters, side: Side): Promise<boolean> {
+  const probe = shoppers[side].db('shop').collection<{ _id: number }>('orders');
+  return probe.insertOne({ _id: -1 }).then(async () => (await probe.deleteOne({ _id: -1 })).acknowledged, () => false);
+}
+
+async function balancerMode({ clients }: Clusters, side: Side): Promise<unknown> {
+  return (await clients[side].db('admin').command({ balancerStatus: 1 }))['mode'];
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import type { ContractClient } from '@convoy/api/client/contract-client';
+import { startBrowser } from '@convoy/cli/environment/browser/browser';
+import { findChromium } from '@convoy/cli/environment/browser/find-chromium';
+import { Closers } from '@convoy/cli/environment/closers';
+import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
+import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
+import { FleetUnderLoad } from './fleet-under-load.js';
+import { defaultStart, untilCanCommit, untilCommitted } from './fleet.js';
+import { needs } from './requirements.js';
+
+const browserPath = findChromium();
+const skip = browserPath === undefined || needs({ version: [5, 0] }).skip;
+const requirement = `servers from 5.0${browserPath === undefined ? '; needs a Chromium on the PATH' : ''}`;
+/** Enough for every card to have something to show. */
+const orders = 1_000;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** A machine under load is slow, and so is a browser on it. */
+const shownWithin = { timeout: 120_000 };
+
+/** What axe finds to be serious, with where. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(
+    'axe.run(document).then(({violations}) => violations.filter(({impact}) => impact === "serious" || impact === "critical").map(({id, nodes}) => id + ": " + nodes.map(({target}) => target.join(" ")).slice(0, 3).join(", ")))',
+  );
+}
+
+async function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+}
+
+/** Presses a button of the cut-over and confirms. */
+async function press(page: Page, command: string, options?: unknown): Promise<void> {
+  await page.locator(`#do-${command}:not([aria-disabled])`).click(shownWithin);
+  const typed = page.locator('#confirm [data-field="typed"]');
+  if (await typed.isVisible()) await typed.fill(command);
+  if (options !== undefined) await page.locator('#confirm [data-field="options"]').fill(JSON.stringify(options));
+  await page.locator('#confirm [data-field="confirm"]').click(shownWithin);
+}
+
+/** Gives a command that is accepted. */
+async function give(page: Page, command: string, options?: unknown): Promise<void> {
+  await press(page, command, options);
+  await page.locator('#confirm').waitFor({ state: 'hidden', ...shownWithin });
+  await page.locator('#command-list > li').first().filter({ hasText: `${command} at` }).waitFor(shownWithin);
+}
+
+async function untilState(page: Page, state: string): Promise<void> {
+  await page.locator('#state [data-field="state"]').filter({ hasText: state }).waitFor(shownWithin);
+}
+
+async function untilRefusal(page: Page, command: string, reason: string): Promise<void> {
+  await page.locator(`#why-${command}`).filter({ hasText: reason }).waitFor(shownWithin);
+}
+
+/** What the page shows in other words than the API tells it; both may be a moment ahead of the other. */
+async function differences(page: Page, client: ContractClient): Promise<string[]> {
+  const { progress } = await client.fleetProgress();
+  const { collectionCopy: copy, indexBuilding: indexes, instances, verification } = progress;
+  if (instances === null || verification === null) return ['no instance or no verifier is told of'];
+  const figure = (label: string): string => `#state dl div:has(dt:text-is("${label}")) dd`;
+  const told: [string, string][] = [
+    [figure('Copied'), `${bytesText(copy?.estimatedCopiedBytes)} of ${bytesText(copy?.estimatedTotalBytes)}`],
+    [figure('Events applied'), countText(progress.totalEventsApplied)],
+    ['#indexes [data-field="indexes"]', `${countText(indexes?.indexesBuilt)} of ${countText(indexes?.totalIndexesToBuild)}`],
+    ...Object.entries(verification).map(([side, { hashedDocumentCount, estimatedDocumentCount }]): [string, string] => [
+      `#verifier tr[data-key="${side}" i] [data-field="documents"]`,
+      `${countText(hashedDocumentCount)} of ${countText(estimatedDocumentCount)}`,
+    ]),
+    ...instances.flatMap(({ id, totalEventsApplied, estimatedCopiedBytes }): [string, string][] => [
+      [`#instance-rows tr[data-key="${id}"] [data-field="events"]`, countText(totalEventsApplied)],
+      [`#instance-rows tr[data-key="${id}"] [data-field="copied"]`, bytesText(estimatedCopiedBytes)],
+    ]),
+  ];
+  const shown = await Promise.all(told.map(([place]) => page.locator(place).innerText(shownWithin)));
+  return told.flatMap(([place, text], at) => (text === shown[at] ? [] : [`${place}: ${shown[at]} instead of ${text}`]));
+}
+
+/** A fleet with its dashboard in a browser; what the page complains of is collected. */
+async function openDashboard(closers: Closers): Promise<{ under: FleetUnderLoad; browser: Browser; page: Page; complaints: string[] }> {
+  const under = closers.use(await FleetUnderLoad.start({ orders }));
+  const browser = await startBrowser();
+  closers.defer(() => browser.close());
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  const { url } = under.fleet.coordinator;
+  const complaints: string[] = [];
+  page.on('pageerror', ({ message }) => complaints.push(message));
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(url).origin) complaints.push(`asked for ${request.url()}`);
+  });
+  await page.goto(url);
+  await untilState(page, 'IDLE');
+  return { under, browser, page, complaints };
+}
+
+/** Nothing that axe calls serious, light or dark, and nothing wider than the page, from a phone to a wall screen. */
+async function expectAccessible(page: Page): Promise<void> {
+  await page.locator('body:not([data-stale])').waitFor(shownWithin);
+  expect(await seriousFindings(page)).toEqual([]);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  expect(await seriousFindings(page)).toEqual([]);
+  for (const width of [390, 1440, 2560]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await overflow(page), `at ${width} px`).toBeLessThanOrEqual(0);
+  }
+}
+
+/** The page says that what it shows is old, and finds its way back by itself. */
+async function expectRecovery(page: Page, { coordinator }: Fleet): Promise<void> {
+  await coordinator.stop();
+  await page.locator('#link').filter({ hasText: 'Stale' }).waitFor(shownWithin);
+  await untilRefusal(page, 'pause', 'stale');
+  expect(await seriousFindings(page)).toEqual([]);
+  await coordinator.startAgain();
+  await page.locator('#link').filter({ hasText: 'Live' }).waitFor(shownWithin);
+}
+
+test(`the dashboard shows what the API tells, every button works or says why not, and it survives its coordinator (${requirement})`, { skip }, async () => {
+  await using closers = new Closers();
+  const { under, browser, page, complaints } = await openDashboard(closers);
+  const { clusters, fleet, workload, client } = under;
+
+  await untilRefusal(page, 'commit', 'Only in RUNNING; the fleet is IDLE.');
+  await page.locator('#do-commit').click({ force: true });
+  expect(await page.locator('#confirm').isVisible()).toBe(false);
+  await press(page, 'start', { source: 'cluster0' });
+  await page.locator('#confirm [data-field="result"]').filter({ hasText: '✕' }).waitFor(shownWithin);
+  await page.locator('#confirm [data-field="cancel"]').click(shownWithin);
+  await give(page, 'start', defaultStart);
+  await untilState(page, 'RUNNING');
+  await page.locator('#preflight li').first().waitFor(shownWithin);
+
+  await untilCanCommit(client);
+  await expectRecovery(page, fleet);
+  await give(page, 'pause');
+  await untilState(page, 'PAUSED');
+  await untilRefusal(page, 'commit', 'Only in RUNNING; the fleet is PAUSED.');
+  await expect.poll(() => differences(page, client), shownWithin).toEqual([]);
+  for (const { name } of fleet.instances) await page.locator(`#fleet .lane[data-key="${name}"] [data-field="state"]`).filter({ hasText: 'PAUSED' }).waitFor(shownWithin);
+  await page.locator('#namespaces tr').filter({ hasText: 'orders' }).filter({ hasText: '✓ copied' }).first().waitFor(shownWithin);
+  await page.locator('#chart-list canvas').first().waitFor(shownWithin);
+  await expectAccessible(page);
+  const late = await browser.newPage();
+  await late.goto(fleet.coordinator.url);
+  for (const text of ['The fleet is RUNNING.', 'The fleet is PAUSED.']) await late.locator('#timeline li').filter({ hasText: text }).first().waitFor(shownWithin);
+  await late.close();
+
+  await give(page, 'resume');
+  await workload.stop();
+  await untilCanCommit(client);
+  await give(page, 'commit');
+  await untilCommitted(client);
+  await untilState(page, 'COMMITTED');
+  await untilRefusal(page, 'pause', 'Only in RUNNING; the fleet is COMMITTED.');
+  await page.locator('#timeline li').filter({ hasText: 'The fleet is COMMITTED.' }).waitFor(shownWithin);
+  await untilRefusal(page, 'reverse', 'Not started with reversible');
+  await page.locator('#mismatches summary').click(shownWithin);
+  await page.locator('#mismatches').filter({ hasText: '✓ None is known.' }).waitFor(shownWithin);
+  expect(complaints).toEqual([]);
+  await clusters.expectEqual();
+});

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { loadEverything } from './data.js';
+import { DefinitionWorkload } from './definition-workload.js';
+import { Clusters, defaultStart, untilCanCommit, untilCommitted } from './fleet.js';
+import { isFullRun, needs } from './requirements.js';
+
+/** Straight from the shards, definitions change in the fleet's samples too. */
+const accesses = isFullRun ? ['direct', 'router'] : ['router'];
+const orders = 20_000;
+const changesMin = 30;
+
+async function untilChanged(workload: DefinitionWorkload, changes: number): Promise<void> {
+  await expect.poll(() => workload.changes, { timeout: 120_000 }).toBeGreaterThan(changes);
+}
+
+test.each(accesses)('a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s (servers from 5.0)', { timeout: 400_000, ...needs({ version: [5, 0] }) }, async (sourceAccess) => {
+  const seed = Date.now() % 100_000;
+  console.log(`seed of the definition changes: ${seed}`);
+  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+  const { source } = clusters.clients;
+  await loadEverything(source, clusters.source, orders);
+  await source.db('admin').command({ enableSharding: 'moving' });
+  await using workload = DefinitionWorkload.start(source, seed);
+  await using fleet = await clusters.startFleet({ sourceAccess, partition_seconds: 1, loadRateBytesPerSecond: 4_000_000, catalogInterval_seconds: 1 });
+
+  await fleet.coordinator.client.start(defaultStart);
+  await untilChanged(workload, changesMin);
+  for (const instance of fleet.instances) {
+    await instance.kill();
+    await instance.restart();
+    await untilChanged(workload, workload.changes + changesMin);
+  }
+  await workload.stop();
+  const { client } = fleet.coordinator;
+  await untilCanCommit(client);
+  // A collection that nobody has known of so far is copied first; the fleet then says that it cannot be committed yet.
+  await expect.poll(() => client.commit().then(() => 'accepted', (error: unknown) => (error as Error).name), { timeout: 120_000, interval: 500 }).toBe('accepted');
+  await untilCommitted(client);
+  await clusters.expectEqual();
+});

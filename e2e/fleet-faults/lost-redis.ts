@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { RedisServer } from '@convoy/cli/environment/redis/redis-server';
+import { isFullRun, needs } from '../requirements.js';
+import { FaultyFleet } from './faulty-fleet.js';
+import { type FaultPhase, leaderSteps } from './leader-steps.js';
+import { type RedisFaultName, redisFaults } from './redis-faults.js';
+import { within_ms } from './step-hold.js';
+import { visitPhases } from './visit-phases.js';
+
+const testWithin_ms = 560_000;
+/** A fleet is itself again within 10 s; a machine under load is given three times that. */
+const recoveryMax_ms = 3 * 10_000;
+const phases = Object.keys(leaderSteps) as FaultPhase[];
+
+/**
+ * Takes Redis away from a fleet in a phase, and waits until the fleet is itself again.
+ * @returns milliseconds from when Redis is back to when all instances are heard, one leads and the migration goes on
+ */
+export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, letGo: () => void, { name, absence_ms }: { name: RedisFaultName; absence_ms: number }): Promise<number> {
+  const { redis } = fleet.fleet;
+  if (!(redis instanceof RedisServer)) throw new Error('This Redis cannot be taken away.');
+  await redisFaults[name](redis, absence_ms);
+  const backAt_ms = performance.now();
+  letGo();
+  const goesOn = await goingOn(fleet, phase);
+  const since_ms = (): number => Math.round(performance.now() - backAt_ms);
+  await expect.poll(() => isWhole(fleet), { timeout: within_ms }).toBe(true);
+  const whole_ms = since_ms();
+  await expect.poll(goesOn, { timeout: within_ms }).toBe(true);
+  const recovery_ms = since_ms();
+  console.log(`Redis ${name} in the phase "${phase}": all are heard and one leads ${whole_ms} ms after it is back, the migration goes on after ${recovery_ms} ms`);
+  expect(recovery_ms).toBeLessThan(recoveryMax_ms);
+  return recovery_ms;
+}
+
+/** Whether the coordinator process hears all instances, and one that leads. */
+async function isWhole({ client, members }: FaultyFleet): Promise<boolean> {
+  const { progress } = await client.fleetProgress();
+  const heard = (progress.instances ?? []).filter(({ reachable }) => reachable);
+  const isHeard = !(progress.warnings ?? []).some(({ name }) => name === 'redisUnavailable');
+  return isHeard && heard.length === members.length && progress.coordinatorID !== null;
+}
+
+/** What shows that the migration goes on: a new collection that comes over, or the next phase. */
+async function goingOn({ changes, clusters, client }: FaultyFleet, phase: FaultPhase): Promise<() => Promise<boolean>> {
+  if (phase === 'definitions' || phase === 'apply') return changes.probe(clusters.clients.destination);
+  const { progress: before } = await client.progress();
+  return async () => {
+    const { progress } = await client.progress();
+    if (phase === 'commit') return progress.state === 'COMMITTED';
+    return progress.info !== 'initializing' && (progress.totalEventsApplied ?? 0) >= (before.totalEventsApplied ?? 0);
+  };
+}
+
+/** A migration that loses its Redis in every phase. */
+export function testLostRedis(name: RedisFaultName, absence_ms: number): void {
+  const skip = !isFullRun || process.env['CONVOY_REDIS_URL'] !== undefined || needs({ version: [5, 0] }).skip;
+  test(`Redis ${name} in each phase (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
+    await using fleet = await FaultyFleet.start();
+    await visitPhases(fleet, phases, async (phase, letGo) => {
+      await loseRedis(fleet, phase, letGo, { name, absence_ms });
+    });
+    await fleet.expectEnd();
+  });
+}

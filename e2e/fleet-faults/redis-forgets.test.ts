@@ -1,0 +1,3 @@
+import { testLostRedis } from './lost-redis.js';
+
+testLostRedis('forgets everything', 0);

@@ -1,0 +1,3 @@
+import { testLostRedis } from './lost-redis.js';
+
+testLostRedis('is gone for a time', 60_000);

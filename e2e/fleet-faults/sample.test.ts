@@ -1,0 +1,36 @@
+import { test } from 'vitest';
+import { Random } from '@convoy/cli/demo/random';
+import { RedisServer } from '@convoy/cli/environment/redis/redis-server';
+import { needs } from '../requirements.js';
+import { FaultyFleet } from './faulty-fleet.js';
+import { kill } from './killed-leader.js';
+import { strikeLeaderIn } from './leader-faults.js';
+import { type LeaderStep, stepsOf } from './leader-steps.js';
+import { loseRedis } from './lost-redis.js';
+import { randomSeed } from './random-seed.js';
+import { redisFaultNames } from './redis-faults.js';
+import { StalledLeaders } from './stalled-leader.js';
+
+const testWithin_ms = 400_000;
+/** Longer than every lease. */
+const absence_ms = 7_000;
+const seed = randomSeed();
+
+test(`one fleet of four is started by hand, loses its leader in three steps and its Redis once: seed ${seed} (servers from 5.0)`, { timeout: testWithin_ms, ...needs({ version: [5, 0] }) }, async () => {
+  const random = new Random(seed);
+  await using fleet = await FaultyFleet.start();
+  const one = (steps: readonly LeaderStep[]): LeaderStep[] => [random.pick(steps as [LeaderStep, ...LeaderStep[]])];
+  const release = fleet.clusters.destination.version[0];
+  const stalled = new StalledLeaders();
+
+  await strikeLeaderIn(fleet, kill, one(stepsOf('initialisation', release)), random, () => fleet.startByHand());
+  await fleet.untilReady();
+  await strikeLeaderIn(fleet, stalled.fault, one(stepsOf('definitions', release)), random);
+  await fleet.untilReady();
+  if (fleet.fleet.redis instanceof RedisServer) {
+    await loseRedis(fleet, 'apply', () => undefined, { name: random.pick(redisFaultNames), absence_ms });
+  }
+  await strikeLeaderIn(fleet, kill, one(stepsOf('commit', release)), random, () => fleet.requestCommit());
+  await fleet.expectEnd();
+  stalled.expectSilence();
+});

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { expect, test } from 'vitest';
+import { Random } from '@convoy/cli/demo/random';
+import { pollUntil } from '@convoy/cli/environment/process/poll-until';
+import { needs } from '../requirements.js';
+import { catalogOf } from './catalog-of.js';
+import type { PassedCommand } from '../gate/command-gate.js';
+import { FaultyFleet } from './faulty-fleet.js';
+import type { Member } from './member.js';
+import { type LeaderFault, strikeLeaderIn } from './leader-faults.js';
+import { knowsReplaced } from './leaders.js';
+import { type FaultPhase, stepsOf } from './leader-steps.js';
+import { randomSeed } from './random-seed.js';
+import { reachPhase } from './reach-phase.js';
+import { within_ms } from './step-hold.js';
+import { hasWritten, isWrite } from './write-effects.js';
+
+const testWithin_ms = 560_000;
+/** A catalog that has not changed for so long waits for something else. */
+const settled_ms = 700;
+
+/** The leader is frozen (SIGSTOP) until another leads and another process has its identity; then it goes on. */
+export class StalledLeaders {
+  /** What processes that were replaced have sent after they knew. */
+  readonly #afterwards: (readonly PassedCommand[])[] = [];
+
+  readonly fault: LeaderFault = {
+    strike: (_fleet, { leader }) => {
+      leader.process.freeze();
+      return Promise.resolve();
+    },
+    bringBack: async (fleet, { leader, hold }, step, random) => {
+      await fleet.succeed(leader);
+      // What others have sent is no concern of the frozen one.
+      if (step.sender === 'others') hold.release();
+      await this.#goOn(fleet, leader, random.pick(['first', 'last']), () => hold.release());
+    },
+  };
+
+  /** Expects that nothing has been written by them since: what was on its way then was refused. */
+  expectSilence(): void {
+    expect(this.#afterwards.flat().filter(hasWritten).map(({ name, database, target }) => `${name} ${database} ${target}`)).toEqual([]);
+  }
+
+  async #goOn(fleet: FaultyFleet, { process, gate }: Member, thaws: 'first' | 'last', release: () => void): Promise<void> {
+    const { destination } = fleet.clusters.clients;
+    const before = await settledCatalog(fleet);
+    const late = gate.record(isWrite);
+    if (thaws === 'last') release();
+    process.thaw();
+    await expect.poll(async () => knowsReplaced(process.logFile, await fleet.isOver()), { timeout: within_ms, message: 'the frozen process knows that it was replaced' }).toBe(true);
+    if (thaws === 'first') release();
+    this.#afterwards.push(gate.record(isWrite));
+    await expect.poll(() => late.every(({ reply }) => reply !== undefined), { timeout: within_ms }).toBe(true);
+    expect(late.filter(hasWritten)).toEqual([]);
+    expect(await catalogOf(destination)).toEqual(before);
+  }
+}
+
+/** The destination's definitions once nothing is under way, or what is waits at a gate: in the next step of the list, which is held already. */
+async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
+  const { destination } = fleet.clusters.clients;
+  const look = async (): Promise<Settling> => {
+    const record = await destination.db('convoy_metadata').collection<{ phase: string; definitions: { known: number; done: number } }>('migration').findOne();
+    const catalog = await catalogOf(destination);
+    return { isAtRest: record !== null && (fleet.kept.length > 0 || hasNothingToDo(record)), kept: fleet.kept, catalog };
+  };
+  let last = await look();
+  const settled = async (): Promise<boolean> => {
+    await delay(settled_ms);
+    const former = last;
+    last = await look();
+    return last.isAtRest && isDeepStrictEqual(last, former);
+  };
+  await pollUntil('the definitions are settled', within_ms, settled).catch((error: unknown) => {
+    throw new Error(`${String(error)} What the gates keep: ${fleet.kept.join(', ') || 'nothing'}.`);
+  });
+  return last.catalog;
+}
+
+/** Whether a leader changes no definitions by itself: in a commit it does, after looks that take their time. */
+function hasNothingToDo({ phase, definitions }: { phase: string; definitions: { known: number; done: number } }): boolean {
+  return definitions.known <= definitions.done && !['committing', 'opening'].includes(phase);
+}
+
+interface Settling {
+  readonly isAtRest: boolean;
+  readonly kept: readonly string[];
+  readonly catalog: string[];
+}
+
+/** A migration whose leader is frozen and replaced in each step of one phase. */
+export function testStalledLeader(phase: FaultPhase): void {
+  const seed = randomSeed();
+  const { skip } = needs({ version: [5, 0], inFull: true });
+  test(`the leader is frozen and replaced in each step of the phase "${phase}": seed ${seed} (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
+    await using fleet = await FaultyFleet.start();
+    const random = new Random(seed);
+    const stalled = new StalledLeaders();
+    const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
+    await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, stalled.fault, steps, random, begin));
+    await fleet.expectEnd();
+    stalled.expectSilence();
+  });
+}

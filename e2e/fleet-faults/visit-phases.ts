@@ -1,0 +1,34 @@
+import type { FaultyFleet } from './faulty-fleet.js';
+import { type FaultPhase, type LeaderStep, leaderSteps } from './leader-steps.js';
+
+/** Called while the fleet is kept in a phase; `letGo` lets it go on. */
+export type Visitor = (phase: FaultPhase, letGo: () => void) => Promise<void>;
+
+/** Where a fleet is kept in those phases that the leader leads through. */
+const keptAt = { initialisation: 'makes collections', definitions: 'waits for consents', commit: 'waits until all are drained' } as const;
+
+/** Brings a migration from its start to its commit, and visits it in some of its phases. */
+export async function visitPhases(fleet: FaultyFleet, phases: readonly FaultPhase[], visit: Visitor): Promise<void> {
+  const visited = (phase: FaultPhase): boolean => phases.includes(phase);
+  const kept = async (phase: keyof typeof keptAt, begin: () => Promise<void>): Promise<void> => {
+    if (!visited(phase)) return begin();
+    const step = (leaderSteps[phase] as readonly LeaderStep[]).find(({ name }) => name === keptAt[phase]);
+    if (step === undefined) throw new Error(`There is no step "${keptAt[phase]}".`);
+    const held = fleet.holdAt(step);
+    await begin();
+    const { hold } = await held.until(fleet.epoch);
+    await visit(phase, () => hold.release());
+    hold.release();
+  };
+  await kept('initialisation', () => fleet.start());
+  if (visited('copy')) {
+    const copy = await fleet.holdCopy();
+    await visit('copy', () => copy.release());
+    copy.release();
+  }
+  await fleet.untilReady();
+  if (visited('definitions')) await kept('definitions', () => fleet.changes.make('rename'));
+  if (visited('apply')) await visit('apply', () => undefined);
+  await fleet.untilReady();
+  await kept('commit', () => fleet.requestCommit());
+}

@@ -1,0 +1,49 @@
+import type { ContractClient } from '@convoy/api/client/contract-client';
+import { Closers } from '@convoy/cli/environment/closers';
+import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
+import { loadEverything } from './data.js';
+import { Clusters } from './fleet.js';
+import { Workload } from './workload.js';
+
+/** How a fleet under load is begun. */
+interface FleetUnderLoadOptions {
+  /** Documents of the large collection. */
+  readonly orders: number;
+  /** 2 when it is left out. */
+  readonly destinationShards?: number;
+  /** Of every instance's configuration. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+/** A fleet between a loaded cluster of two shards, to which users write, and an empty one. Its migration is not started. */
+export class FleetUnderLoad implements AsyncDisposable {
+  private constructor(
+    readonly clusters: Clusters,
+    readonly fleet: Fleet,
+    readonly workload: Workload,
+    private readonly closers: Closers,
+  ) {}
+
+  static async start({ orders, destinationShards = 2, settings }: FleetUnderLoadOptions): Promise<FleetUnderLoad> {
+    const closers = new Closers();
+    try {
+      const clusters = closers.use(await Clusters.start({ source: { shards: 2 }, destination: { shards: destinationShards } }));
+      await loadEverything(clusters.clients.source, clusters.source, orders);
+      const fleet = closers.use(await clusters.startFleet(settings));
+      const workload = closers.use(Workload.start(clusters.clients.source, orders));
+      return new FleetUnderLoad(clusters, fleet, workload, closers);
+    } catch (error) {
+      await closers[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** The coordinator's. */
+  get client(): ContractClient {
+    return this.fleet.coordinator.client;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.closers[Symbol.asyncDispose]();
+  }
+}

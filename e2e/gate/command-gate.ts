@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Document } from 'mongodb';
+import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import { commandOf, type SentCommand, messagesOf, replyOf, requestIdOf, responseToOf } from './wire-messages.js';
+
+type Matches = (command: SentCommand) => boolean;
+
+/** A command that has passed the gate, with what the server has answered so far. */
+export interface PassedCommand extends SentCommand {
+  reply?: Document;
+}
+
+/** Commands that are kept on their way, as in the buffers of a network. */
+export interface Hold {
+  /** Those that wait; each is on a connection of its own. Once they have passed they get their replies. */
+  readonly waiting: readonly PassedCommand[];
+  /** Lets through what waits, and everything after it; the commands arrive even when their sender is gone. */
+  release(): void;
+  /** Loses what waits together with its connections, and goes on to keep what comes after it. */
+  lose(): void;
+}
+
+class GateHold implements Hold {
+  readonly #waiting = new Map<PassedCommand, { go: () => void; lose: (reason: Error) => void }>();
+  isOver = false;
+
+  constructor(readonly matches: Matches) {}
+
+  get waiting(): PassedCommand[] {
+    return [...this.#waiting.keys()];
+  }
+
+  async pass(command: PassedCommand): Promise<void> {
+    await new Promise<void>((go, lose) => this.#waiting.set(command, { go, lose }));
+  }
+
+  release(): void {
+    this.isOver = true;
+    for (const { go } of this.#waiting.values()) go();
+    this.#waiting.clear();
+  }
+
+  lose(): void {
+    for (const { lose } of this.#waiting.values()) lose(new Error('lost on the way'));
+    this.#waiting.clear();
+  }
+}
+
+/** One process's way to a cluster's router, on which commands can be held up, lost and written down. */
+export class CommandGate implements AsyncDisposable {
+  readonly #sockets = new Set<Socket>();
+  readonly #holds = new Set<GateHold>();
+  readonly #unanswered = new Map<number, PassedCommand>();
+  #note: ((command: PassedCommand) => void) | undefined;
+
+  private constructor(
+    private readonly server: Server,
+    private readonly port: number,
+  ) {}
+
+  static async open(cluster: TestCluster): Promise<CommandGate> {
+    const [host = '', port = ''] = (/^mongodb:\/\/([^/,?]+)/.exec(cluster.connectionString)?.[1] ?? '').split(':');
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const gate = new CommandGate(server, (server.address() as AddressInfo).port);
+    server.on('connection', (client) => gate.#pass(client, connect(Number(port), host)));
+    return gate;
+  }
+
+  /** The cluster as it is reached through the gate. */
+  way(cluster: TestCluster): TestCluster {
+    return { ...cluster, connectionString: `mongodb://127.0.0.1:${this.port}/`, shardConnectionString: (id) => cluster.shardConnectionString(id) };
+  }
+
+  /** What waits in any of the holds. */
+  get kept(): readonly SentCommand[] {
+    return [...this.#holds].flatMap(({ waiting }) => waiting);
+  }
+
+  /** Keeps matching commands on their way from now on. */
+  hold(matches: Matches): Hold {
+    const hold = new GateHold(matches);
+    this.#holds.add(hold);
+    return hold;
+  }
+
+  /** Writes down every matching command that passes from now on; only one list is kept at a time. */
+  record(matches: Matches): readonly PassedCommand[] {
+    const passed: PassedCommand[] = [];
+    this.#note = (command) => {
+      if (matches(command)) passed.push(command);
+    };
+    return passed;
+  }
+
+  #pass(client: Socket, server: Socket): void {
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => this.#sockets.delete(socket));
+    }
+    void this.#forward(client, server).then(
+      () => server.end(),
+      () => [client, server].forEach((socket) => socket.destroy()),
+    );
+    void this.#answer(server, client).catch(() => client.destroy());
+  }
+
+  async #forward(client: Socket, server: Socket): Promise<void> {
+    for await (const message of messagesOf(client)) {
+      const command = commandOf(message);
+      if (command !== null) {
+        const wasHeld = await this.#untilFree(command);
+        this.#note?.(command);
+        if (wasHeld || this.#note !== undefined) this.#unanswered.set(requestIdOf(message), command);
+      }
+      server.write(message);
+    }
+  }
+
+  /** @returns whether the command was kept for a while */
+  async #untilFree(command: PassedCommand): Promise<boolean> {
+    let wasHeld = false;
+    for (const hold of this.#holds) {
+      if (hold.isOver) this.#holds.delete(hold);
+      else if (hold.matches(command)) {
+        wasHeld = true;
+        await hold.pass(command);
+      }
+    }
+    return wasHeld;
+  }
+
+  async #answer(server: Socket, client: Socket): Promise<void> {
+    for await (const reply of messagesOf(server)) {
+      const command = this.#unanswered.get(responseToOf(reply));
+      if (command !== undefined) {
+        command.reply = replyOf(reply);
+        this.#unanswered.delete(responseToOf(reply));
+      }
+      client.write(reply);
+    }
+    client.end();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const hold of this.#holds) hold.lose();
+    for (const socket of this.#sockets) socket.destroy();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { Random } from '@convoy/cli/demo/random';
+import { Clusters, defaultStart } from '../fleet.js';
+import { isFullRun, needs } from '../requirements.js';
+import { type Phase, phases } from './phases.js';
+
+/** Migrations and kills of each: 25 instants for each phase and access. */
+const size = isFullRun ? { migrations: 5, kills: 5 } : { migrations: 1, kills: 1 };
+/** So many writes come while the killed instances are gone. */
+const writesBetween = 50;
+/** Every restart takes its time on a machine under load. */
+const testWithin_ms = 540_000;
+
+/**
+ * Migrations under writes, each killed several times in one phase, at instants and with victims that the seed decides; they end with
+ * equal clusters. CONVOY_TEST_SEED repeats one.
+ * @param options `isSampled`: one of them runs without CONVOY_TEST_FULL=1, too
+ */
+export function testKilledPhase({ phase, sourceAccess, isSampled }: { phase: keyof typeof phases; sourceAccess: 'direct' | 'router'; isSampled: boolean }): void {
+  const given = process.env['CONVOY_TEST_SEED'];
+  const seeds = given === undefined ? Array.from({ length: size.migrations }, () => Math.floor(Math.random() * 2 ** 31)) : [Number(given)];
+  const skip = needs({ version: [5, 0] }).skip || !(isFullRun || isSampled);
+  const { settings, load, work, reach, untilInstant, finish } = phases[phase] as Phase;
+  test.each(seeds)(`instances are killed in the phase "${phase}": access ${sourceAccess}, seed %i (servers from 5.0)`, { skip, timeout: testWithin_ms }, async (seed) => {
+    const random = new Random(seed);
+    await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
+    await load(clusters);
+    await using fleet = await clusters.startFleet({ sourceAccess, checkpoint_ms: random.pick([100, 1_000]), ...settings });
+    await using workload = work(clusters, random);
+    await fleet.coordinator.client.start(defaultStart);
+    await reach(clusters, fleet);
+    for (let kill = 0; kill < size.kills; kill += 1) {
+      const victims = await untilInstant(clusters, fleet, random);
+      await Promise.all(victims.map((victim) => victim.kill()));
+      const before = workload.operations;
+      await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(before + writesBetween);
+      await Promise.all(victims.map((victim) => victim.restart()));
+    }
+    await finish(clusters, fleet, workload);
+  });
+}

@@ -1,0 +1,44 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Collection, MongoClient } from 'mongodb';
+import { largeCollection, type Order } from '../data.js';
+
+/** Replacements of one round: about 800 KB a second with the pause, half of it for each of two shards. */
+const documentsPerRound = 32;
+const pause_ms = 100;
+const text = 'x'.repeat(2_500);
+/** Few documents, far from all others, are replaced again and again: the collection does not grow. */
+const firstId = 20_000_000;
+const documents = 320;
+
+/** Writes that push older entries out of the oplogs of all shards, until it is stopped or disposed. */
+export class Filling implements AsyncDisposable {
+  private isStopping = false;
+  private readonly running: Promise<void>;
+
+  constructor(client: MongoClient) {
+    this.running = this.run(client.db(largeCollection.database).collection<Order>(largeCollection.name));
+    this.running.catch(() => undefined);
+  }
+
+  /**
+   * Ends it once every write is answered.
+   * @throws what made it end by itself
+   */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    await this.running;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isStopping = true;
+    await this.running.catch(() => undefined);
+  }
+
+  private async run(orders: Collection<Order>): Promise<void> {
+    for (let count = 0; !this.isStopping; count += documentsPerRound) {
+      const round = Array.from({ length: documentsPerRound }, (_, index) => ({ _id: firstId + ((count + index) % documents), replaced: count }));
+      await orders.bulkWrite(round.map(({ _id, replaced }) => ({ replaceOne: { filter: { _id }, replacement: { replaced, padding: text }, upsert: true } })));
+      await delay(pause_ms);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { Timestamp } from 'mongodb';
+import { expect, test } from 'vitest';
+import { loadEverything } from '../data.js';
+import { Clusters, defaultStart, untilCanCommit, untilProgress } from '../fleet.js';
+import { isFullRun, needs } from '../requirements.js';
+import { Workload } from '../workload.js';
+import { Filling } from './filling.js';
+import { oplogEdges } from './oplog-edges.js';
+
+const megabyte = 2 ** 20;
+/** With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. */
+const size = isFullRun ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 } : { orders: 2_500, oplogBytes: 2 * megabyte, loadRateBytesPerSecond: 75_000 };
+/** Only a copy that takes so many times what the oplog holds proves something. */
+const oplogsPerCopy = 5;
+const copyWithin_ms = 400_000;
+const testWithin_ms = 560_000;
+const accesses = isFullRun ? ['direct', 'router'] : ['direct'];
+
+test('a copy takes many times longer than the oplog holds writes (servers from 5.0)', { ...needs({ version: [5, 0] }), timeout: testWithin_ms }, async () => {
+  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 }, sourceOplogBytes: size.oplogBytes });
+  const { source } = clusters.clients;
+  await loadEverything(source, clusters.source, size.orders);
+  await using fleet = await clusters.startFleet({ partition_seconds: 2, loadRateBytesPerSecond: size.loadRateBytesPerSecond });
+  await using workload = Workload.start(source, size.orders);
+  await using filling = new Filling(source);
+  const { client } = fleet.coordinator;
+  await client.start(defaultStart);
+  await untilProgress(client, 'the copy has begun', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+  const begun = await oplogEdges(clusters.source);
+  await untilCanCommit(client, copyWithin_ms);
+
+  for (const [shard, { oldest, latest }] of (await oplogEdges(clusters.source)).entries()) {
+    const copy_seconds = latest.t - (begun[shard]?.latest.t ?? latest.t);
+    console.log(`shard ${shard}: the copy took ${copy_seconds} s, the oplog holds ${latest.t - oldest.t} s`);
+    expect((latest.t - oldest.t) * oplogsPerCopy).toBeLessThan(copy_seconds);
+  }
+  await filling.stop();
+  await clusters.cutOver(client, workload);
+});
+
+test.each(accesses)('a pause outlasts the oplog: every instance says so by name, with the times: access %s (servers from 5.0)', needs({ version: [5, 0] }), async (sourceAccess) => {
+  await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 }, sourceOplogBytes: megabyte });
+  const { source } = clusters.clients;
+  await loadEverything(source, clusters.source, 500);
+  await using fleet = await clusters.startFleet({ sourceAccess });
+  const { client } = fleet.coordinator;
+  await client.start(defaultStart);
+  await untilCanCommit(client);
+  await client.pause();
+  await untilProgress(client, 'PAUSED', ({ state }) => state === 'PAUSED');
+
+  const { $clusterTime } = await source.db('admin').command({ ping: 1 });
+  const { clusterTime } = $clusterTime as { clusterTime: Timestamp };
+  await using filling = new Filling(source);
+  const isForgotten = async (): Promise<boolean> => (await oplogEdges(clusters.source)).every(({ oldest }) => oldest.greaterThan(clusterTime));
+  await expect.poll(isForgotten, { timeout: 100_000 }).toBe(true);
+  await filling.stop();
+
+  await client.resume();
+  const told = sourceAccess === 'direct' ? 'The oplog reaches back to 20' : 'does not reach back that far';
+  for (const service of [...fleet.instances, fleet.coordinator]) {
+    const failure = untilProgress(service.client, 'the failure', () => false);
+    await expect(failure).rejects.toMatchObject({ error: 'oplogHistoryLost', message: expect.stringContaining(told) as unknown });
+  }
+});

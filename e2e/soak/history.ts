@@ -1,0 +1,189 @@
+import fc from 'fast-check';
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import { type Action, sessionsMax, type TransactionAction, type WriteAction } from './actions.js';
+import type { Weather } from './adversary.js';
+import { type DefinitionAction, definitionKinds, passingCollections } from './definition-actions.js';
+import { sourceCollections } from './source-collections.js';
+import { plainIdsFrom } from './values.js';
+
+/** What a history is played on. */
+export interface Stage {
+  readonly sourceShards: number;
+  readonly destinationShards: number;
+  readonly sourceRelease: ReleaseSeries;
+  readonly destinationRelease: ReleaseSeries;
+  readonly access: 'direct' | 'router';
+  /** One instance for all shards, instead of one for each. */
+  readonly lone: boolean;
+  readonly collections: readonly string[];
+  /** Whether definitions change while the migration runs. */
+  readonly definitions: boolean;
+  /** Documents of each collection before the migration begins. */
+  readonly loaded: number;
+  readonly readers: number;
+  readonly writers: number;
+  readonly lanes: number;
+  readonly partition_seconds: number;
+  /** Bytes per second that an instance reads from the source at most; it makes a copy last. */
+  readonly loadRate: number;
+  readonly noop_ms: number;
+  /** How long users write, in virtual milliseconds. */
+  readonly writing_ms: number;
+  readonly weather: Weather;
+  /** Chance that a message between instances is lost. */
+  readonly messagesLost: number;
+  /** Where the randomness of calls and delays begins. */
+  readonly seed: number;
+}
+
+/** Something that happens to the processes, at a time after the start of the migration. */
+export interface Incident {
+  readonly kind: 'kill' | 'freeze' | 'elect' | 'pause' | 'stepDownSource' | 'stepDownDestination' | 'cut';
+  readonly at_ms: number;
+  readonly who: number;
+  readonly lasts_ms: number;
+}
+
+/** Everything that makes a run: the same history takes the same course. */
+export interface History {
+  readonly stage: Stage;
+  readonly actions: readonly Action[];
+  readonly incidents: readonly Incident[];
+  /** What happens after the commit was asked for. */
+  readonly incidentsAtCommit: readonly Incident[];
+}
+
+/** How long users write before the end is begun, in virtual milliseconds. */
+const durations_ms = [15_000, 15_000, 30_000, 180_000] as const;
+const commit_ms = 8_000;
+
+/** Earlier ones cannot be read at one time, and are refused as sources. */
+const releases: readonly ReleaseSeries[] = ['5.0', '6.0', '7.0', '8.0'];
+
+const chance = (max: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: 100 }).map((percent) => (percent / 100) * max);
+
+const weather: fc.Arbitrary<Weather> = fc.oneof(
+  fc.constant({ late: 0, lateMax_ms: 0, lostRequest: 0, lostAnswer: 0, lateRequest: 0, refused: 0 }),
+  fc.record({
+    late: chance(0.2),
+    lateMax_ms: fc.constantFrom(10, 200, 3_000),
+    lostRequest: chance(0.03),
+    lostAnswer: chance(0.03),
+    lateRequest: chance(0.03),
+    refused: chance(0.03),
+  }),
+);
+
+const names = sourceCollections.map(({ name }) => name);
+
+const stage = (definitions: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> => fc
+  .record({
+    sourceShards: fc.integer({ min: 1, max: 4 }),
+    destinationShards: fc.integer({ min: 1, max: 3 }),
+    equal: fc.boolean(),
+    sourceRelease: fc.constantFrom(...releases),
+    newer: fc.integer({ min: 0, max: 3 }),
+    access: fc.constantFrom('direct' as const, 'router' as const),
+    lone: fc.boolean(),
+    collections: fc.subarray(names, { minLength: 1, maxLength: 5 }),
+    definitions,
+    loaded: fc.constantFrom(0, 20, 60, 200),
+    readers: fc.integer({ min: 1, max: 4 }),
+    writers: fc.integer({ min: 1, max: 4 }),
+    lanes: fc.integer({ min: 1, max: 4 }),
+    partition_seconds: fc.constantFrom(1, 1, 20),
+    loadRate: fc.constantFrom(65_536, 65_536, 1_048_576),
+    noop_ms: fc.constantFrom(1_000, 10_000),
+    writing_ms: fc.constantFrom(...durations_ms),
+    weather,
+    messagesLost: chance(0.5),
+    seed: fc.nat(),
+  })
+  .map(({ equal, newer, ...rest }) => ({
+    ...rest,
+    destinationShards: equal ? rest.sourceShards : rest.destinationShards,
+    destinationRelease: releases[Math.min(releases.length - 1, releases.indexOf(rest.sourceRelease) + newer)] ?? rest.sourceRelease,
+  }));
+
+const idNumber = fc.oneof(
+  { weight: 2, arbitrary: fc.integer({ min: 0, max: plainIdsFrom - 1 }) },
+  { weight: 3, arbitrary: fc.integer({ min: plainIdsFrom, max: plainIdsFrom + 12 }) },
+  { weight: 3, arbitrary: fc.integer({ min: plainIdsFrom, max: plainIdsFrom + 200 }) },
+);
+
+const kinds: fc.Arbitrary<WriteAction['kind']> = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('insert' as const, 'update' as const) },
+  { weight: 3, arbitrary: fc.constantFrom('move' as const, 'delete' as const, 'replace' as const) },
+  { weight: 1, arbitrary: fc.constantFrom('updateMany' as const, 'deleteMany' as const, 'findAndModify' as const, 'bulk' as const) },
+);
+
+function write(collections: readonly string[]): fc.Arbitrary<WriteAction> {
+  return fc.record({ kind: kinds, collection: fc.constantFrom(...collections), id: idNumber, k: fc.nat(9), n: fc.nat(5_000) });
+}
+
+function definition(collections: readonly string[]): fc.Arbitrary<DefinitionAction> {
+  return fc.record({ kind: fc.constantFrom(...definitionKinds), collection: fc.constantFrom(...collections), other: fc.constantFrom(...collections), n: fc.nat(1_000) });
+}
+
+function action(chosen: Stage): fc.Arbitrary<Action> {
+  const { writing_ms, definitions } = chosen;
+  const collections = definitions ? [...chosen.collections, ...passingCollections] : chosen.collections;
+  const transaction: fc.Arbitrary<TransactionAction> = fc.record({
+    kind: fc.constant('transaction' as const),
+    writes: fc.array(write(collections), { minLength: 1, maxLength: 5 }),
+    pause_ms: fc.constantFrom(0, 50, 2_000, 20_000),
+    commits: fc.boolean(),
+  });
+  const place = { at_ms: fc.integer({ min: -2_000, max: writing_ms }), session: fc.nat(sessionsMax - 1) };
+  const what = fc.oneof({ weight: 9, arbitrary: write(collections) }, { weight: 1, arbitrary: transaction }, { weight: definitions ? 1 : 0, arbitrary: definition(collections) });
+  return fc.tuple(fc.record(place), what).map(([when, one]) => ({ ...when, ...one }));
+}
+
+function incidents(within_ms: number, lasts_ms: number, countMax: number): fc.Arbitrary<Incident[]> {
+  return fc.array(
+    fc.record({
+      kind: fc.constantFrom<Incident['kind']>('kill', 'kill', 'freeze', 'elect', 'elect', 'pause', 'stepDownSource', 'stepDownDestination', 'cut'),
+      at_ms: fc.integer({ min: 0, max: within_ms }),
+      who: fc.nat(3),
+      lasts_ms: fc.integer({ min: 100, max: lasts_ms }),
+    }),
+    { maxLength: countMax },
+  );
+}
+
+/**
+ * Random histories; small values come first when one is shrunk.
+ * @param definitions whether definitions change; null: in some
+ */
+export function histories(definitions: boolean | null): fc.Arbitrary<History> {
+  return stage(definitions === null ? fc.boolean() : fc.constant(definitions)).chain((chosen) =>
+    fc.record({
+      stage: fc.constant(chosen),
+      actions: fc.array(action(chosen), { minLength: 0, maxLength: 300, size: 'max' }),
+      incidents: incidents(chosen.writing_ms, 15_000, 8),
+      incidentsAtCommit: incidents(commit_ms, 5_000, 3),
+    }),
+  );
+}
+
+/** Names one history. */
+export interface HistoryChoice {
+  readonly seed: number;
+  /** Whether definitions change: as `histories` has it. */
+  readonly definitions: boolean | null;
+  /** Where in the tree of smaller histories of the seed it is, as shrinking prints it; null: the seed's own history. */
+  readonly path: string | null;
+}
+
+/** The part of fast-check's parameters that leads to a history. */
+export function parametersOf({ seed, path }: HistoryChoice): { seed: number; path?: string } {
+  return path === null ? { seed } : { seed, path };
+}
+
+/** The history that is meant. */
+export function historyOf(choice: HistoryChoice): History {
+  // A property takes its values as a tuple: only so its paths lead to the same ones.
+  const [sample] = fc.sample(fc.tuple(histories(choice.definitions)), { ...parametersOf(choice), numRuns: 1 });
+  if (sample === undefined) throw new RangeError(`There is no history at the path ${choice.path ?? ''} of the seed ${choice.seed}.`);
+  return sample[0];
+}

@@ -1,0 +1,118 @@
+import { Random } from '@convoy/cli/demo/random';
+import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { BSON } from 'mongodb';
+import { Actor, sessionsMax } from './actions.js';
+import { Adversary } from './adversary.js';
+import { differences } from './compare.js';
+import type { History } from './history.js';
+import { Members } from './members.js';
+import { prepareSource } from './prepare-source.js';
+import { routerLink } from './soak-cluster.js';
+import { SoakFleet } from './soak-fleet.js';
+import type { Clusters, SoakLog } from './soak-instance.js';
+import { UserSession } from './user-session.js';
+import { VirtualTime } from './virtual-time.js';
+
+/** Virtual time begins here, in milliseconds since 1970. */
+const epoch_ms = Date.UTC(2026, 0, 1);
+
+/** A part of a migration of a few hundred documents that takes longer than this hangs. */
+const patience_ms = 900_000;
+
+/** Of a stored document no more is shown. */
+const documentTextMax = 2_000;
+
+/** What came of a history that has passed. */
+export interface HistoryFigures {
+  /** How long it took on the source's clock. */
+  readonly simulated_ms: number;
+  readonly steps: number;
+}
+
+/**
+ * Plays a history from its first write to the comparison of the clusters, in virtual time.
+ * @throws Error that says what is wrong, when anything is
+ */
+export async function runHistory(history: History, log: SoakLog): Promise<HistoryFigures> {
+  const { stage } = history;
+  const time = VirtualTime.install(epoch_ms, new Random(stage.seed));
+  try {
+    const shared = { noopIntervalMs: stage.noop_ms, balancerRoundMs: 0 };
+    const start = (shards: number, version: History['stage']['sourceRelease']) => time.run(startCluster({ ...shared, shards, version }), false);
+    const clusters = { source: await start(stage.sourceShards, stage.sourceRelease), destination: await start(stage.destinationShards, stage.destinationRelease) };
+    try {
+      await time.run(
+        play(history, clusters, time, log).catch(async (error: unknown) => {
+          if (log.verbosity === 'DEBUG') await writeMetadata(new UserSession(routerLink(clusters.destination), time, 102), log);
+          throw error;
+        }),
+      );
+      return { simulated_ms: time.elapsed_ms, steps: time.steps };
+    } finally {
+      await time.run(Promise.all([clusters.source.close(), clusters.destination.close()]), false);
+    }
+  } finally {
+    time.uninstall();
+  }
+}
+
+async function play(history: History, clusters: Clusters, time: VirtualTime, log: SoakLog): Promise<void> {
+  const { stage } = history;
+  const random = new Random(stage.seed ^ 0x5eed);
+  const source = new UserSession(routerLink(clusters.source), time, 100);
+  const destination = new UserSession(routerLink(clusters.destination), time, 101);
+  await prepareSource(stage, source);
+  const fleet = new SoakFleet(time, new Adversary(new Random(random.below(2 ** 31))));
+  const members = new Members({ stage, time, fleet, clusters, random, log });
+  const begun_ms = time.elapsed_ms + 2_000;
+  const writing = write(history, clusters, time, begun_ms);
+  writing.catch(() => undefined);
+  await time.sleep(begun_ms - time.elapsed_ms);
+  members.begin();
+  await within(time, members, 'the migration to start', members.start());
+  await members.suffer(history.incidents, time.elapsed_ms);
+  await within(time, members, 'the users to end', writing);
+  await members.recover();
+  await within(time, members, 'it can be committed', members.untilCanCommit());
+  const suffering = members.suffer(history.incidentsAtCommit, time.elapsed_ms);
+  suffering.catch(() => undefined);
+  await within(time, members, 'the commit to be taken', members.commit());
+  await suffering;
+  await members.recover();
+  await within(time, members, 'COMMITTED', members.untilCommitted());
+  const found = await differences(source, destination);
+  if (found.length > 0) throw new Error(`the clusters differ:\n${found.join('\n')}`);
+}
+
+/** Everything that users do, each session one thing after the other. */
+async function write({ actions, stage }: History, clusters: Clusters, time: VirtualTime, begun_ms: number): Promise<void> {
+  const link = routerLink(clusters.source);
+  const distinctIds = stage.sourceShards !== stage.destinationShards;
+  const inOrder = [...actions].sort((one, other) => one.at_ms - other.at_ms);
+  const sessions = Array.from({ length: sessionsMax }, async (_, place) => {
+    const actor = new Actor(new UserSession(link, time, place), place, distinctIds, (duration_ms) => time.sleep(duration_ms));
+    for (const action of inOrder) {
+      if (action.session !== place) continue;
+      await time.sleep(begun_ms + action.at_ms - time.elapsed_ms);
+      await actor.act(action);
+    }
+  });
+  await Promise.all(sessions);
+  await time.sleep(begun_ms + stage.writing_ms - time.elapsed_ms);
+}
+
+/** What the migration has stored of its state. */
+async function writeMetadata(user: UserSession, log: SoakLog): Promise<void> {
+  for (const { name } of await user.documents('convoy_metadata', { listCollections: 1, nameOnly: true })) {
+    for (const document of await user.documents('convoy_metadata', { find: String(name) })) {
+      log.write(`${String(name)}: ${BSON.EJSON.stringify(document).slice(0, documentTextMax)}`);
+    }
+  }
+}
+
+async function within<T>(time: VirtualTime, members: Members, what: string, promise: Promise<T>): Promise<T> {
+  const late = time.sleep(patience_ms).then(() => {
+    throw new Error(`waited in vain for ${what}; ${members.description()}`);
+  });
+  return Promise.race([promise, late]);
+}

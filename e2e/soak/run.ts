@@ -1,0 +1,25 @@
+import { parseArgs } from 'node:util';
+import { soak } from './soak.js';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string' },
+    histories: { type: 'string' },
+    seed: { type: 'string' },
+    path: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+    'keep-going': { type: 'boolean', default: false },
+    definitions: { type: 'string', default: 'some' },
+  },
+});
+const isOne = values.path !== undefined || (values.minutes === undefined && values.seed !== undefined);
+
+process.exitCode = await soak({
+  limit_ms: values.minutes === undefined ? Number.MAX_SAFE_INTEGER : Number(values.minutes) * 60_000,
+  historiesMax: values.histories === undefined ? (isOne ? 1 : Infinity) : Number(values.histories),
+  seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed),
+  path: values.path ?? null,
+  definitions: { yes: true, no: false }[values.definitions] ?? null,
+  verbose: values.verbose,
+  keepsGoing: values['keep-going'],
+});

@@ -1,0 +1,124 @@
+import { setMaxListeners } from 'node:events';
+import type { Progress } from '@convoy/api/contract/progress';
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { Random } from '@convoy/cli/demo/random';
+import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
+import { createRuntime } from '@convoy/instance/lifecycle/migration/runtime';
+import { SyncInstance } from '@convoy/instance/lifecycle/sync-instance';
+import { createLogger } from '@convoy/instance/logging/logger';
+import { Metrics } from '@convoy/instance/metrics/metrics';
+import type { Cluster as SimulatedCluster } from '@convoy/simulator/cluster/cluster';
+import { Adversary } from './adversary.js';
+import type { Stage } from './history.js';
+import { ProcessState, processClock } from './process-state.js';
+import { connectInProcess } from './soak-cluster.js';
+import type { Seat, SoakFleet } from './soak-fleet.js';
+import type { VirtualTime } from './virtual-time.js';
+
+const startRequest = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
+
+/** The clusters between which a history's migration goes. */
+export interface Clusters {
+  readonly source: SimulatedCluster;
+  readonly destination: SimulatedCluster;
+}
+
+/** Takes the log lines of all processes. */
+export interface SoakLog {
+  readonly verbosity: 'DEBUG' | 'ERROR';
+  write(line: string): void;
+}
+
+/** What all processes of a history have in common. */
+export interface SoakWorld {
+  readonly stage: Stage;
+  readonly time: VirtualTime;
+  readonly fleet: SoakFleet;
+  readonly clusters: Clusters;
+  readonly random: Random;
+  readonly log: SoakLog;
+}
+
+/** One incarnation of an instance in this process. */
+export class SoakInstance {
+  readonly state = new ProcessState();
+  readonly adversary: Adversary;
+  readonly #instance: SyncInstance;
+  readonly #seat: Seat;
+  #opened: Promise<void> = Promise.resolve();
+
+  private constructor(
+    readonly id: string,
+    readonly incarnation: number,
+    world: SoakWorld,
+  ) {
+    const { stage, time, clusters, random } = world;
+    this.adversary = new Adversary(new Random(random.below(2 ** 31)));
+    const config = parseInstanceConfig({
+      flags: {
+        cluster0: `mongodb://${clusters.source.router}`,
+        cluster1: `mongodb://${clusters.destination.router}`,
+        ...(stage.lone ? {} : { id }),
+        sourceAccess: stage.access,
+        readers: stage.readers,
+        writers: stage.writers,
+        lanes: stage.lanes,
+        partition_seconds: stage.partition_seconds,
+        loadRateBytesPerSecond: stage.loadRate,
+        checkpoint_ms: 500,
+      },
+    });
+    const clock = processClock(time, this.state, new Random(random.below(2 ** 31)));
+    const name = `${id}#${incarnation}`;
+    const stream = { write: (line: string) => world.log.write(`${(time.elapsed_ms / 1000).toFixed(3)} ${name} ${line.trimEnd()}`) };
+    const logger = createLogger({ verbosity: world.log.verbosity, stream });
+    const runtime = createRuntime(config, clock, logger, new Metrics({ processMetrics: false }));
+    const identity = { id, syncID: id, incarnation: String(incarnation), release: '1.9.0' };
+    const around = { time, adversary: this.adversary, state: this.state };
+    this.#seat = world.fleet.seat(this.state);
+    this.#instance = new SyncInstance(runtime, this.#seat, identity, (_config, cluster, access, signal) =>
+      connectInProcess(cluster, cluster === 'cluster0' ? clusters.source : clusters.destination, access, around, signal),
+    );
+    this.#opened = this.#seat.join(identity).then(() => this.#instance.open());
+    this.#opened.catch(() => undefined);
+  }
+
+  /** Begins a process; it goes on with what it finds. */
+  static begin(id: string, incarnation: number, world: SoakWorld): SoakInstance {
+    setMaxListeners(0);
+    return new SoakInstance(id, incarnation, world);
+  }
+
+  get migrationState(): SyncInstance['state'] {
+    return this.#instance.state;
+  }
+
+  async start(): Promise<void> {
+    await this.#opened;
+    await this.#instance.start(startRequest);
+  }
+
+  commit(): Promise<void> {
+    return this.#instance.commit();
+  }
+
+  pause(): Promise<void> {
+    return this.#instance.pause();
+  }
+
+  resume(): Promise<void> {
+    return this.#instance.resume();
+  }
+
+  /** @throws ConvoyError when the migration, or this process, has failed */
+  async progress(): Promise<Progress> {
+    await this.#opened;
+    return this.#instance.progress();
+  }
+
+  /** Ends the process between two instructions; what it has sent may still arrive. */
+  async kill(): Promise<void> {
+    this.state.kill();
+    await this.#seat.leave();
+  }
+}
