@@ -4,15 +4,19 @@ WORKDIR /convoy
 COPY package.json package-lock.json .npmrc tsconfig.base.json ./
 COPY packages ./packages
 COPY e2e/package.json ./e2e/package.json
-RUN npm ci && npx tsc -b packages/cli
-RUN npm prune --omit=dev && find packages -type d \( -name src -o -name test -o -name corpus \) -prune -exec rm -rf {} +
+COPY scripts/build-image.sh ./scripts/build-image.sh
+RUN scripts/build-image.sh
 
 FROM node:20-bookworm-slim
 WORKDIR /convoy
-ENV NODE_ENV=production
-COPY --from=build --chown=node:node /convoy ./
-COPY LICENSE NOTICE ./
+ENV NODE_ENV=production PATH=/convoy/node_modules/.bin:$PATH
+COPY --from=build --chown=root:root /convoy/node_modules ./node_modules
+COPY --from=build --chown=root:root /convoy/packages ./packages
+COPY package.json LICENSE NOTICE ./
 USER node
 EXPOSE 27180 27182
-ENTRYPOINT ["node", "packages/cli/dist/convoy.js"]
+# Of whichever service runs: health paths ask for no token. A command that serves nothing has no health of its own.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.CONVOY_HEALTH_PORT || 27182) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["convoy"]
 CMD ["--help"]

@@ -21,7 +21,10 @@ export default defineConfig({
           include: ['packages/*/test/integration/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          // They mostly wait: two at a time use a small machine well and do not crowd it.
+          maxWorkers: 2,
+          // Projects with other numbers of workers run one after the other, also in one call.
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -31,7 +34,9 @@ export default defineConfig({
           include: ['e2e/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
+          // Whole fleets, which wait as much as they compute: two keep two cores busy.
+          maxWorkers: 2,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -1,4 +1,4 @@
-import { root } from './process.mjs';
+import { withSources } from './load-sources.mjs';
 
 /**
  * Plays the recorded corpus against the simulator's sources and prints how much is equal; the last line is
@@ -6,20 +6,6 @@ import { root } from './process.mjs';
  * @param {string[]} args files of the corpus; `--show` prints both outcomes of what differs
  * @returns {Promise<number>} exit code: 1 when fewer steps are equal than are known to be
  */
-export async function runConformance(args) {
-  const { createViteServer } = await import('vitest/node');
-  const loader = await createViteServer({
-    root,
-    configFile: false,
-    logLevel: 'error',
-    appType: 'custom',
-    server: { middlewareMode: true, ws: false, watch: null },
-    optimizeDeps: { noDiscovery: true },
-  });
-  try {
-    const conformance = await loader.ssrLoadModule('/packages/simulator/test/conformance/run.ts');
-    return await conformance.runConformance(args);
-  } finally {
-    await loader.close();
-  }
+export function runConformance(args) {
+  return withSources('/packages/simulator/test/conformance/run.ts', (conformance) => conformance.runConformance(args));
 }

@@ -3,14 +3,18 @@ import { runNode } from './process.mjs';
 import { runTests } from './test.mjs';
 import { runAllTests } from './test-all.mjs';
 import { runConformance } from './conformance.mjs';
+import { runSabotage } from './sabotage.mjs';
 
 /** What `npm run NAME` starts, and the TypeScript projects it needs compiled (none: all). Each answers with the exit code. */
 const tasks = {
   demo: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/convoy.js', ['demo', ...args]) },
   bench: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/bench/run.js', args) },
+  screenshots: { projects: ['packages/cli'], start: (args) => runNode('packages/cli/dist/screenshots/run.js', args) },
+  soak: { projects: ['e2e/soak'], start: (args) => runNode('e2e/soak/dist/run.js', args) },
   test: { projects: [], start: runTests },
   conformance: { projects: ['packages/simulator'], start: runConformance },
   'test-all': { projects: [], start: runAllTests },
+  sabotage: { projects: ['packages/api'], start: runSabotage },
   'mongosh-check': { projects: ['packages/simulator'], start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args) },
 };
 

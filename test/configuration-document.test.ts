@@ -65,7 +65,7 @@ describe('docs/configuration.md, coordinator', () => {
 
   test('variables of the environment do what flags of their settings do', () => {
     const flags: Record<string, string> = {
-      redis, fleet: 'other', port: '1234', listen: 'convoy.example', allowedHosts: 'a,b', token: 'word',
+      redis, fleet: 'other', port: '1234', listen: 'convoy.example', allowedHosts: 'a,b', token: 'word', viewToken: 'other',
       allowUnauthenticated: 'true', verbosity: 'WARN', logPath: 'logs',
     };
     expect(Object.keys(flags).sort()).toEqual(documented.map(({ name }) => name).sort());

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { commandNames } from '@convoy/api/contract/commands';
 import { migrationStates } from '@convoy/api/contract/progress';
-import { requireState } from '@convoy/instance/lifecycle/state-table';
+import { requireState } from '@convoy/instance/lifecycle/commands/state-table';
 import { migrationPhases } from '@convoy/instance/store/migration-record';
 import { documentTable, plainText } from './document-table.js';
 

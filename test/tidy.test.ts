@@ -20,6 +20,9 @@ const foundations = ['store', 'cluster', 'catalog', 'bson'];
 /** Who may put stations together. */
 const composers = ['lifecycle', 'process'];
 
+/** The floors of lifecycle, from the ground up: a file imports its own and those below; the instance itself is above them all. */
+const lifecycleFloors = ['migration', 'figures', 'leader', 'share', 'run', 'commands', 'progress', ''];
+
 const linesMax = 400;
 const forbiddenNames = /^(utils?|helpers?|common|misc|index)$/;
 
@@ -41,6 +44,14 @@ describe('layers', () => {
   test('store, cluster, catalog and bson do not import who composes them, and bson imports no folder', () => {
     const wrong = arrows(instanceSources(), folderOf).filter(({ from, to }) => from === 'bson' || (foundations.includes(from) && composers.includes(to)));
     expect(wrong.map(describeArrow)).toEqual([]);
+  });
+
+  test('floors of lifecycle do not import those above them', () => {
+    const own = instanceSources().filter(({ path }) => folderOf(path) === 'lifecycle');
+    const inside = own.map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter((path) => folderOf(path) === 'lifecycle') } }));
+    const wrong = arrows(inside, floorOf).filter(({ from, to }) => lifecycleFloors.indexOf(to) > lifecycleFloors.indexOf(from));
+    expect(wrong.map(describeArrow)).toEqual([]);
+    expect([...new Set(own.map(({ path }) => floorOf(path)))].sort()).toEqual([...lifecycleFloors].sort());
   });
 
   test('no module loads itself over others', () => {
@@ -79,7 +90,8 @@ describe('files', () => {
 describe('dependencies', () => {
   test('of sources are declared in their package', () => {
     const wrong = sources.flatMap((module) => {
-      const declared = declaredBy(`packages/${packageOf(module.path)}/package.json`, ['dependencies']);
+      // An optional one is loaded only when it is asked for, and is not part of the image.
+      const declared = declaredBy(`packages/${packageOf(module.path)}/package.json`, ['dependencies', 'optionalDependencies']);
       return externals(module).filter((name) => !declared.has(name)).map((name) => `${module.path} imports ${name}`);
     });
     expect(wrong).toEqual([]);
@@ -88,10 +100,11 @@ describe('dependencies', () => {
   test('of tests and scripts are declared in their package or at the root', () => {
     const atRoot = declaredBy('package.json', ['devDependencies']);
     const others = modules.filter((module) => !sources.includes(module));
+    const tracked = new Set(trackedFiles());
     const wrong = others.flatMap((module) => {
       const [top = '', name = ''] = module.path.split('/');
       const folder = top === 'packages' ? `packages/${name}` : top;
-      const own = trackedFiles().includes(`${folder}/package.json`) ? declaredBy(`${folder}/package.json`, ['dependencies', 'devDependencies']) : new Set<string>();
+      const own = tracked.has(`${folder}/package.json`) ? declaredBy(`${folder}/package.json`, ['dependencies', 'devDependencies']) : new Set<string>();
       return module.imports.external.filter((used) => !own.has(used) && !atRoot.has(used)).map((used) => `${module.path} imports ${used}`);
     });
     expect(wrong).toEqual([]);
@@ -126,6 +139,12 @@ function folderOf(path: string): string {
   return name === 'instance' ? folder : `@${name ?? ''}`;
 }
 
+/** `share` of `packages/instance/src/lifecycle/share/share-sync.ts`; empty for what lies beside the floors. */
+function floorOf(path: string): string {
+  const parts = path.split('/').slice(4);
+  return parts.length > 1 ? (parts[0] ?? '') : '';
+}
+
 function instanceSources(): Module[] {
   const own = (path: string) => path.startsWith('packages/instance/src/');
   return sources.filter(({ path }) => own(path)).map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter(own) } }));
@@ -137,8 +156,10 @@ function externals({ path, imports }: Module): string[] {
   return [...imports.external, ...workspace.map((name) => `@convoy/${name}`)];
 }
 
-function declaredBy(manifest: string, fields: readonly ('dependencies' | 'devDependencies')[]): Set<string> {
-  const parsed = JSON.parse(readText(manifest)) as Partial<Record<'dependencies' | 'devDependencies', Record<string, string>>>;
+type DependencyField = 'dependencies' | 'devDependencies' | 'optionalDependencies';
+
+function declaredBy(manifest: string, fields: readonly DependencyField[]): Set<string> {
+  const parsed = JSON.parse(readText(manifest)) as Partial<Record<DependencyField, Record<string, string>>>;
   return new Set(fields.flatMap((field) => Object.keys(parsed[field] ?? {})));
 }
 

@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest';
+import { documentPath, hazardsDocument } from './sabotage/document.js';
+import { hazards } from './sabotage/hazards/all.js';
+import { stalenessOf } from './sabotage/staleness.js';
+import { readText } from './source-tree.js';
+
+const hazardsMax = 56;
+
+describe('the map of hazards', () => {
+  test('has every hazard once, in order', () => {
+    expect(hazards.map(({ number }) => number)).toEqual(Array.from({ length: hazardsMax }, (_, index) => index + 1));
+  });
+
+  test('names for each what takes its handling out, unless it says what is open', () => {
+    expect(hazards.filter(({ sabotages, open }) => sabotages.length === 0 && open === undefined)).toEqual([]);
+  });
+
+  test('fits the sources and tests: places to be edited are there once, tests exist', () => {
+    const stale = hazards.flatMap(({ number, sabotages }) => sabotages.flatMap((sabotage) => stalenessOf(sabotage).map((reason) => `${number} ${sabotage.takesOut}: ${reason}`)));
+    expect(stale).toEqual([]);
+  });
+
+  test('is what the document shows', () => {
+    expect(readText(documentPath)).toBe(hazardsDocument(hazards));
+  });
+});

@@ -1,0 +1,13 @@
+import type { Hazard } from '../hazard.js';
+import { copyHazards } from './copy.js';
+import { definitionHazards } from './definitions.js';
+import { limitHazards } from './limits.js';
+import { orderHazards } from './order.js';
+import { processHazards } from './processes.js';
+import { streamHazards } from './stream.js';
+import { updateHazards } from './updates.js';
+
+/** All hazards in the order of their numbers. */
+export const hazards: readonly Hazard[] = [
+  ...streamHazards, ...orderHazards, ...updateHazards, ...limitHazards, ...copyHazards, ...definitionHazards, ...processHazards,
+].sort((a, b) => a.number - b.number);

@@ -1,0 +1,41 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { root } from '../source-tree.js';
+import type { Sabotage } from './hazard.js';
+
+/** What tests read. Compiled files are left out: tests import the sources. */
+const copied = ['packages', 'e2e', 'test', 'docs', 'scripts', 'package.json', 'vitest.config.ts', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.test.json'];
+const leftOut = /\/(node_modules|dist|\.cache)(\/|$)/;
+
+/** A test run that was just killed may still have made a file. */
+const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
+
+/** A copy of the repository in which sources may be edited; the packages of others are those of the original. */
+export class Sandbox {
+  readonly folder = mkdtempSync(join(tmpdir(), 'convoy-sabotage-'));
+  readonly #onExit = (): void => rmSync(this.folder, removal);
+
+  constructor() {
+    process.once('exit', this.#onExit);
+    for (const name of copied) cpSync(join(root, name), join(this.folder, name), { recursive: true, filter: (path) => !leftOut.test(path.slice(root.length - 1)) });
+    symlinkSync(join(root, 'node_modules'), join(this.folder, 'node_modules'));
+  }
+
+  /** Runs an action while the sabotage is in the sources of the copy. */
+  async sabotaged<T>(sabotage: Sabotage, action: () => Promise<T>): Promise<T> {
+    const file = join(this.folder, sabotage.file);
+    const before = readFileSync(file, 'utf8');
+    writeFileSync(file, before.replace(sabotage.find, () => sabotage.replace));
+    try {
+      return await action();
+    } finally {
+      writeFileSync(file, before);
+    }
+  }
+
+  remove(): void {
+    process.off('exit', this.#onExit);
+    this.#onExit();
+  }
+}
