@@ -17,8 +17,8 @@ import { raiseRelease, takeOverRelease } from '../store/take-over-release.js';
 import { type ClusterName, type Connect, connectConfigured, openDestination, openRecordedSource, openSource, requireClusterName } from './migration/clusters.js';
 import { refuseRecorded, unreachable } from './commands/command-refusals.js';
 import { Calm } from './leader/calm.js';
-import { CommitReadiness } from './figures/commit-readiness.js';
 import { clusterIdsOf, refuseOtherClusters } from './migration/fleet-clusters.js';
+import { CommitOffer } from './progress/commit-offer.js';
 import { instanceFiguresOf } from './progress/instance-figures.js';
 import { LagObserver } from './progress/lag-observer.js';
 import { MigrationRun } from './run/migration-run.js';
@@ -48,7 +48,7 @@ export class SyncInstance implements ContractService {
   #source: Cluster | null = null;
   #run: MigrationRun | null = null;
   readonly #reported = new ReportedMismatches();
-  readonly #readiness = new CommitReadiness();
+  readonly #offer: CommitOffer;
   #observer: LagObserver | null = null;
   #observing: Promise<void> = Promise.resolve();
   /** The present destination as it is read once the clusters are swapped, from the command to reverse on. */
@@ -71,6 +71,7 @@ export class SyncInstance implements ContractService {
   ) {
     setMaxListeners(listenersMax, this.#ending.signal);
     this.#rates = new Rates(runtime.clock);
+    this.#offer = new CommitOffer(fleet, runtime.clock);
     this.#calm = new Calm(runtime.clock, calm_ms);
     runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
@@ -130,9 +131,9 @@ export class SyncInstance implements ContractService {
 
   commit(): Promise<void> {
     return this.#command('commit', async (signal) => {
-      // Where another instance has taken the command, the fleet was ready: what has come since is waited for.
-      if (!this.#fleetCanCommit() && !(await this.#running().isCommitRequested(signal))) throw new ConvoyError('cannotCommit');
-      await this.#running().requestCommit();
+      const run = this.#running();
+      await this.#offer.untilItStands(run, signal);
+      await run.requestCommit();
     });
   }
 
@@ -298,25 +299,6 @@ export class SyncInstance implements ContractService {
     this.#isInitialized = true;
   }
 
-  #ownReady(): boolean {
-    const run = this.#run;
-    const settled = run?.failure === null && (run.state === 'RUNNING' || run.state === 'COMMITTING');
-    const isVerified = run?.verification?.every((figures) => figures?.isReady === true) ?? true;
-    return settled && isVerified ? this.#readiness.judge(run.liveFigures, run.input.ownIds.length) : this.#readiness.withdraw();
-  }
-
-  /** Every instance of the fleet is ready; silent ones are not. */
-  #fleetCanCommit(): boolean {
-    const run = this.#run;
-    if (run === null || !this.#ownReady()) return false;
-    const reports = this.fleet.reports();
-    const others = run.view.record.shareIds.filter((id) => !run.input.ownIds.includes(id));
-    return others.every((id) => {
-      const seen = reports.get(id);
-      return seen !== undefined && seen.fresh && seen.report.ready.canCommit;
-    });
-  }
-
   #present(): Progress {
     const run = this.#run;
     if (!this.#isInitialized) return { ...idleProgress(), state: 'INITIALIZING', info: progressInfo.initializing };
@@ -333,7 +315,7 @@ export class SyncInstance implements ContractService {
         Source: `${run.input.source.name}: ${run.input.source.displayHost}`,
         Destination: `${run.input.destination.name}: ${run.input.destination.displayHost}`,
       },
-      canCommit: this.#fleetCanCommit(),
+      canCommit: this.#offer.stands(run),
       indexBuilding: run.indexBuilding,
       observed: this.#observer.seen,
       warnings: run.warnings(),
@@ -374,7 +356,7 @@ export class SyncInstance implements ContractService {
           identity: this.identity,
           state: this.state,
           failure: this.#failure(),
-          canCommit: this.#ownReady(),
+          canCommit: this.#offer.isOwnReady(run),
           canWrite: run?.view.record.canWrite ?? false,
           expectedIds: this.#expectedIds(),
           clusterIds: clusterIdsOf(this.#clusters),

@@ -8,16 +8,28 @@ export const offeredLagMax_seconds = 2 * steadyLagMax_seconds;
 export class CommitReadiness {
   #offered = false;
 
-  /** @param shares so many have to be ready */
-  judge(figures: readonly ShareFigures[], shares: number): boolean {
-    const lagMax_seconds = this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds;
-    this.#offered = figures.length === shares && figures.every((one) => one.copyDone && one.followsStream && one.lag_seconds <= lagMax_seconds);
-    return this.#offered;
+  /**
+   * @param shares so many have to be ready
+   * @returns what is missing, in words for people; nothing when they are ready
+   */
+  judge(figures: readonly ShareFigures[], shares: number): readonly string[] {
+    const missing = missingOf(figures, shares, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
+    this.#offered = missing.length === 0;
+    return missing;
   }
 
   /** What was offered counts no longer. */
-  withdraw(): false {
+  withdraw(): void {
     this.#offered = false;
-    return false;
   }
+}
+
+function missingOf(figures: readonly ShareFigures[], shares: number, lagMax_seconds: number): string[] {
+  const missing: string[] = [];
+  if (figures.length !== shares) missing.push('its work has not begun yet');
+  if (figures.some(({ copyDone }) => !copyDone)) missing.push('collections are still being copied');
+  if (figures.some(({ followsStream }) => !followsStream)) missing.push('the change stream has not answered yet');
+  const lag_seconds = Math.max(0, ...figures.map((one) => one.lag_seconds));
+  if (lag_seconds > lagMax_seconds) missing.push(`changes are ${String(lag_seconds)} s behind (limit ${String(lagMax_seconds)} s)`);
+  return missing;
 }

@@ -1,0 +1,77 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Fleet } from '@convoy/api/fleet/fleet';
+import type { Clock } from '../../cluster/clock.js';
+import { CommitReadiness } from '../figures/commit-readiness.js';
+import type { MigrationRun } from '../run/migration-run.js';
+
+/** The part of a run that an offer depends on. */
+type OfferedRun = Pick<MigrationRun, 'failure' | 'state' | 'verification' | 'liveFigures' | 'view' | 'isCommitRequested'> & { readonly input: Pick<MigrationRun['input'], 'ownIds'> };
+
+/** What progress has offered is kept for so long: peers hear of each other about a second late, and a request is on its way for a while. */
+const offeredFor_ms = 10_000;
+/** How long a command to commit waits for an offer that was taken back just before. */
+const patience_ms = 5_000;
+const poll_ms = 100;
+
+/** Whether a commit would be taken, as this instance sees its fleet, and what is missing otherwise. */
+export class CommitOffer {
+  readonly #readiness = new CommitReadiness();
+  #offeredAt_ms = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly fleet: Pick<Fleet, 'reports'>,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Whether the own shares are ready. */
+  isOwnReady(run: OfferedRun | null): boolean {
+    return this.#missingHere(run).length === 0;
+  }
+
+  /** Whether every instance of the fleet is ready; silent ones are not. */
+  stands(run: OfferedRun | null): boolean {
+    if (this.#missing(run).length > 0) return false;
+    this.#offeredAt_ms = this.clock.monotonic_ms();
+    return true;
+  }
+
+  /**
+   * Resolves when a commit may be taken: it is offered, or another instance has taken it. What was offered a moment ago is
+   * waited for, since what progress has said must hold: the word of a peer that was paused or away may come late.
+   * @throws ConvoyError `cannotCommit`, which names what is missing
+   */
+  async untilItStands(run: OfferedRun, signal: AbortSignal): Promise<void> {
+    const until_ms = this.#offeredAt_ms + offeredFor_ms < this.clock.monotonic_ms() ? 0 : this.clock.monotonic_ms() + patience_ms;
+    while (!this.stands(run) && !(await run.isCommitRequested(signal))) {
+      if (this.clock.monotonic_ms() >= until_ms) throw new ConvoyError('cannotCommit', `The migration cannot be committed yet: ${this.#missing(run).join('; ')}. Wait until canCommit is true.`);
+      await this.clock.sleep(poll_ms, signal);
+    }
+  }
+
+  #missing(run: OfferedRun | null): readonly string[] {
+    const here = this.#missingHere(run);
+    return here.length > 0 || run === null ? here : this.#missingElsewhere(run);
+  }
+
+  #missingHere(run: OfferedRun | null): readonly string[] {
+    if (run?.failure !== null || (run.state !== 'RUNNING' && run.state !== 'COMMITTING')) {
+      this.#readiness.withdraw();
+      return ['it does not run'];
+    }
+    if (run.verification?.some((figures) => figures?.isReady !== true) === true) {
+      this.#readiness.withdraw();
+      return ['the verifier has not compared everything, or is behind'];
+    }
+    return this.#readiness.judge(run.liveFigures, run.input.ownIds.length);
+  }
+
+  #missingElsewhere({ view, input }: OfferedRun): readonly string[] {
+    const reports = this.fleet.reports();
+    return view.record.shareIds.flatMap((id) => {
+      if (input.ownIds.includes(id)) return [];
+      const seen = reports.get(id);
+      if (seen?.fresh !== true) return [`${id} does not answer`];
+      return seen.report.ready.canCommit ? [] : [`${id} is not ready`];
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import type { SeenReport } from '@convoy/api/fleet/fleet';
+import { idleReport } from '@convoy/api/fleet/idle-report';
+import { describe, expect, it } from 'vitest';
+import type { ShareFigures } from '../../../../src/lifecycle/figures/share-figures.js';
+import { CommitOffer } from '../../../../src/lifecycle/progress/commit-offer.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { never } from '../../model/parts.js';
+import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
+
+const identity = { id: 'shard1', syncID: 'b', incarnation: '1', release: '1.9.0' };
+
+/** Two instances: the own one with shard0, whose peer has shard1. */
+class Scene {
+  readonly clock = new VirtualClock(() => 0);
+  readonly run = {
+    failure: null,
+    state: 'RUNNING' as 'RUNNING' | 'PAUSED',
+    verification: null as null | { isReady: boolean }[],
+    liveFigures: [{ copyDone: true, followsStream: true, lag_seconds: 0 } as ShareFigures],
+    view: { record: { shareIds: ['shard0', 'shard1'] } } as unknown as MigrationView,
+    input: { ownIds: ['shard0'] },
+    isCommitRequested: () => Promise.resolve(this.isTakenElsewhere),
+  };
+  peer: Pick<SeenReport, 'fresh'> & { canCommit: boolean } = { fresh: true, canCommit: true };
+  isTakenElsewhere = false;
+  readonly offer = new CommitOffer({ reports: () => new Map([['shard1', this.#report()]]) }, this.clock);
+
+  /** Whether progress offers a commit now. */
+  get stands(): boolean {
+    return this.offer.stands(this.#run);
+  }
+
+  commit(): Promise<void> {
+    return this.clock.run(this.offer.untilItStands(this.#run, never));
+  }
+
+  /** Changes something after a time, while a command waits. */
+  after(ms: number, change: () => void): void {
+    void this.clock.sleep(ms, never).then(change);
+  }
+
+  get #run(): Parameters<CommitOffer['untilItStands']>[0] {
+    return this.run as unknown as Parameters<CommitOffer['untilItStands']>[0];
+  }
+
+  #report(): SeenReport {
+    const report = idleReport(identity);
+    return { report: { ...report, ready: { canCommit: this.peer.canCommit, canWrite: false } }, reportedAt_ms: 0, fresh: this.peer.fresh };
+  }
+}
+
+describe('a commit', () => {
+  it('is taken at once when every instance is ready', async () => {
+    const scene = new Scene();
+    await scene.commit();
+    expect(scene.clock.now_ms()).toBe(0);
+  });
+
+  it('is taken when another instance has taken it', async () => {
+    const scene = new Scene();
+    scene.peer.canCommit = false;
+    scene.isTakenElsewhere = true;
+    await scene.commit();
+  });
+
+  it.each([
+    ['the copy goes on', (scene: Scene) => (scene.run.liveFigures = [{ ...scene.run.liveFigures[0], copyDone: false } as ShareFigures]), 'collections are still being copied'],
+    ['the verifier compares', (scene: Scene) => (scene.run.verification = [{ isReady: false }]), 'the verifier has not compared everything'],
+    ['a peer is not ready', (scene: Scene) => (scene.peer.canCommit = false), 'shard1 is not ready'],
+    ['a peer is silent', (scene: Scene) => (scene.peer.fresh = false), 'shard1 does not answer'],
+  ])('that was never offered is refused at once, with the reason: %s', async (_what, change, reason) => {
+    const scene = new Scene();
+    change(scene);
+    await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining(reason) as string });
+    expect(scene.clock.now_ms()).toBe(0);
+  });
+});
+
+describe('a commit that progress has offered', () => {
+  it('is taken although the late word of a peer that was paused takes the offer back for a moment', async () => {
+    const scene = new Scene();
+    expect(scene.stands).toBe(true);
+    scene.peer.canCommit = false;
+    scene.after(1_500, () => (scene.peer.canCommit = true));
+    await scene.commit();
+    expect(scene.clock.now_ms()).toBeLessThan(2_000);
+  });
+
+  it('is refused when the offer does not come back', async () => {
+    const scene = new Scene();
+    expect(scene.stands).toBe(true);
+    scene.peer.canCommit = false;
+    await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit' });
+    expect(scene.clock.now_ms()).toBe(5_000);
+  });
+
+  it('long ago is refused at once', async () => {
+    const scene = new Scene();
+    expect(scene.stands).toBe(true);
+    scene.peer.canCommit = false;
+    await scene.clock.run(scene.clock.sleep(10_001, never));
+    await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit' });
+    expect(scene.clock.now_ms()).toBe(10_001);
+  });
+});
