@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import ts from 'typescript';
 import { readText, root } from '../source-tree.js';
 import type { NamedTest, Sabotage } from './hazard.js';
 
@@ -12,10 +13,28 @@ export function stalenessOf(sabotage: Sabotage): string[] {
   return [
     ...(count === 1 ? [] : [`${file} has ${count} times: ${find}`]),
     ...(find === replace ? ['it changes nothing'] : []),
-    ...(new RegExp(`(^|[^\\w])${symbol}\\b`).test(text) ? [] : [`${file} has no ${symbol}`]),
+    ...(count !== 1 || isWithin(symbol, sourceOf(file, text), text.indexOf(find)) ? [] : [`${file} has it outside of ${symbol}: ${find}`]),
     ...(tests.length === 0 ? ['it names no test'] : []),
     ...tests.flatMap(missingTest),
   ];
+}
+
+/** Whether a place lies in the declaration of a name. */
+function isWithin(symbol: string, source: ts.SourceFile, position: number): boolean {
+  const search = (node: ts.Node): boolean => {
+    if (position < node.pos || position >= node.end) return false;
+    const name = ts.getNameOfDeclaration(node as ts.Declaration)?.getText().replace(/^#/, '');
+    return name === symbol || (ts.forEachChild(node, (child) => search(child) || undefined) ?? false);
+  };
+  return search(source);
+}
+
+const parsed = new Map<string, ts.SourceFile>();
+
+function sourceOf(file: string, text: string): ts.SourceFile {
+  const source = parsed.get(file) ?? ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  parsed.set(file, source);
+  return source;
 }
 
 function missingTest({ file, title }: NamedTest): string[] {

@@ -45,7 +45,6 @@ export async function drainRounds(context: MigrationContext, definitions: Defini
     if (!(await drained(context, round, signal))) continue;
     drainedRounds += 1;
     stepDone('roundDrained');
-    if (!allShares(watch.view, (share) => share.drained?.eventsAbove === 0)) continue;
     await definitions.compare(signal);
     const catalog = await definitions.readSource(signal);
     if (lateWrites(watch.view, catalog) > 0) continue;

@@ -85,8 +85,10 @@ describe('createCollections', () => {
   it('takes over an empty collection of the same form and refuses one of another', async () => {
     const clusters = pair();
     clusters.server.add('app.capped', { options: { capped: true, size: 4096 } });
+    const there = clusters.server.databases.get('app')?.collections.get('capped');
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
+    expect(clusters.server.databases.get('app')?.collections.get('capped')).toBe(there);
 
     const other = pair();
     other.server.add('app.capped', { options: { capped: true, size: 8192 } });
