@@ -6,13 +6,16 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 /** Tests import the sources, so that no stale build can pass them. */
 const sources = { alias: [{ find: /^@convoy\/([a-z]+)\/(.*)$/, replacement: `${root}packages/$1/src/$2.ts` }] };
 
+/** What is waited for may take its time on a busy machine; the default is a second. */
+const polling = { poll: { timeout: 30_000 } };
+
 export default defineConfig({
   resolve: sources,
   test: {
     projects: [
       {
         resolve: sources,
-        test: { name: 'unit', include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'], testTimeout: 30_000 },
+        test: { name: 'unit', include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'], testTimeout: 30_000, expect: polling },
       },
       {
         resolve: sources,
@@ -20,6 +23,7 @@ export default defineConfig({
           name: 'integration',
           include: ['packages/*/test/integration/**/*.test.ts'],
           testTimeout: 120_000,
+          expect: polling,
           hookTimeout: 120_000,
           // They mostly wait: two at a time use a small machine well and do not crowd it.
           maxWorkers: 2,
@@ -33,6 +37,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
           testTimeout: 300_000,
+          expect: polling,
           hookTimeout: 300_000,
           // Whole fleets, which wait as much as they compute: two keep two cores busy.
           maxWorkers: 2,

@@ -58,9 +58,9 @@ test('a copy goes on when the primaries of source and destination step down for 
 test('a disk of the destination that stays full ends the migration with its name, and what the disk took is untouched (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });
   await loadEverything(clusters.clients.source, clusters.source, orders);
-  await using instance = await clusters.startLoneInstance({ ...settings, retry_minutes: 0.05 });
+  await using instance = await clusters.startLoneInstance({ ...settings, loadRateBytesPerSecond: 500_000, retry_minutes: 0.05 });
   await instance.client.start(defaultStart);
-  await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 4_000_000);
+  await untilProgress(instance.client, 'a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 1_000_000);
 
   const admin = clusters.clients.destination.db('admin');
   await admin.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: { failCommands: writes, errorCode: 14031, namespace: 'e2e.orders' } });

@@ -33,6 +33,7 @@ export class DefinitionWorkload implements AsyncDisposable {
     this.#db = client.db('moving');
     this.#random = new Random(seed);
     this.#done = this.#run();
+    this.#done.catch(() => undefined);
   }
 
   static start(client: MongoClient, seed: number, pause_ms = pauseDefault_ms): DefinitionWorkload {

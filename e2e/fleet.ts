@@ -1,6 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { expect, onTestFinished } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { compareClusters, type Comparison } from '@convoy/cli/demo/compare';
@@ -150,6 +151,15 @@ export function untilProgress(client: ContractClient, what: string, until: (prog
 /** Waits until a commit would be accepted. */
 export function untilCanCommit(client: ContractClient, limit_ms?: number): Promise<Progress> {
   return untilProgress(client, 'canCommit', ({ canCommit }) => canCommit, limit_ms);
+}
+
+/**
+ * Sends a command until it is taken. An instance that was killed, or answered late, may have taken it all the same: it then
+ * stands where the command leads.
+ */
+export async function untilTaken(command: () => Promise<unknown>): Promise<void> {
+  const send = () => command().then(() => 'taken', (error: unknown) => (error instanceof ConvoyError && error.error === 'notInThisState' ? 'taken' : String(error)));
+  await expect.poll(send, { timeout: 120_000, interval: 200 }).toBe('taken');
 }
 
 /** Waits for the end of the migration. */

@@ -1,12 +1,11 @@
 import type { MongoClient } from 'mongodb';
 import { expect, onTestFinished } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Closers } from '@convoy/cli/environment/closers';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
 import { beginningSteps, commitSteps, type LeaderStep, reverseSteps } from '@convoy/instance/lifecycle/migration/steps';
-import { Clusters, defaultStart, untilCanCommit, untilCommitted } from '../fleet.js';
+import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from '../fleet.js';
 import { guarded, needs } from '../requirements.js';
 import { CrashOrders, type Kill } from './crash-orders.js';
 import { documents, Writing } from './writing.js';
@@ -107,12 +106,6 @@ async function restarted(instance: InstanceProcess, orders: CrashOrders): Promis
   await instance.restart().catch((error: unknown) => {
     if (!orders.isDone) throw error;
   });
-}
-
-/** An instance that is killed before it has answered may have taken the command all the same. */
-async function untilTaken(command: () => Promise<unknown>): Promise<void> {
-  const send = () => command().then(() => 'taken', (error: unknown) => (error instanceof ConvoyError && error.error === 'notInThisState' ? 'taken' : String(error)));
-  await expect.poll(send, { timeout: 120_000, interval: 200 }).toBe('taken');
 }
 
 async function load(client: MongoClient): Promise<void> {

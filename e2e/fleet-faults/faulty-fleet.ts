@@ -3,7 +3,7 @@ import { Closers } from '@convoy/cli/environment/closers';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { loadEverything } from '../data.js';
-import { Clusters, defaultStart, untilCommitted, untilProgress } from '../fleet.js';
+import { Clusters, defaultStart, untilCommitted, untilProgress, untilTaken } from '../fleet.js';
 import { Workload } from '../workload.js';
 import { CommandGate, type Hold } from '../gate/command-gate.js';
 import { DefinitionChanges } from './definition-changes.js';
@@ -144,7 +144,7 @@ export class FaultyFleet implements AsyncDisposable {
   /** Sends the commit, again while a collection that is found late takes canCommit back. */
   async requestCommit(): Promise<void> {
     await this.workload.stop();
-    await expect.poll(() => this.client.commit().then(() => 'accepted', (error: unknown) => String(error)), { timeout: within_ms, interval: 500 }).toBe('accepted');
+    await untilTaken(() => this.client.commit());
   }
 
   /** Whether the migration is committed. */

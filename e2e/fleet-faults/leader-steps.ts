@@ -20,7 +20,7 @@ const metadata = 'convoy_metadata';
 const systemDatabases: ReadonlySet<string> = new Set([metadata, 'admin', 'config', 'local']);
 
 /** Writes a document of the metadata database that has a field with this value, or the field at all. */
-function writes(collection: string, field: string, value?: unknown): LeaderStep['matches'] {
+export function writes(collection: string, field: string, value?: unknown): LeaderStep['matches'] {
   return ({ name, database, target, body }) => {
     if (database !== metadata || target !== collection || !['update', 'findAndModify'].includes(name)) return false;
     return fieldsOf(body).some(([path, set]) => path === field && (value === undefined || set === value));

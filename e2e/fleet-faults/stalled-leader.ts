@@ -17,8 +17,8 @@ import { within_ms } from './step-hold.js';
 import { hasWritten, isWrite } from './write-effects.js';
 
 const testWithin_ms = 560_000;
-/** A catalog that has not changed for so long waits for something else. */
-const settled_ms = 700;
+/** A catalog that has not changed for so long, a few comparisons of catalogs, waits for something else. */
+const settled_ms = 3_000;
 
 /** The leader is frozen (SIGSTOP) until another leads and another process has its identity; then it goes on. */
 export class StalledLeaders {

@@ -21,11 +21,13 @@ test('two migrations at once on one Redis, of one shard and of three, do not see
   await second.coordinator.client.start(defaultStart);
   await untilCanCommit(second.coordinator.client);
   for (const { coordinator, instances } of [first, second]) {
-    const { progress } = await coordinator.client.fleetProgress();
+    const read = async () => (await coordinator.client.fleetProgress()).progress;
+    // A heartbeat that comes late on a busy machine is warned of, rightly, until the next one.
+    await expect.poll(async () => (await read()).warnings, { timeout: 60_000 }).toEqual([]);
+    const progress = await read();
     expect(progress.instances?.map(({ id }) => id)).toEqual(instances.map(({ name }) => name));
-    expect(progress.warnings).toEqual([]);
   }
-  await small.commit(first.coordinator.client);
+  await small.cutOver(first.coordinator.client);
   expect((await second.coordinator.client.progress()).progress.state).toBe('RUNNING');
   await large.cutOver(second.coordinator.client, workload);
 });

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection, MongoClient } from 'mongodb';
 import { largeCollection, type Order } from '../data.js';
 
-/** Replacements of one round: about 800 KB a second with the pause, half of it for each of two shards. */
+/** Replacements of one round: 800 KB a second, half of it for each of two shards, as long as a round takes less than its time. */
 const documentsPerRound = 32;
-const pause_ms = 100;
+const round_ms = 100;
 const text = 'x'.repeat(2_500);
 /** Few documents, far from all others, are replaced again and again: the collection does not grow. */
 const firstId = 20_000_000;
@@ -35,10 +35,12 @@ export class Filling implements AsyncDisposable {
   }
 
   private async run(orders: Collection<Order>): Promise<void> {
+    let next_ms = performance.now();
     for (let count = 0; !this.isStopping; count += documentsPerRound) {
       const round = Array.from({ length: documentsPerRound }, (_, index) => ({ _id: firstId + ((count + index) % documents), replaced: count }));
       await orders.bulkWrite(round.map(({ _id, replaced }) => ({ replaceOne: { filter: { _id }, replacement: { replaced, padding: text }, upsert: true } })));
-      await delay(pause_ms);
+      next_ms += round_ms;
+      await delay(Math.max(0, next_ms - performance.now()));
     }
   }
 }

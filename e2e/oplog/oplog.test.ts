@@ -9,7 +9,7 @@ import { oplogEdges } from './oplog-edges.js';
 
 const megabyte = 2 ** 20;
 /** With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. */
-const size = isFullRun ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 } : { orders: 2_500, oplogBytes: 2 * megabyte, loadRateBytesPerSecond: 75_000 };
+const size = isFullRun ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 } : { orders: 5_000, oplogBytes: 2 * megabyte, loadRateBytesPerSecond: 75_000 };
 /** Only a copy that takes so many times what the oplog holds proves something. */
 const oplogsPerCopy = 5;
 const copyWithin_ms = 400_000;

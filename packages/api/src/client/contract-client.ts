@@ -10,14 +10,17 @@ import { PROGRESS_PATH, commandPath } from '../http/operations.js';
 import { exchangeJson } from './exchange-json.js';
 import { failureOf, progressReplySchema, readReply } from './read-reply.js';
 
-/** Time limit of one call when none is configured: a command is answered once it is recorded, within seconds. */
-const TIMEOUT_MS_DEFAULT = 30_000;
+/**
+ * Time limit of one call when none is configured: a command is answered once it is recorded, within seconds. A coordinator
+ * waits 30 s for its instances, and then says who has not answered: that is worth waiting for.
+ */
+const TIMEOUT_MS_DEFAULT = 45_000;
 
 /** Settings of a client. */
 export interface ContractClientOptions {
   /** Bearer token, sent with every call. */
   readonly token?: string;
-  /** Time limit of one call in milliseconds; 30 seconds when left out. */
+  /** Time limit of one call in milliseconds; 45 seconds when left out. */
   readonly timeout_ms?: number;
 }
 

@@ -6,9 +6,6 @@ import type { ShownProgress } from '../progress-view/progress-lines.js';
 /** Where a coordinator process listens unless it is told otherwise. */
 const defaultUrl = 'http://127.0.0.1:27180';
 
-/** A coordinator waits 30 s for its instances, and then says who has not answered: that is worth waiting for. */
-const timeout_ms = 45_000;
-
 /** Which service a command talks to. */
 export interface ServiceOptions {
   url: string;
@@ -25,7 +22,7 @@ export function serviceCommand(program: Command, name: string, description: stri
 }
 
 export function clientOf({ url, token }: ServiceOptions): ContractClient {
-  return new ContractClient(url, { timeout_ms, ...(token !== undefined && { token }) });
+  return new ContractClient(url, token === undefined ? {} : { token });
 }
 
 /** A coordinator answers for the fleet; an instance has the contract's fields alone. */

@@ -159,20 +159,24 @@ export class RedisFleet implements Fleet {
     this.#posts.stop();
     this.#nudges.stop();
     this.#horizons.stop();
+    const membership = this.#membership;
+    // First, so that another one leads while a command that is being handled holds up the leave.
+    if (membership !== null) await this.#giveBack('leadership', () => membership.election.resign());
     await this.#stopWorker();
-    if (this.#membership !== null) await this.#giveBack(this.#membership);
+    if (membership !== null) {
+      await membership.heartbeat.stop();
+      await this.#giveBack('identity', () => membership.lease.release());
+    }
     await this.#view.close();
     this.#connections.close();
   }
 
-  async #giveBack({ heartbeat, election, lease, identity }: Membership): Promise<void> {
-    await heartbeat.stop();
+  async #giveBack(what: 'leadership' | 'identity', release: () => Promise<unknown>): Promise<void> {
     try {
-      await election.resign();
-      await lease.release();
-      this.#logger.info({ event: 'fleetLeft', id: identity.id }, 'left the fleet');
+      await release();
+      this.#logger.info({ event: 'givenBack', what }, 'leaves the fleet');
     } catch (error) {
-      this.#logger.warn({ event: 'leaveFailed', reason: redisFailureReason(error) }, 'the leases could not be given back, they run out');
+      this.#logger.warn({ event: 'leaveFailed', what, reason: redisFailureReason(error) }, 'a lease could not be given back, it runs out');
     }
   }
 

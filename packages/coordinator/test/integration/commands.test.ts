@@ -58,6 +58,28 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     expect(queues).toEqual(['shard%3A1', 'shard0', 'shard2'].map((id) => `{convoy:${name}}:queues:commands-${id}:meta`));
   });
 
+  it('that do not end hold up the leave of a leader, not the election of the next', async () => {
+    const timings = { leaderLease_ms: 600_000, leaveWait_ms: 600_000 };
+    const first = await group.join('shard0', timings);
+    let [begin, finish] = [(): void => undefined, (): void => undefined];
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    first.fleet.serve(async () => {
+      begin();
+      await finished;
+      return accepted;
+    });
+    await until(first.fleet, 'a leader', () => first.fleet.isLeader());
+    await until(director, 'the leader', () => director.snapshot().reports.size > 0);
+    const sent = director.command('pause', {});
+    await begun;
+    const second = await group.join('shard1', timings);
+    const left = first.fleet.leave();
+    await until(second.fleet, 'the take-over', () => second.fleet.isLeader());
+    finish();
+    await Promise.all([left, sent]);
+  });
+
   it('say which instances refused and why', async () => {
     await serving(['shard0', 'shard1'], (id) =>
       Promise.resolve(id === 'shard0' ? accepted : { success: false, error: 'optionsDiffer', errorDescription: 'Other options.' }),

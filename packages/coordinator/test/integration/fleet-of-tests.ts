@@ -17,7 +17,7 @@ export const shortTimings: Partial<FleetTimings> = {
   keepAlive_ms: 200,
   publishGap_ms: 20,
   leaderLease_ms: 2_500,
-  redisCall_ms: 1_000,
+  redisCall_ms: 2_000,
   leaveWait_ms: 500,
 };
 

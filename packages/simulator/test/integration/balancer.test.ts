@@ -44,7 +44,7 @@ describe('the balancer', () => {
   it('makes rounds by itself', async () => {
     await start({ balancerRoundMs: 20 });
     await sharded('c', 4);
-    await vi.waitFor(() => expect(owners('c').filter((shard) => shard === 'shard0')).toHaveLength(2), { timeout: 5000, interval: 10 });
+    await vi.waitFor(() => expect(owners('c').filter((shard) => shard === 'shard0')).toHaveLength(2), { timeout: 30_000, interval: 10 });
   });
 
   it('rests when it is off, outside of its window and for exempt collections', async () => {

@@ -75,5 +75,5 @@ test('children and folders of a process that is killed do not outlive it', async
   );
   expect(output.signal).toBe('SIGKILL');
   const { pid, folder } = JSON.parse(output.stdout.split('\n')[0] ?? '') as { pid: number; folder: string };
-  await pollUntil('child and folder are gone', 10_000, () => !isAlive(pid) && !existsSync(folder));
+  await pollUntil('child and folder are gone', 60_000, () => !isAlive(pid) && !existsSync(folder));
 });

@@ -10,7 +10,7 @@ type OfferedRun = Pick<MigrationRun, 'failure' | 'state' | 'verification' | 'liv
 /** What progress has offered is kept for so long: peers hear of each other about a second late, and a request is on its way for a while. */
 const offeredFor_ms = 10_000;
 /** How long a command to commit waits for an offer that was taken back just before. */
-const patience_ms = 5_000;
+const patience_ms = 12_000;
 const poll_ms = 100;
 
 /** Whether a commit would be taken, as this instance sees its fleet, and what is missing otherwise. */

@@ -32,6 +32,9 @@ const sessionRefresh_ms = 5 * 60_000;
 /** Writes in flight when everything is to end are given this long; then their connections are cut. */
 const hardStop_ms = 4000;
 
+/** An answer that could not be given is given again after this time: a cleanup takes who is silent for gone. */
+const answerAgain_ms = 500;
+
 /** What a run is made of. */
 export interface MigrationRunInput {
   runtime: Runtime;
@@ -351,8 +354,13 @@ export class MigrationRun {
     for (let answered: string | undefined; !signal.aborted; ) {
       const view = await this.#watch.until(({ record }) => record.rollCall !== answered, signal).catch(() => null);
       if (view === null) return;
-      answered = view.record.rollCall;
-      await this.#setOwn({ present: answered ?? '' }).catch(() => undefined);
+      const called = view.record.rollCall;
+      try {
+        await this.#setOwn({ present: called ?? '' });
+        answered = called;
+      } catch {
+        await this.input.runtime.clock.sleep(answerAgain_ms, signal).catch(() => undefined);
+      }
     }
   }
 

@@ -109,7 +109,7 @@ describe('a cleanup', () => {
 
   it('gives both clusters back what they were before a migration that has failed', async () => {
     await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
-    await using instance = await begin(blocking, { retry_minutes: 0 });
+    await using instance = await begin(blocking, { retry_minutes: 0.05 });
     await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
     await untilFailed(instance);

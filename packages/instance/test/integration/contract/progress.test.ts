@@ -156,9 +156,9 @@ describe('lagTimeSeconds', () => {
     await failPoint('alwaysOn');
     try {
       await orders.insertOne({ n: 1 });
-      const behind = await instance.until('it is behind', ({ lagTimeSeconds }) => (lagTimeSeconds ?? 0) >= 2);
+      const isTriedAgain = ({ warnings }: Progress): boolean => warnings?.some(({ name }) => name === 'retrying') ?? false;
+      const behind = await instance.until('it is behind and tries again', (progress) => (progress.lagTimeSeconds ?? 0) >= 2 && isTriedAgain(progress));
       expect(behind).toMatchObject({ state: 'RUNNING', info: 'change event application' });
-      expect(behind.warnings).toContainEqual(expect.objectContaining({ name: 'retrying' }));
     } finally {
       await failPoint('off');
     }
@@ -191,7 +191,7 @@ describe('a failed migration', () => {
     await shop.collection('orders').createIndexes([{ key: { name: 1 }, unique: true }]);
     await shop.collection('orders').insertOne({ name: 'not to be shown' });
     {
-      await using instance = await scene.startInstance({ retry_minutes: 0 });
+      await using instance = await scene.startInstance({ retry_minutes: 0.05 });
       // The verifier would find the document before its name is in the way of the unique index.
       await instance.accepted('start', startBody({ verification: { enabled: false } }));
       expect((await instance.untilCanCommit()).verification).toBeNull();

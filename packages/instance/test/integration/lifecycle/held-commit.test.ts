@@ -78,7 +78,7 @@ describe('documents on the destination that share a key of a unique index', () =
     const orders = scene.cluster0.shopper.db('shop').collection('orders');
     await orders.createIndexes([{ key: { n: 1 }, unique: true }]);
     await orders.insertOne({ n: 1 });
-    await using instance = await scene.startInstance({ retry_minutes: 0 });
+    await using instance = await scene.startInstance({ retry_minutes: 0.05 });
     await instance.accepted('start', startBody({ enableUserWriteBlocking: true, ...unverified }));
     await instance.untilCanCommit();
     await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });

@@ -79,7 +79,7 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
 
   it('takes no command once the migration has failed', async () => {
     await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
-    await using fleet = await CommandedFleet.launch(scene, ids, { retry_minutes: 0 });
+    await using fleet = await CommandedFleet.launch(scene, ids, { retry_minutes: 0.05 });
     await fleet.untilReady();
     await fleet.sends('IDLE', 'start');
     await fleet.untilCanCommit();

@@ -33,7 +33,7 @@ async function writeWithLag(clusters: TwoClusters, lag_ms: number, until: AbortS
     });
     writes += 1;
     waiting += 1;
-    if (waiting > 50) await late;
+    if (waiting > 5) await late;
   }
   await late;
   return writes;

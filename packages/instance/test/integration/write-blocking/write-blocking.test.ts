@@ -115,7 +115,7 @@ describe('enableUserWriteBlocking', () => {
     const orders = scene.cluster0.client.db('shop').collection('orders');
     await orders.createIndexes([{ key: { n: 1 }, unique: true }]);
     await orders.insertOne({ n: 1 });
-    await using instance = await scene.startInstance({ retry_minutes: 0 });
+    await using instance = await scene.startInstance({ retry_minutes: 0.05 });
     await instance.accepted('start', blocking);
     await instance.untilCanCommit();
     await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });

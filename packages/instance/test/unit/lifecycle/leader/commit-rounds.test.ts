@@ -101,12 +101,12 @@ describe('the commit time', () => {
     await commit();
     expect(notes).toBeGreaterThanOrEqual(4);
     expect(made().at(-1)).toEqual([1, true]);
-  }, 5_000);
+  });
 
   it('is replaced, however often, when a share is away for so long that nothing can be read at it', async () => {
     answerOf = (round) => ({ eventsAbove: 0, afterNotes: round < 8 ? Infinity : 0 });
     await commit();
     expect(made().map(([round]) => round)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8]);
     expect(made().at(-1)).toEqual([8, true]);
-  }, 10_000);
+  });
 });

@@ -91,7 +91,7 @@ describe('a commit that progress has offered', () => {
     expect(scene.stands).toBe(true);
     scene.peer.canCommit = false;
     await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit' });
-    expect(scene.clock.now_ms()).toBe(5_000);
+    expect(scene.clock.now_ms()).toBe(12_000);
   });
 
   it('long ago is refused at once', async () => {
