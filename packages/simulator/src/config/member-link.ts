@@ -11,6 +11,9 @@ export const hostSelectionMsDefault = 15_000;
 /** How often a router repeats a command whose connection broke, when repeating is safe (server: three times). */
 const repetitionsMax = 3;
 
+/** A reason of one's own: without one every abort makes an error with its stack. */
+const over = new Error('waited enough');
+
 /** Commands that may be repeated because they change nothing. */
 const reads: ReadonlySet<string> = new Set(['find', 'count', 'distinct', 'listCollections', 'listIndexes', 'listDatabases', 'collStats', 'dbStats', 'dataSize']);
 
@@ -160,7 +163,7 @@ class GuardedStream implements ShardStream {
     const done = new AbortController();
     const either = AbortSignal.any([signal, done.signal]);
     await Promise.race([this.stream.waitForChange(timeoutMs, either), this.condition.change(timeoutMs, either)]);
-    done.abort();
+    done.abort(over);
   }
 
   close(): void {

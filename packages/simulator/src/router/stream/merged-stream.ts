@@ -182,10 +182,14 @@ export class MergedStream implements RouterCursor {
   async #wait(leftMs: number, signal: AbortSignal): Promise<void> {
     const idle = this.#sources.filter((source) => source.position >= source.ahead.length);
     const done = new AbortController();
-    await Promise.race(idle.map((source) => source.stream.waitForChange(leftMs, AbortSignal.any([signal, done.signal]))));
-    done.abort();
+    const either = AbortSignal.any([signal, done.signal]);
+    await Promise.race(idle.map((source) => source.stream.waitForChange(leftMs, either)));
+    done.abort(over);
   }
 }
+
+/** A reason of one's own: without one every abort makes an error with its stack. */
+const over = new Error('waited enough');
 
 function tokenOf(event: ShardStreamEvent): Doc {
   const id = scanPath(event.bytes, '_id');
