@@ -56,6 +56,7 @@ export class CommitOffer {
   #missingHere(run: OfferedRun | null): readonly string[] {
     if (run?.failure !== null || (run.state !== 'RUNNING' && run.state !== 'COMMITTING')) {
       this.#readiness.withdraw();
+      this.#offeredAt_ms = Number.NEGATIVE_INFINITY;
       return ['it does not run'];
     }
     if (run.verification?.some((figures) => figures?.isReady !== true) === true) {

@@ -94,6 +94,17 @@ describe('a commit that progress has offered', () => {
     expect(scene.clock.now_ms()).toBe(12_000);
   });
 
+  it('before a pause is refused at once', async () => {
+    const scene = new Scene();
+    expect(scene.stands).toBe(true);
+    scene.run.state = 'PAUSED';
+    expect(scene.stands).toBe(false);
+    scene.run.state = 'RUNNING';
+    scene.peer.canCommit = false;
+    await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit' });
+    expect(scene.clock.now_ms()).toBe(0);
+  });
+
   it('long ago is refused at once', async () => {
     const scene = new Scene();
     expect(scene.stands).toBe(true);
