@@ -40,6 +40,7 @@ const stateErrors = {
   cannotCommit: { httpStatus: 409, retry: 'afterChange', sentence: 'The migration cannot be committed yet; wait until canCommit is true.' },
   commandFailedOnInstances: { httpStatus: 409, retry: 'afterChange', sentence: 'At least one instance refused the command; the description names each with its reason.' },
   identityTaken: { httpStatus: 409, retry: 'afterChange', sentence: 'A live process already has this instance identifier; stop it or configure another id.' },
+  addressTaken: { httpStatus: 409, retry: 'afterChange', sentence: 'Another program listens on the address and port already; end it or configure another port.' },
   staleEpoch: { httpStatus: 409, retry: 'never', sentence: 'Another process has taken over this identity, so this one has stopped writing; end it.' },
   migrationExists: { httpStatus: 409, retry: 'afterChange', sentence: 'The destination holds the state of another migration; remove it there with convoy cleanup once it is no longer needed.' },
   migrationLives: { httpStatus: 409, retry: 'afterChange', sentence: 'A migration is at work on these clusters; let it end, or stop its instances first.' },

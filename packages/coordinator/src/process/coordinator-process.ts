@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { listenOn } from '@convoy/api/http/listen';
 import type { Logger } from 'pino';
 import type { CoordinatorConfig } from '../config/coordinator-config.js';
 import { FleetDirector } from '../director/fleet-director.js';
@@ -28,7 +29,7 @@ function urlOf({ address, port, family }: AddressInfo): string {
 
 /**
  * Starts a coordinator: listens to the fleet and serves its API. It holds no state, so it may end and begin at any time.
- * @throws ConvoyError `redisUnavailable`, `invalidConfiguration`; or the system's error when the port is taken
+ * @throws ConvoyError `redisUnavailable`, `invalidConfiguration`, `addressTaken`
  */
 export async function runCoordinator(config: CoordinatorConfig, options: CoordinatorProcessOptions): Promise<RunningCoordinator> {
   const { logger, signal, timings } = options;
@@ -37,7 +38,7 @@ export async function runCoordinator(config: CoordinatorConfig, options: Coordin
   await director.open();
   try {
     const app = await createCoordinatorApp({ director, logger, access: { ...config, token: config.token?.reveal(), viewToken: config.viewToken?.reveal() } });
-    await app.listen({ host: config.listen, port: config.port });
+    await listenOn(app, config);
     const url = urlOf(app.server.address() as AddressInfo);
     logger.info({ event: 'coordinatorStarted', fleet: config.fleet, url }, 'coordinator listens');
     let closed: Promise<void> | undefined;

@@ -70,6 +70,12 @@ describe.skipIf(!hasRedis)(hasRedis ? 'coordinator process' : `coordinator proce
     await Promise.all([coordinator.close(), group.end()]);
   });
 
+  it('says which address is taken, and by which setting another is given', async () => {
+    const port = Number(new URL(coordinator.url).port);
+    const expected = { error: 'addressTaken', errorDescription: expect.stringMatching(new RegExp(`127\\.0\\.0\\.1:${port}.*--port`)) as unknown };
+    await expect(runCoordinator({ ...config, port }, { logger: silent, timings: shortTimings })).rejects.toMatchObject(expected);
+  });
+
   async function joinTwo(): Promise<void> {
     for (const id of ['shard0', 'shard1']) {
       const member = await group.join(id);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
+import { listenOn } from '@convoy/api/http/listen';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { systemClock } from '../cluster/clock.js';
@@ -24,7 +25,7 @@ const loneId = 'single';
 /**
  * Starts an instance: takes its identity, listens, connects to both clusters and goes on with what it had begun.
  * @param fleet its way to its peers; closed with the instance
- * @throws ConvoyError `identityTaken` while another process with the same id lives
+ * @throws ConvoyError `identityTaken` while another process with the same id lives, `addressTaken`; the identity is then given back
  */
 export async function runInstance(config: InstanceConfig, options: { fleet: Fleet; logger: Logger }): Promise<RunningInstance> {
   const { fleet, logger } = options;
@@ -48,7 +49,10 @@ export async function runInstance(config: InstanceConfig, options: { fleet: Flee
     logger,
   });
   fleet.serve((command) => carryOut(instance, command));
-  const url = await server.listen({ host: config.listen, port: config.port });
+  const url = await listenOn(server, config).catch(async (error: unknown) => {
+    await fleet.leave();
+    throw error;
+  });
   logger.info({ event: 'listening', url, id }, 'instance listens');
   void instance.open().catch((error: unknown) => {
     const { error: name, errorDescription } = toConvoyError(error);
