@@ -14,10 +14,11 @@ import { MigrationRecords, type MigrationRecord } from '../store/migration-recor
 import { listenersMax } from '../store/run-together.js';
 import { ShareRecords } from '../store/share-record.js';
 import { raiseRelease, takeOverRelease } from '../store/take-over-release.js';
-import { type ClusterName, type Connect, connectConfigured, openDestination, openRecordedSource, openSource, requireClusterName } from './migration/clusters.js';
+import { type Connect, connectConfigured, deferredSource, mayLackSource, openRecordedSource, openSource, requireClusterName } from './migration/clusters.js';
+import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { refuseRecorded, unreachable } from './commands/command-refusals.js';
 import { Calm } from './leader/calm.js';
-import { clusterIdsOf, refuseOtherClusters } from './migration/fleet-clusters.js';
+import { refuseOtherClusters } from './migration/fleet-clusters.js';
 import { CommitOffer } from './progress/commit-offer.js';
 import { instanceFiguresOf } from './progress/instance-figures.js';
 import { LagObserver } from './progress/lag-observer.js';
@@ -30,7 +31,7 @@ import { recordMigration } from './commands/record-migration.js';
 import { countsCopyAnew, refuseNewerRelease } from './migration/release.js';
 import { Rates, reportOf } from './figures/report.js';
 import { type Runtime, writeSessionsMax } from './migration/runtime.js';
-import { checkReverse, openNextSource, readReversible } from './commands/check-reverse.js';
+import { checkReverse, openNextSource, readReversible, requireAnswer } from './commands/check-reverse.js';
 import { homeOf } from '../store/reversal.js';
 import { requireState } from './commands/state-table.js';
 
@@ -44,7 +45,7 @@ const calm_ms = 10_000;
 export class SyncInstance implements ContractService {
   readonly #ending = new AbortController();
   readonly #rates: Rates;
-  readonly #clusters = new Map<ClusterName, Cluster>();
+  readonly #clusters: ConfiguredClusters;
   #source: Cluster | null = null;
   #run: MigrationRun | null = null;
   readonly #reported = new ReportedMismatches();
@@ -70,6 +71,7 @@ export class SyncInstance implements ContractService {
     private readonly connect: Connect = connectConfigured,
   ) {
     setMaxListeners(listenersMax, this.#ending.signal);
+    this.#clusters = new ConfiguredClusters(runtime, connect);
     this.#rates = new Rates(runtime.clock);
     this.#offer = new CommitOffer(fleet, runtime.clock);
     this.#calm = new Calm(runtime.clock, calm_ms);
@@ -96,18 +98,16 @@ export class SyncInstance implements ContractService {
   async open(): Promise<void> {
     this.#reporting = this.#report().catch(() => undefined);
     const { signal } = this.#ending;
-    for (const name of ['cluster0', 'cluster1'] as const) {
-      this.#clusters.set(name, await openDestination(this.runtime, name, signal, this.connect));
-    }
+    await this.#clusters.open(signal);
     await this.#restore(signal);
     this.#isInitialized = true;
   }
 
   start(request: StartRequest): Promise<void> {
     return this.#command('start', async (signal) => {
-      refuseOtherClusters(clusterIdsOf(this.#clusters), this.fleet.reports());
+      refuseOtherClusters(this.#clusters.ids, this.fleet.reports());
       const sourceName = requireClusterName(request.source);
-      const destination = this.#cluster(requireClusterName(request.destination));
+      const destination = this.#clusters.get(requireClusterName(request.destination));
       const records = new MigrationRecords(this.#metadata(destination));
       const recorded = await records.read(signal);
       if (recorded !== null) refuseRecorded(recorded, this.identity.release);
@@ -141,6 +141,8 @@ export class SyncInstance implements ContractService {
     return this.#command('reverse', async (signal) => {
       const run = this.#running();
       const record = await readReversible(run, signal);
+      await requireAnswer(this.runtime, run.input.source, signal);
+      await this.#clusters.reach(requireClusterName(record.source.name), signal);
       this.#nextSource ??= await openNextSource(this.runtime, record, this.connect, signal);
       const records = new MigrationRecords(this.#metadata(run.input.home));
       await checkReverse({ runtime: this.runtime, records, former: run.input.source, next: this.#nextSource, record, signal });
@@ -172,7 +174,7 @@ export class SyncInstance implements ContractService {
     await this.fleet.leave();
     await this.#source?.close();
     await this.#nextSource?.close();
-    for (const cluster of this.#clusters.values()) await cluster.close();
+    await this.#clusters.close();
   }
 
   /** Commands follow each other; a failed migration takes none. */
@@ -203,14 +205,13 @@ export class SyncInstance implements ContractService {
   }
 
   async #restore(signal: AbortSignal): Promise<void> {
-    for (const name of ['cluster1', 'cluster0'] as const) {
-      const home = this.#cluster(name);
+    for (const [name, home] of this.#clusters.connected) {
       const metadata = this.#metadata(home);
       const record = await new MigrationRecords(metadata).read(signal);
       if (record === null || homeOf(record).name !== name) continue;
       refuseNewerRelease(record.release, this.identity.release);
       if (homeOf(record).clusterId !== home.clusterId) throw new ConvoyError('wrongCluster');
-      const source = await openRecordedSource(this.runtime, record, signal, this.connect);
+      const source = mayLackSource(record) ? deferredSource(this.runtime, record, this.connect) : await openRecordedSource(this.runtime, record, signal, this.connect);
       const ownIds = this.#ownIds(source, record);
       const shares = await new ShareRecords(metadata).readAll(signal);
       const started = ownIds.every((id) => shares.some((share) => share._id === id && share.started));
@@ -221,14 +222,14 @@ export class SyncInstance implements ContractService {
   }
 
   async #go(record: MigrationRecord, source: Cluster, ownIds: readonly string[], signal: AbortSignal): Promise<void> {
-    const home = this.#cluster(requireClusterName(homeOf(record).name));
+    const home = this.#clusters.get(requireClusterName(homeOf(record).name));
     const shares = await new ShareRecords(this.#metadata(home)).readAll(signal);
     this.#source = source;
     const run = new MigrationRun({
       runtime: this.runtime,
       fleet: this.fleet,
       source,
-      destination: this.#cluster(requireClusterName(record.destination.name)),
+      destination: this.#clusters.get(requireClusterName(record.destination.name)),
       home,
       ownIds,
       owner: { syncID: this.identity.syncID, incarnation: this.identity.incarnation },
@@ -253,6 +254,7 @@ export class SyncInstance implements ContractService {
     await run.close();
     const source = this.#nextSource ?? (await openRecordedSource(this.runtime, record, signal, this.connect));
     this.#nextSource = null;
+    await this.#clusters.reach(requireClusterName(record.destination.name), signal);
     await this.#source?.close();
     await this.#go(record, source, run.input.ownIds, signal);
     this.#publish();
@@ -276,12 +278,6 @@ export class SyncInstance implements ContractService {
 
   #metadata(destination: Cluster): Metadata {
     return new Metadata(destination.router, this.runtime.retrying);
-  }
-
-  #cluster(name: ClusterName): Cluster {
-    const cluster = this.#clusters.get(name);
-    if (cluster === undefined) throw new ConvoyError('notReady');
-    return cluster;
   }
 
   #running(): MigrationRun {
@@ -359,7 +355,7 @@ export class SyncInstance implements ContractService {
           canCommit: this.#offer.isOwnReady(run),
           canWrite: run?.view.record.canWrite ?? false,
           expectedIds: this.#expectedIds(),
-          clusterIds: clusterIdsOf(this.#clusters),
+          clusterIds: this.#clusters.ids,
           optionsDigest: run?.view.record.digest ?? null,
           step: run?.view.record.phase ?? null,
           progress,

@@ -81,6 +81,11 @@ export function isVerified({ options, reversal }: Pick<MigrationRecord, 'options
   return options.verification.enabled && (reversal?.turns ?? 0) === 0;
 }
 
+/** Whether the destination is opened, or will be whatever comes: from then on nothing depends on the source. */
+export function isOpeningDecided({ phase }: Pick<MigrationRecord, 'phase'>): boolean {
+  return phase === 'opening' || phase === 'committed';
+}
+
 const recordId = 'migration';
 
 /** What a new migration's record is made of. */

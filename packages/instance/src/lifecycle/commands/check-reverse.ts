@@ -2,8 +2,9 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { Cluster, Door } from '../../cluster/door.js';
-import { classify } from '../../cluster/failure.js';
+import { classify, codeOf, failureName } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/history-lost.js';
+import { within } from '../../cluster/within.js';
 import { parseDefinitionEvent } from '../../ddl/definition-stream.js';
 import type { MigrationRecord, MigrationRecords, Reversal } from '../../store/migration-record.js';
 import { type Connect, openSource, requireClusterName } from '../migration/clusters.js';
@@ -18,6 +19,8 @@ const batchDocumentsMax = 100;
 const awaitData_ms = 200;
 /** Where no oplog notes may be taken, streams move with the servers' ticks, every 10 s by default. */
 const lookWithin_ms = 60_000;
+/** The former source answers within this time, or counts as out of reach. */
+const answer_ms = 12_000;
 /** Only who and what, not the documents themselves. */
 const dataAndCollections = [
   { $match: { operationType: { $in: ['insert', 'update', 'replace', 'delete', 'create', 'drop', 'rename', 'dropDatabase'] } } },
@@ -59,6 +62,22 @@ export async function readReversible(run: MigrationRun, signal: AbortSignal): Pr
   });
   requireReversible(record);
   return record;
+}
+
+/**
+ * A source that a committed migration no longer needs may be gone: an operator who waits for an answer is told at once.
+ * @throws ConvoyError `sourceUnavailable`; `wrongCluster` when it is another cluster by now
+ */
+export async function requireAnswer({ clock }: Pick<Runtime, 'clock'>, former: Cluster, signal: AbortSignal): Promise<void> {
+  const doors = former.access === 'direct' ? former.shardIds.map((id) => former.shard(id)) : [];
+  const ask = (each: AbortSignal) => Promise.all([former.router, ...doors].map((door) => door.command('admin', { ping: 1 }, { signal: each })));
+  try {
+    await within(answer_ms, clock, ask, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ConvoyError || codeOf(error) !== null) throw error;
+    throw new ConvoyError('sourceUnavailable', `${former.name} cannot be reached (${failureName(error)}), so the migration cannot be reversed now: bring it back, and send reverse again. Nothing was begun.`, { cause: error });
+  }
 }
 
 /**

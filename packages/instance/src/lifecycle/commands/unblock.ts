@@ -4,8 +4,8 @@ import { type Retrying, retryingFor } from '../../cluster/retry.js';
 import { writeBlockVersion } from '../../cluster/write-block.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
-import { MigrationRecords } from '../../store/migration-record.js';
-import { type ClusterName, connectConfigured } from '../migration/clusters.js';
+import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { type ClusterName, connectConfigured, sparesOther } from '../migration/clusters.js';
 import { setOrExplain, sideOf, wantedBlocks } from '../migration/write-blocks.js';
 
 /** An operator waits: what fails for longer is told. */
@@ -14,18 +14,18 @@ const retry_ms = 30_000;
 /**
  * Allows the writes of users on a cluster again, unless a migration that is under way needs them blocked.
  * @throws ConvoyError `migrationLives` in that case, `writeBlockingFailed` when the cluster refuses or is older than such
- *   blocks, what connecting to either cluster throws
+ *   blocks, what connecting to either cluster throws; the source is not connected to once its destination is opened: it may be gone
  */
 export async function unblock(config: InstanceConfig, name: ClusterName, signal: AbortSignal): Promise<void> {
   const retry = retryingFor(retry_ms);
   const connect = (one: ClusterName): Promise<Cluster> => retry(`connect to ${one}`, () => connectConfigured(config, one, 'router', signal), signal);
   const cluster = await connect(name);
   try {
-    const other = await connect(name === 'cluster0' ? 'cluster1' : 'cluster0');
+    const other = sparesOther(await recordOn(cluster, retry, signal), cluster) ? null : await connect(name === 'cluster0' ? 'cluster1' : 'cluster0');
     try {
       await lift(cluster, other, retry, signal);
     } finally {
-      await other.close();
+      await other?.close();
     }
   } finally {
     await cluster.close();
@@ -34,14 +34,15 @@ export async function unblock(config: InstanceConfig, name: ClusterName, signal:
 
 /**
  * Looks once more afterwards: a migration may have closed the cluster just before the command reached it.
+ * @param other null when it has no state of a migration that could need the block
  * @throws ConvoyError `migrationLives`, `writeBlockingFailed`
  */
-export async function lift(cluster: Cluster, other: Cluster, retry: Retrying, signal: AbortSignal): Promise<void> {
+export async function lift(cluster: Cluster, other: Cluster | null, retry: Retrying, signal: AbortSignal): Promise<void> {
   if (cluster.version[0] < writeBlockVersion) {
     throw new ConvoyError('writeBlockingFailed', `${cluster.name} runs ${cluster.version.join('.')}: servers before ${writeBlockVersion}.0 have no block of user writes, so there is none to lift. What refuses the writes is something else.`);
   }
   const set = (blocked: boolean) => retry(`${blocked ? 'block' : 'allow'} user writes on ${cluster.name}`, () => setOrExplain(cluster, blocked), signal);
-  const side = async () => (await neededAs(cluster, cluster, retry, signal)) ?? neededAs(cluster, other, retry, signal);
+  const side = async () => (await neededAs(cluster, cluster, retry, signal)) ?? (other === null ? null : neededAs(cluster, other, retry, signal));
   for (let needed = await side(); ; needed = await side()) {
     if (needed !== null) {
       throw new ConvoyError('migrationLives', `${cluster.name} is the ${needed} of a migration that is under way and needs its users' writes blocked. Let it end, or stop its instances and run convoy cleanup.`);
@@ -54,8 +55,12 @@ export async function lift(cluster: Cluster, other: Cluster, retry: Retrying, si
 
 /** As what the migration whose state the destination holds needs the cluster closed; null when it does not. */
 async function neededAs(cluster: Cluster, destination: Cluster, retry: Retrying, signal: AbortSignal): Promise<'source' | 'destination' | null> {
-  const record = await new MigrationRecords(new Metadata(destination.router, retry)).read(signal);
+  const record = await recordOn(destination, retry, signal);
   if (record === null || record.failure !== null || record.phase === 'committed') return null;
   const side = sideOf(record, cluster.clusterId);
   return side !== null && wantedBlocks(record)[side] === true ? side : null;
+}
+
+function recordOn({ router }: Cluster, retry: Retrying, signal: AbortSignal): Promise<MigrationRecord | null> {
+  return new MigrationRecords(new Metadata(router, retry)).read(signal);
 }

@@ -7,7 +7,8 @@ import { storedEntry } from '../../catalog/stored-catalog.js';
 import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/share-storage.js';
-import { balancersAfter, planOf, restoreBalancers } from './initialise.js';
+import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
+import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
 import { holdWhileViolated } from './hold-commit.js';
 import { lateWrites } from './late-writes.js';
 import { filterOf, type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
@@ -19,7 +20,7 @@ const differencesNamedMax = 5;
 
 /**
  * The leader's way from the sealed commit time to COMMITTED. May be repeated by a later leader at every step: every
- * attribute is looked at before it is changed.
+ * attribute is looked at before it is changed. From the decision to open on nothing depends on the source any more.
  */
 export async function commit(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { records, watch, fleet, runtime } = context;
@@ -39,16 +40,18 @@ export async function commit(context: MigrationContext, leaderEpoch: number, sig
     const opening = await records.openAsLeader(leaderEpoch, signal);
     if (!opening) throw failedBefore(context);
     stepDone('openingDecided');
+    fleet.nudge();
   }
   await storeOpening(context, leaderEpoch, signal);
   stepDone('openingTimeStored');
-  await bringBlock(context, 'source', signal);
+  await keepSourceClosed(context, leaderEpoch, signal);
   await bringBlock(context, 'destination', signal);
   stepDone('destinationOpened');
   await records.updateAsLeader(leaderEpoch, { canWrite: true }, signal);
   stepDone('writesAllowed');
   fleet.nudge();
-  await restoreBalancers(context, balancersAfter(watch.view.record), signal);
+  await restoreBalancer(context, 'destination', balancersAfter(watch.view.record), signal);
+  await restoreSourceBalancer(context, leaderEpoch, signal);
   stepDone('balancersRestored');
   await records.updateAsLeader(leaderEpoch, { phase: 'committed' }, signal);
   stepDone('committed');

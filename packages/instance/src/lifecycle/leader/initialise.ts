@@ -4,13 +4,13 @@ import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
 import { sampleShareBounds } from '../../catalog/share-bounds.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
-import { readBalancer, restoreBalancer, stopBalancer } from '../../cluster/balancer.js';
+import { readBalancer, restoreBalancer as startAgain, stopBalancer } from '../../cluster/balancer.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { Cluster } from '../../cluster/door.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { createFence } from '../../store/fence.js';
 import { storeEntries } from '../../store/share-storage.js';
-import type { MigrationRecord } from '../../store/migration-record.js';
+import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { makeCollections } from './make-collections.js';
 import { absentRequests, type MigrationContext, readSourceCatalog } from '../migration/migration-context.js';
@@ -69,7 +69,10 @@ export async function stopBalancers(context: MigrationContext, leaderEpoch: numb
   stepDone('balancersRecorded');
   await Promise.all([source, destination].map((cluster) => runtime.retrying('stop a balancer', () => stopBalancer(cluster, { signal }), signal)));
   const record = await records.read(signal);
-  if (record === null || record.phase === 'opening' || record.phase === 'committed') await restoreBalancers(context, balancersAfter({ balancers, reversal: watch.view.record.reversal ?? null }), signal);
+  if (record === null || isOpeningDecided(record)) {
+    const before = balancersAfter({ balancers, reversal: watch.view.record.reversal ?? null });
+    for (const side of ['destination', 'source'] as const) await restoreBalancer(context, side, before, signal);
+  }
   await records.confirmLeader(leaderEpoch, signal);
 }
 
@@ -79,15 +82,15 @@ export function balancersAfter({ balancers, reversal }: Pick<MigrationRecord, 'b
   return { source, destination: destination && !reversal };
 }
 
-/** Starts those balancers that were on; also behind a leader that was frozen before it stopped them, and thaws when they have been started again. */
-export async function restoreBalancers(
-  { runtime, source, destination }: Pick<MigrationContext, 'runtime' | 'source' | 'destination'>,
+/** Starts a balancer that was on; also behind a leader that was frozen before it stopped it, and thaws when it has been started again. */
+export async function restoreBalancer(
+  context: Pick<MigrationContext, 'runtime' | 'source' | 'destination'>,
+  side: 'source' | 'destination',
   before: NonNullable<MigrationRecord['balancers']>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const [cluster, enabled] of [[source, before.source], [destination, before.destination]] as const) {
-    await runtime.retrying('restore a balancer', () => restoreBalancer(cluster, { enabled, busy: false }, { signal }), signal);
-  }
+  const { runtime, [side]: cluster } = context;
+  await runtime.retrying('restore a balancer', () => startAgain(cluster, { enabled: before[side], busy: false }, { signal }), signal);
 }
 
 /** Collections sampled at the same time. */

@@ -1,8 +1,11 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { DeferredCluster } from '../../cluster/deferred-cluster.js';
 import type { Cluster } from '../../cluster/door.js';
+import { displayHost } from '../../cluster/driver/connection-string.js';
 import { openCluster } from '../../cluster/open-cluster.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
-import type { MigrationRecord } from '../../store/migration-record.js';
+import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
+import { homeOf, sourceShardOf } from '../../store/reversal.js';
 import type { Runtime } from './runtime.js';
 
 /** Names under which the two clusters are configured. */
@@ -65,6 +68,28 @@ export async function openRecordedSource(
   if (source.clusterId === clusterId) return source;
   await source.close();
   throw new ConvoyError('wrongCluster');
+}
+
+/** Whether a migration goes on without its source: the opening is decided, and its state is on the destination. */
+export function mayLackSource(record: MigrationRecord): boolean {
+  return record.failure === null && isOpeningDecided(record) && homeOf(record).clusterId === record.destination.clusterId;
+}
+
+/**
+ * Whether a cluster holds the state of a migration that goes on without the other one: none but this one is at work between
+ * the two then, so that nothing is to be looked for there.
+ */
+export function sparesOther(record: MigrationRecord | null, { name, clusterId }: Pick<Cluster, 'name' | 'clusterId'>): boolean {
+  return record !== null && mayLackSource(record) && record.destination.name === name && record.destination.clusterId === clusterId;
+}
+
+/** The source of a recorded migration that may lack it: connected to when it is first asked something, as `openRecordedSource` does. */
+export function deferredSource(runtime: Runtime, record: MigrationRecord, connect: Connect = connectConfigured): Cluster {
+  const { source: { name, clusterId }, access } = record;
+  const host = displayHost(runtime.config[requireClusterName(name)].reveal());
+  const known = { name, clusterId, access, displayHost: host, shardIds: record.shareIds.map((id) => sourceShardOf(record, id)) };
+  const once: Runtime = { ...runtime, retrying: (_what, operation) => operation() };
+  return new DeferredCluster(known, (signal) => openRecordedSource(once, record, signal, connect));
 }
 
 /** Connects to a configured cluster as a source, once. */

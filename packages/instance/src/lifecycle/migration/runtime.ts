@@ -35,9 +35,11 @@ export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logg
     },
   });
   const run: Retrying = async (label, operation, signal) => {
-    const result = await retrying(label, policy, signal, () => operation(), isRetryable);
-    if (retries.size > 0) retries.delete(label);
-    return result;
+    try {
+      return await retrying(label, policy, signal, () => operation(), isRetryable);
+    } finally {
+      if (retries.size > 0) retries.delete(label);
+    }
   };
   return { config, clock, logger, metrics, retrying: run, retries };
 }

@@ -15,14 +15,14 @@ import { shareCollection, shareCollections } from '../share/share-collections.js
 import { endWhenReplaced, type Replacement } from '../share/share-replaced.js';
 import type { ShareFigures } from '../figures/share-figures.js';
 import { ShareSync } from '../share/share-sync.js';
-import { isVerified } from '../../store/migration-record.js';
+import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
 import { VerifiedShare } from '../share/verification-share.js';
 
 /** How often a share that waits for the end of the commit tells of later source writes. */
 const lateWrites_ms = 500;
 
 /**
- * Syncs this process's shares from where they are until the migration is committed.
+ * Syncs this process's shares from where they are until the opening of the destination is decided.
  * @param onSyncs gets the shares' syncs and verifiers as soon as they exist, for progress
  * @param stop ends the work cleanly (pause, end of the process)
  * @param hard ends it at once
@@ -57,9 +57,15 @@ export async function syncShares(
     return (signal: AbortSignal) => follower.run(signal);
   });
   const work = [...syncs.map((sync) => (signal: AbortSignal) => sync.run(signal)), ...definitions, ...verified.map((share) => (signal: AbortSignal) => share.run(signal)), follow];
-  await runTogether(ending, work, replaced.onFailure).catch((error: unknown) => {
-    if (!done.signal.aborted) throw error;
+  await runTogether(ending, work, replaced.onFailure).catch(async (error: unknown) => {
+    if (!done.signal.aborted && !(await isOfNoMatter(error, watch, stop))) throw error;
   });
+}
+
+/** Once the opening is decided, what a share meets on a source that goes away ends nothing. */
+export async function isOfNoMatter(error: unknown, watch: Pick<MigrationContext['watch'], 'refresh'>, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted || (error instanceof ConvoyError && error.error === 'staleEpoch')) return false;
+  return isOpeningDecided((await watch.refresh(signal)).record);
 }
 
 /** The definition journal as a share's process finds it, after its predecessor can write no more. */
@@ -138,7 +144,7 @@ async function fenceFormerOwner(context: MigrationContext, record: ShareRecord, 
 }
 
 /**
- * Drains every commit round as it comes; afterwards tells of writes that come too late, until the migration is committed.
+ * Drains every commit round as it comes; afterwards tells of writes that come too late, until the opening is decided.
  * @param before what an earlier process has told: late writes that it has seen are not taken back while they are read again
  */
 export async function followCommit(
@@ -151,9 +157,9 @@ export async function followCommit(
   const { watch, fleet, runtime } = context;
   let drained = 0;
   for (;;) {
-    const view = await watch.until(({ record }) => record.phase === 'committed' || (record.commit?.round ?? 0) > drained || drained > 0, stop);
-    const { commit, phase } = view.record;
-    if (phase === 'committed') return;
+    const view = await watch.until(({ record }) => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained || drained > 0, stop);
+    const { commit } = view.record;
+    if (isOpeningDecided(view.record)) return;
     if (commit !== null && commit.round > drained) {
       if (!(await sync.drain(timeOf(commit.time), () => (watch.view.record.commit?.round ?? 0) > commit.round, stop))) continue;
       drained = commit.round;

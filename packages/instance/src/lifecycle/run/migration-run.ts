@@ -10,7 +10,7 @@ import { turnsOf } from '../../store/reversal.js';
 import { DefinitionJournal } from '../../store/definition-journal.js';
 import { HistoryRecord } from '../../store/history-record.js';
 import { Metadata } from '../../store/metadata.js';
-import { isVerified, MigrationRecords } from '../../store/migration-record.js';
+import { isOpeningDecided, isVerified, MigrationRecords } from '../../store/migration-record.js';
 import { type ShareRecord, ShareRecords } from '../../store/share-record.js';
 import { leadWhenElected } from './leader.js';
 import { syncShares } from './member.js';
@@ -249,7 +249,7 @@ export class MigrationRun {
   }
 
   async #follow(stop: AbortSignal): Promise<void> {
-    if (this.view.record.phase === 'committed') return;
+    if (isOpeningDecided(this.view.record)) return;
     // What was recorded of the shares is of the other direction until the leader lets them begin anew.
     await this.#watch.until(({ record }) => record.phase !== 'reversing', stop);
     // Paused shares, too: a former owner that thaws must not let them go on behind this process's back.

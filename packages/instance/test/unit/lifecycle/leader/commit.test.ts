@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import type { Document } from 'mongodb';
+import { type Document, MongoNetworkError } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
@@ -12,9 +12,9 @@ import { Metadata } from '../../../../src/store/metadata.js';
 import type { ShareRecord } from '../../../../src/store/share-record.js';
 import { storeEntries } from '../../../../src/store/share-storage.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
-import { fakeCluster } from '../../fake-door.js';
+import { fakeCluster, serverError } from '../../fake-door.js';
 import { MetadataModel } from '../../model/metadata-model.js';
-import { never, once } from '../../model/parts.js';
+import { never, once, settled } from '../../model/parts.js';
 
 const leaderEpoch = 1;
 const ttlOff_seconds = 2_147_483_647;
@@ -29,32 +29,52 @@ let eventsLate: number;
 /** Another instance has become the leader. */
 let isReplaced: boolean;
 let log: string[];
+/** How the source answers since the decision to open. */
+let answer: () => Promise<Document>;
+let record: MigrationRecord;
+/** Every wait of the leader, in order, and whether they come to their end. */
+let waits: number[];
+let waitsAreOver: boolean;
 
 beforeEach(() => {
   server = new FakeCatalogServer(['rs'], 6);
   server.add('shop.orders', { indexes: [{ v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: ttlOff_seconds }, { v: 2, key: { u: 1 }, name: 'u_1' }] });
   [forgetsChanges, eventsAbove, eventsLate, isReplaced, log] = [false, 0, 0, false, []];
   deletedIn = [];
+  answer = () => Promise.resolve({ ok: 1 });
+  [waits, waitsAreOver] = [[], false];
 });
 
 function destination(): Cluster {
   const { door } = server;
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
     if ('collMod' in sent) log.push('attribute');
+    if ('setUserWriteBlockMode' in sent || 'balancerStart' in sent) return Promise.resolve({ ok: log.push(`destination: ${Object.keys(sent)[0]}`) });
     return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : door.command(database, sent, options);
+  };
+  const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: () => Promise.resolve() };
+  return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0], clusterId: '0b' });
+}
+
+function source(): Cluster {
+  const { door } = server;
+  const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
+    if (record.phase === 'committing') return door.command(database, sent, options);
+    log.push(`source: ${Object.keys(sent)[0]}`);
+    return answer();
   };
   const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: () => Promise.resolve() };
   return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
 }
 
-async function run(): Promise<void> {
+async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
   const model = new MetadataModel();
   const metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as Door, once);
   const indexes = [{ v: 2, key: { _id: 1 }, name: '_id_' }, { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: 60 }, { v: 2, key: { u: 1 }, name: 'u_1', unique: true }];
   const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes, sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
   await storeEntries(metadata, leaderEpoch, [storedEntry(entry)], never, 'committedCollections');
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  const record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [] } as unknown as MigrationRecord;
+  record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', failure: null, options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [], ...changes } as unknown as MigrationRecord;
   const share = { drained: { round: 1, eventsAbove, deletedIn } } as unknown as ShareRecord;
   const view = { record, shares: new Map([['rs', share]]) };
   const refresh = () => {
@@ -62,8 +82,8 @@ async function run(): Promise<void> {
     return Promise.resolve(view);
   };
   const context = {
-    runtime: { retrying: once, logger: { info: () => undefined } },
-    source: fakeCluster({ router: server.door, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] }),
+    runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep } },
+    source: source(),
     destination: destination(),
     fleet: { nudge: () => undefined },
     metadata,
@@ -71,11 +91,22 @@ async function run(): Promise<void> {
     records: {
       read: () => Promise.resolve(record),
       confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
-      openAsLeader: () => Promise.resolve(Boolean(log.push('opening'))),
-      updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => Promise.resolve(void log.push(...Object.keys(set))),
+      openAsLeader: () => {
+        record.phase = 'opening';
+        return Promise.resolve(Boolean(log.push('opening')));
+      },
+      updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => {
+        Object.assign(record, set);
+        return Promise.resolve(void log.push(...Object.keys(set)));
+      },
     },
   } as unknown as MigrationContext;
   await commit(context, leaderEpoch, never);
+}
+
+function sleep(duration_ms: number): Promise<void> {
+  waits.push(duration_ms);
+  return waitsAreOver ? settled() : new Promise(() => undefined);
 }
 
 describe('the end of a commit', () => {
@@ -116,5 +147,54 @@ describe('the end of a commit', () => {
     eventsLate = 1;
     await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
     expect(log).not.toContain('opening');
+  });
+});
+
+describe('once the opening is decided', () => {
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const bothAsked = { options, balancers: { source: true, destination: true } };
+  const opened = ['opening', 'source: setUserWriteBlockMode', 'warnings', 'destination: setUserWriteBlockMode', 'canWrite', 'destination: balancerStart', 'source: balancerStart', 'warnings', 'phase'];
+  const fromOpening = (): string[] => log.slice(log.indexOf('opening'));
+
+  it('a source that has gone keeps nothing from being opened, and what it was not asked is told', async () => {
+    answer = () => Promise.reject(new MongoNetworkError('connection refused'));
+    await run(bothAsked);
+    expect(fromOpening()).toEqual(opened);
+    expect(record).toMatchObject({ phase: 'committed', canWrite: true });
+    expect(record.warnings).toEqual([
+      { name: 'sourceNotClosedAgain', description: expect.stringMatching(/cluster0 could not be asked .*MongoNetworkError.*setUserWriteBlockMode/) as unknown },
+      { name: 'sourceBalancerLeftOff', description: expect.stringMatching(/balancer of cluster0, .*MongoNetworkError.*sh\.startBalancer/) as unknown },
+    ]);
+  });
+
+  it('a source that does not answer is waited for during a bounded time', async () => {
+    answer = () => new Promise(() => undefined);
+    waitsAreOver = true;
+    await run(bothAsked);
+    expect(fromOpening()).toEqual(opened);
+    expect(waits).toEqual([10_000, 30_000]);
+    expect(record.warnings.map(({ name }) => name)).toEqual(['sourceNotClosedAgain', 'sourceBalancerLeftOff']);
+  });
+
+  it('a source that refuses is told of, too', async () => {
+    answer = () => Promise.reject(serverError(13, 'Unauthorized'));
+    await run(bothAsked);
+    expect(record).toMatchObject({ phase: 'committed' });
+    expect(record.warnings.map(({ description }) => description)).toEqual([expect.stringContaining('writeBlockingFailed'), expect.stringContaining('Unauthorized')]);
+  });
+
+  it('a later leader that finds the source back does what was left, and takes the warnings back', async () => {
+    const other = { name: 'oplogWindowShort', description: 'Short.' };
+    const told = ['sourceNotClosedAgain', 'sourceBalancerLeftOff'].map((name) => ({ name, description: '' }));
+    await run({ ...bothAsked, phase: 'opening', warnings: [other, ...told] });
+    expect(log).toEqual(expect.arrayContaining(['source: setUserWriteBlockMode', 'source: balancerStart']));
+    expect(record.warnings).toEqual([other]);
+  });
+
+  it('is told of nothing where nothing is asked of the source', async () => {
+    answer = () => Promise.reject(new MongoNetworkError('connection refused'));
+    await run();
+    expect(fromOpening()).toEqual(['opening', 'canWrite', 'phase']);
+    expect(record.warnings).toEqual([]);
   });
 });

@@ -45,6 +45,16 @@ describe('an operation that fails', () => {
     expect(runtime.retries.size).toBe(0);
   });
 
+  test('is no longer warned of once nobody waits for it', async () => {
+    const ending = new AbortController();
+    const operation = () => {
+      if (runtime.retries.has('connect')) ending.abort(new Error('ends'));
+      return Promise.reject(serverError(189, 'PrimarySteppedDown'));
+    };
+    await expect(runtime.retrying('connect', operation, ending.signal)).rejects.toThrow('ends');
+    expect(runtime.retries.size).toBe(0);
+  });
+
   test('a lost cursor is opened again by its owner', async () => {
     let opened = 0;
     const read = () => ((opened += 1) === 1 ? Promise.reject(serverError(43, 'CursorNotFound')) : Promise.resolve(opened));

@@ -15,15 +15,17 @@ beforeEach(() => {
 
 /** A leader of which the server refuses something; a successor, if there is one, has committed by then. */
 async function lead(): Promise<void> {
-  const record = { phase: 'opening', shareIds: [] };
+  const record = { phase: 'opening', shareIds: [], warnings: [] };
   const view = { record, shares: new Map() };
   const context = {
-    runtime: { retrying: once, logger: { info: () => undefined }, clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) } },
+    runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) } },
     fleet: { isLeader: () => true },
+    source: { name: 'cluster0' },
     watch: { view, until: () => Promise.resolve(view), refresh: () => Promise.resolve(view) },
     records: {
       takeLeaderEpoch: () => Promise.resolve(1),
       read: () => Promise.reject(refusal),
+      updateAsLeader: () => Promise.reject(refusal),
       confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
     },
   };

@@ -1,6 +1,7 @@
 import { Timestamp } from 'mongodb';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { expect, it } from 'vitest';
-import { followCommit } from '../../../../src/lifecycle/run/member.js';
+import { followCommit, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
 import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
 import type { ShareSync } from '../../../../src/lifecycle/share/share-sync.js';
 import type { ShareRecord } from '../../../../src/store/share-record.js';
@@ -62,4 +63,20 @@ it('a share leaves a round that it cannot drain as soon as a later one counts', 
   await followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, null, never, never);
   expect(asked).toEqual([1n, 500n].map((seconds) => (seconds << 32n) + 1n));
   expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
+});
+
+it('a share ends once the opening is decided, and asks the source no more', async () => {
+  const record = { phase: 'opening', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
+  const context = { watch: { until: () => Promise.resolve({ record }) } };
+  await followCommit(context as unknown as MigrationContext, {} as unknown as ShareSync, null, never, never);
+});
+
+it.each([
+  ['opening', new Error('source gone'), true],
+  ['committed', new Error('source gone'), true],
+  ['committing', new Error('source gone'), false],
+  ['opening', new ConvoyError('staleEpoch'), false],
+] as const)('in %s what a share meets (%s) is of no matter: %s', async (phase, error, expected) => {
+  const watch = { refresh: () => Promise.resolve({ record: { phase } }) } as unknown as MigrationContext['watch'];
+  expect(await isOfNoMatter(error, watch, never)).toBe(expected);
 });

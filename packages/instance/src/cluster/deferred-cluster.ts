@@ -1,0 +1,102 @@
+import type { CallOptions, Cluster, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './door.js';
+import { untilAborted } from './within.js';
+
+/** What is known of a cluster before it is connected to. */
+export type KnownCluster = Pick<Cluster, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
+
+type Opening = (signal: AbortSignal) => Promise<Cluster>;
+
+/**
+ * A cluster that is connected to once something is asked of it; while that fails, at each call anew. For one that may be
+ * gone for good. What it is (`kind`, `version`) is known once a call has been answered.
+ */
+export class DeferredCluster implements Cluster {
+  readonly name: string;
+  readonly clusterId: string;
+  readonly displayHost: string;
+  readonly access: Cluster['access'];
+  readonly shardIds: readonly string[];
+  readonly router: Door;
+  readonly #closing = new AbortController();
+  #opening: Promise<Cluster> | null = null;
+  #opened: Cluster | null = null;
+
+  /** @param connect tries it once */
+  constructor(known: KnownCluster, private readonly connect: Opening) {
+    ({ name: this.name, clusterId: this.clusterId, displayHost: this.displayHost, access: this.access, shardIds: this.shardIds } = known);
+    this.router = this.#door('router', ({ router }) => router);
+  }
+
+  get kind(): Cluster['kind'] {
+    return this.#connected.kind;
+  }
+
+  get version(): Cluster['version'] {
+    return this.#connected.version;
+  }
+
+  shard(id: string): Door {
+    return this.#door(id, (cluster) => cluster.shard(id));
+  }
+
+  shareDoor(id: string): Door {
+    return this.#door(id, (cluster) => cluster.shareDoor(id));
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const opened = await this.#opening?.catch(() => null);
+    await opened?.close();
+  }
+
+  get #connected(): Cluster {
+    if (this.#opened === null) throw new Error(`${this.name} is not connected to`);
+    return this.#opened;
+  }
+
+  #door(role: string, of: (cluster: Cluster) => Door): Door {
+    return new DeferredDoor(`${this.name} ${role}`, async (signal) => of(await this.#open(signal)));
+  }
+
+  /** Calls at the same time share one try, which the end of one of them does not end. */
+  async #open(signal: AbortSignal): Promise<Cluster> {
+    signal.throwIfAborted();
+    this.#opening ??= this.#try();
+    return untilAborted(this.#opening, signal);
+  }
+
+  async #try(): Promise<Cluster> {
+    try {
+      this.#closing.signal.throwIfAborted();
+      this.#opened = await this.connect(this.#closing.signal);
+      return this.#opened;
+    } catch (error) {
+      this.#opening = null;
+      throw error;
+    }
+  }
+}
+
+class DeferredDoor implements Door {
+  constructor(
+    readonly label: string,
+    private readonly open: (signal: AbortSignal) => Promise<Door>,
+  ) {}
+
+  async command(...[database, command, options]: Parameters<Door['command']>): ReturnType<Door['command']> {
+    return (await this.open(options.signal)).command(database, command, options);
+  }
+
+  async openCursor(...[database, command, options]: Parameters<Door['openCursor']>): Promise<RawCursor> {
+    return (await this.open(options.signal)).openCursor(database, command, options);
+  }
+
+  async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
+    return (await this.open(options.signal)).write(write, ticket, options);
+  }
+
+  /** The cluster closes its doors. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,28 @@
+import { NoAnswerError } from './call-scope.js';
+import type { Clock } from './clock.js';
+
+/** The outcome of work, or the signal's reason as soon as it is aborted; the work itself is not ended by it. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/**
+ * Gives work so long, also work that does not heed its signal at once.
+ * @throws NoAnswerError when the time is over; the signal's reason; what the work throws
+ */
+export async function within<T>(limit_ms: number, clock: Pick<Clock, 'sleep'>, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  const [late, done] = [new AbortController(), new AbortController()];
+  const each = AbortSignal.any([signal, late.signal]);
+  const waiting = clock.sleep(limit_ms, AbortSignal.any([signal, done.signal]));
+  void waiting.then(() => late.abort(new NoAnswerError(`No answer within ${limit_ms} ms`)), () => undefined);
+  try {
+    return await untilAborted(work(each), each);
+  } finally {
+    done.abort();
+  }
+}

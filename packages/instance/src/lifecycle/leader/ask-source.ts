@@ -1,0 +1,57 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { failureName } from '../../cluster/failure.js';
+import { within } from '../../cluster/within.js';
+import type { MigrationContext } from '../migration/migration-context.js';
+import { bringBlock } from '../migration/write-blocks.js';
+import { balancersAfter, restoreBalancer } from './initialise.js';
+
+/** The source refuses its users' writes already: being sure of it once more must not keep the destination closed for long. */
+const block_ms = 10_000;
+/** The destination is open: a fail-over of the source has its time. */
+const balancer_ms = 30_000;
+
+/** Something that the end of a commit asks of the source, and what is told when the source does not do it. */
+interface Wish {
+  warning: string;
+  within_ms: number;
+  ask: (signal: AbortSignal) => Promise<void>;
+  describe: (name: string, reason: string) => string;
+}
+
+/** Has the source go on refusing the writes of users, where they are to be refused, before the destination takes them. */
+export function keepSourceClosed(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const describe = (name: string, reason: string): string =>
+    `When the destination was opened ${name} could not be asked to go on refusing the writes of users (${reason}); it refused them before. See to it that nobody writes there, and close it by hand should it take writes: setUserWriteBlockMode with global true.`;
+  return askSource(context, leaderEpoch, { warning: 'sourceNotClosedAgain', within_ms: block_ms, ask: (each) => bringBlock(context, 'source', each), describe }, signal);
+}
+
+/** Starts the source's balancer again if it was on. */
+export function restoreSourceBalancer(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const ask = (each: AbortSignal): Promise<void> => restoreBalancer(context, 'source', balancersAfter(context.watch.view.record), each);
+  const describe = (name: string, reason: string): string =>
+    `The balancer of ${name}, which was on before the migration, could not be started again (${reason}). Should the cluster live on, start it by hand: sh.startBalancer().`;
+  return askSource(context, leaderEpoch, { warning: 'sourceBalancerLeftOff', within_ms: balancer_ms, ask, describe }, signal);
+}
+
+/**
+ * Once the opening is decided the source may be gone for good, and nothing waits for it: it is asked for a bounded time, and
+ * what it has not done is told in a warning.
+ */
+async function askSource(context: MigrationContext, leaderEpoch: number, { warning, within_ms, ask, describe }: Wish, signal: AbortSignal): Promise<void> {
+  const { runtime, source } = context;
+  const failure = await within(within_ms, runtime.clock, ask, signal).then(() => null, (error: unknown) => ({ error }));
+  signal.throwIfAborted();
+  if (failure === null) return tell(context, leaderEpoch, warning, null, signal);
+  const { error } = failure;
+  runtime.logger.warn({ event: warning, err: error }, 'the source was not left as it should be');
+  await tell(context, leaderEpoch, warning, describe(source.name, error instanceof ConvoyError ? error.error : failureName(error)), signal);
+}
+
+/** @param description null when there is nothing to be told, also where a leader before this one has told of it */
+async function tell({ records, watch }: MigrationContext, leaderEpoch: number, name: string, description: string | null, signal: AbortSignal): Promise<void> {
+  const { warnings } = watch.view.record;
+  const others = warnings.filter((warning) => warning.name !== name);
+  if (description === null && others.length === warnings.length) return;
+  await records.updateAsLeader(leaderEpoch, { warnings: description === null ? others : [...others, { name, description }] }, signal);
+  await watch.refresh(signal);
+}

@@ -1,0 +1,77 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import type { Cluster } from '../../cluster/door.js';
+import { Metadata } from '../../store/metadata.js';
+import { MigrationRecords } from '../../store/migration-record.js';
+import { type ClusterName, type Connect, openDestination, sparesOther } from './clusters.js';
+import { clusterIdsOf } from './fleet-clusters.js';
+import type { Runtime } from './runtime.js';
+
+/** In the order in which a migration is looked for on them. */
+const names: readonly ClusterName[] = ['cluster1', 'cluster0'];
+
+/** Both clusters that an instance is configured with, each connected to once, for its router. */
+export class ConfiguredClusters {
+  readonly #connected = new Map<ClusterName, Cluster>();
+
+  constructor(
+    private readonly runtime: Runtime,
+    private readonly connect: Connect,
+  ) {}
+
+  /** Those that are connected to. */
+  get connected(): (readonly [ClusterName, Cluster])[] {
+    return names.flatMap((name) => {
+      const cluster = this.#connected.get(name);
+      return cluster === undefined ? [] : [[name, cluster] as const];
+    });
+  }
+
+  /** Null until both were reached. */
+  get ids(): InstanceReport['clusterIds'] {
+    return clusterIdsOf(this.#connected);
+  }
+
+  /**
+   * Connects to both; without the source when the destination tells of a migration that needs it no more.
+   * @throws what connecting throws
+   */
+  async open(signal: AbortSignal): Promise<void> {
+    const spared = new AbortController();
+    const each = AbortSignal.any([signal, spared.signal]);
+    const connecting = names.map((name) => this.#open(name, each));
+    const sparing = connecting.map(async (cluster) => {
+      if (!(await this.#sparesOther(await cluster, each))) throw new ConvoyError('notReady');
+    });
+    if (await Promise.any(sparing).then(() => true, () => false)) spared.abort();
+    else await Promise.all(connecting);
+  }
+
+  /** @throws ConvoyError `notReady` while it is not connected to */
+  get(name: ClusterName): Cluster {
+    const cluster = this.#connected.get(name);
+    if (cluster === undefined) throw new ConvoyError('notReady');
+    return cluster;
+  }
+
+  /** Connects to one that was left out. */
+  async reach(name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+    return this.#connected.get(name) ?? this.#open(name, signal);
+  }
+
+  async close(): Promise<void> {
+    for (const [, cluster] of this.connected) await cluster.close();
+  }
+
+  async #open(name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+    const cluster = await openDestination(this.runtime, name, signal, this.connect);
+    if (signal.aborted) await cluster.close();
+    signal.throwIfAborted();
+    this.#connected.set(name, cluster);
+    return cluster;
+  }
+
+  async #sparesOther(cluster: Cluster, signal: AbortSignal): Promise<boolean> {
+    return sparesOther(await new MigrationRecords(new Metadata(cluster.router, this.runtime.retrying)).read(signal), cluster);
+  }
+}

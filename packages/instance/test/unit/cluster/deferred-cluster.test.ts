@@ -1,0 +1,71 @@
+import { MongoServerSelectionError, type Document } from 'mongodb';
+import { beforeEach, expect, it } from 'vitest';
+import { DeferredCluster } from '../../../src/cluster/deferred-cluster.js';
+import type { Cluster } from '../../../src/cluster/door.js';
+import { FakeDoor, fakeCluster } from '../fake-door.js';
+import { never } from '../model/parts.js';
+
+const known = { name: 'cluster0', clusterId: '0a', displayHost: 'host:1', access: 'direct' as const, shardIds: ['a', 'b'] };
+const away = new MongoServerSelectionError('no server', {} as never);
+let tries: number;
+let isAway: boolean;
+let closed: number;
+let cluster: DeferredCluster;
+
+function connect(): Promise<Cluster> {
+  tries += 1;
+  if (isAway) return Promise.reject(away);
+  const door = (label: string) => new FakeDoor(label, { ping: () => ({ ok: 1, label }) });
+  const real = fakeCluster({ router: door('router'), shards: new Map(known.shardIds.map((id) => [id, door(id)])), version: [7, 0, 0] });
+  return Promise.resolve({ ...real, close: () => Promise.resolve(void (closed += 1)) });
+}
+
+beforeEach(() => {
+  [tries, isAway, closed] = [0, false, 0];
+  cluster = new DeferredCluster(known, connect);
+});
+
+const ping = ({ command }: { command: Cluster['router']['command'] }, signal = never): Promise<Document> => command('admin', { ping: 1 }, { signal });
+const bound = (door: Cluster['router']) => ({ command: door.command.bind(door) });
+
+it('tells what is known of it, and is not connected to for that', async () => {
+  expect(cluster).toMatchObject(known);
+  expect(() => cluster.version).toThrow('cluster0 is not connected to');
+  await cluster.close();
+  expect([tries, closed]).toEqual([0, 0]);
+});
+
+it('is connected to once for all doors, with the first call', async () => {
+  const doors = [cluster.router, cluster.shard('a'), cluster.shareDoor('b')];
+  const replies = await Promise.all(doors.map((door) => ping(bound(door))));
+  expect(replies.map(({ label }) => label as unknown)).toEqual(['router', 'a', 'b']);
+  expect([cluster.kind, cluster.version]).toEqual(['sharded', [7, 0, 0]]);
+  expect(tries).toBe(1);
+  await cluster.close();
+  expect(closed).toBe(1);
+});
+
+it('is tried anew by each call while it is away', async () => {
+  isAway = true;
+  for (const attempt of [1, 2]) {
+    await expect(ping(bound(cluster.router))).rejects.toBe(away);
+    expect(tries).toBe(attempt);
+  }
+  isAway = false;
+  expect(await ping(bound(cluster.router))).toMatchObject({ ok: 1 });
+});
+
+it('a call that ends leaves the try to the others', async () => {
+  const ending = new AbortController();
+  const [first, second] = [ping(bound(cluster.router), ending.signal), ping(bound(cluster.router))];
+  ending.abort(new Error('ends'));
+  await expect(first).rejects.toThrow('ends');
+  expect(await second).toMatchObject({ ok: 1 });
+  expect(tries).toBe(1);
+});
+
+it('is not connected to after it was closed', async () => {
+  await cluster.close();
+  await expect(ping(bound(cluster.router))).rejects.toThrow();
+  expect(tries).toBe(0);
+});

@@ -1,0 +1,80 @@
+import { MongoServerSelectionError } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Cluster } from '../../../../src/cluster/door.js';
+import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';
+import { ConfiguredClusters } from '../../../../src/lifecycle/migration/configured-clusters.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { never, once } from '../../model/parts.js';
+
+const ids = { cluster0: '00', cluster1: '01' };
+const committed = { phase: 'committed', failure: null, source: { name: 'cluster0', clusterId: '00' }, destination: { name: 'cluster1', clusterId: '01' } } as unknown as MigrationRecord;
+const opening = { ...committed, phase: 'opening' } as MigrationRecord;
+
+/** What each cluster holds; one that is away is not reached before it comes back. */
+let records: Record<ClusterName, MigrationRecord | null>;
+let comesBack: Record<ClusterName, Promise<void>>;
+let closed: string[];
+let clusters: ConfiguredClusters;
+
+const connect: Connect = async (_config, name, _access, signal) => {
+  await Promise.race([comesBack[name], new Promise((_resolve, reject) => signal.addEventListener('abort', reject))]);
+  const router = new FakeDoor(name, { find: () => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } }) });
+  return { ...fakeCluster({ router, name, clusterId: ids[name] }), close: () => Promise.resolve(void closed.push(name)) } satisfies Cluster;
+};
+
+beforeEach(() => {
+  records = { cluster0: null, cluster1: null };
+  comesBack = { cluster0: Promise.resolve(), cluster1: Promise.resolve() };
+  closed = [];
+  clusters = new ConfiguredClusters({ retrying: once } as unknown as Runtime, connect);
+});
+
+const connected = (): string[] => clusters.connected.map(([name]) => name);
+
+describe('an instance that begins', () => {
+  it.each([['committed', committed], ['being opened', opening]] as const)('does not wait for the source of a migration that is %s', async (_, record) => {
+    records.cluster1 = record;
+    comesBack.cluster0 = new Promise(() => undefined);
+    await clusters.open(never);
+    expect(connected()).toEqual(['cluster1']);
+    expect(clusters.ids).toBeNull();
+    expect(() => clusters.get('cluster0')).toThrow('notReady');
+  });
+
+  it('does without one that cannot be connected to for good, too', async () => {
+    records.cluster1 = committed;
+    comesBack.cluster0 = Promise.reject(new Error('querySrv ENOTFOUND'));
+    await clusters.open(never);
+    expect(connected()).toEqual(['cluster1']);
+  });
+
+  it.each([
+    ['that goes on', { ...committed, phase: 'committing' }],
+    ['that has failed', { ...committed, phase: 'committing', failure: { error: 'writeRefused', errorDescription: '' } }],
+    ['whose state is on the source, since it was reversed', { ...committed, source: committed.destination, destination: committed.source, reversal: { turns: 1 } }],
+    ['of other clusters', { ...committed, destination: { name: 'cluster1', clusterId: '09' } }],
+    ['of clusters with other names', { ...committed, destination: { name: 'cluster0', clusterId: '01' } }],
+  ])('waits for both of a migration %s', async (_, record) => {
+    records.cluster1 = record as unknown as MigrationRecord;
+    const away = new MongoServerSelectionError('no server', {} as never);
+    comesBack.cluster0 = Promise.reject(away);
+    await expect(clusters.open(never)).rejects.toBe(away);
+    comesBack.cluster0 = Promise.resolve();
+    await clusters.open(never);
+    expect(connected()).toEqual(['cluster1', 'cluster0']);
+    expect(clusters.ids).toEqual(ids);
+  });
+});
+
+it('one that was left out is connected to when it is needed', async () => {
+  records.cluster1 = committed;
+  comesBack.cluster0 = Promise.reject(new Error('away'));
+  await clusters.open(never);
+  comesBack.cluster0 = Promise.resolve();
+  expect((await clusters.reach('cluster0', never)).name).toBe('cluster0');
+  expect(clusters.ids).toEqual(ids);
+  await clusters.close();
+  expect(closed).toEqual(['cluster1', 'cluster0']);
+});
