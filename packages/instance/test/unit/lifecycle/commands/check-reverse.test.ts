@@ -1,12 +1,13 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import type { Document } from 'mongodb';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { type Document, MongoServerSelectionError } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
-import { checkReverse } from '../../../../src/lifecycle/commands/check-reverse.js';
+import { checkReverse, requireAnswer } from '../../../../src/lifecycle/commands/check-reverse.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeDoor } from '../../cluster/fake-door.js';
 import { fakeCluster } from '../../fake-door.js';
-import { never, once } from '../../model/parts.js';
+import { never, once, settled } from '../../model/parts.js';
 
 const [former, next] = [{ name: 'cluster0', clusterId: '01' }, { name: 'cluster1', clusterId: '02' }];
 /** What was asked of the former source's block. */
@@ -57,4 +58,24 @@ it.each([
 it('it stays open when they had committed the migration back to it before', async () => {
   await check([recordIn('committed', 1)]);
   expect(sent).toEqual([false]);
+});
+
+const away = new MongoServerSelectionError('no server', {} as never);
+
+it.each([
+  ['is out of reach', () => Promise.reject(away), 'sourceUnavailable'],
+  ['has a name that is looked up in vain', () => Promise.reject(new Error('querySrv ENOTFOUND')), 'sourceUnavailable'],
+  ['does not answer in time', () => new Promise<never>(() => undefined), 'sourceUnavailable'],
+  ['is another cluster by now', () => Promise.reject(new ConvoyError('wrongCluster')), 'wrongCluster'],
+])('a former source that %s refuses a reverse', async (_what, command: () => Promise<Document>, error) => {
+  const cluster = fakeCluster({ router: Object.assign(new FakeDoor(() => ({})), { command }) });
+  await expect(requireAnswer({ clock: { sleep: settled } as never }, cluster, never)).rejects.toMatchObject({ error });
+});
+
+it('every shard has to answer where they are read directly', async () => {
+  const asked: string[] = [];
+  const door = (name: string) => new FakeDoor(() => ({ ok: asked.push(name) }), {});
+  const cluster = fakeCluster({ router: door('router'), shards: new Map([['shard0', door('shard0')], ['shard1', door('shard1')]]) });
+  await requireAnswer({ clock: { sleep: () => new Promise(() => undefined) } as never }, cluster, never);
+  expect(asked).toEqual(['router', 'shard0', 'shard1']);
 });

@@ -52,3 +52,11 @@ it('a server before 6.0 is said to have no block, and is not asked', async () =>
   await expect(unblockSource(['committed'], [5, 0, 7])).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/^cluster0 runs 5\.0\.7: .*none to lift/) as unknown });
   expect(sent).toEqual([]);
 });
+
+it('a destination that is open is given back without its source', async () => {
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const record = { phase: 'committed', failure: null, options, source: { clusterId: '01' }, destination: { clusterId: '02' } };
+  const router = new FakeDoor('destination', { setUserWriteBlockMode: () => ({ ok: sent.push('set') }), find: () => ({ cursor: { firstBatch: [record] } }) });
+  await lift({ ...fakeCluster({ router, shardIds: ['a'] }), version: [6, 0, 0], clusterId: '02' }, null, once, never);
+  expect(sent).toEqual(['set']);
+});

@@ -1,0 +1,136 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { cleanUp } from '@convoy/instance/lifecycle/commands/clean-up';
+import { unblock } from '@convoy/instance/lifecycle/commands/unblock';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
+import { Scene } from '../contract/scene.js';
+import type { ServedInstance } from '../contract/served-instance.js';
+import { startBody } from '../contract/start-conditions.js';
+import { Link } from './link.js';
+
+const blocking = startBody({ enableUserWriteBlocking: true });
+const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
+/** What "within seconds" may take on a busy machine. */
+const seconds_ms = 15_000;
+
+let scene: Scene;
+/** All that the instances know of the source: they read it through its router. */
+let link: Link;
+
+beforeEach(async () => {
+  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  link = await Link.open(scene.cluster0.connectionString);
+  await scene.cluster0.client.db('shop').collection<{ _id: number }>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
+});
+
+afterEach(async () => {
+  await link[Symbol.asyncDispose]();
+  await scene.close();
+});
+
+const flags = () => ({ cluster0: link.connectionString, sourceAccess: 'router' });
+const start = (): Promise<ServedInstance> => scene.startInstance(flags());
+const ordersOf = (side: 'cluster0' | 'cluster1') => scene[side].shopper.db('shop').collection<{ _id: number }>('orders');
+
+/** Starts an instance that does not reach the source, and waits until it shows the migration. */
+async function startWithout(state: string): Promise<ServedInstance> {
+  const instance = await scene.launchInstance(flags());
+  await expect.poll(async () => (await instance.progress()).state, { timeout: seconds_ms, interval: 20 }).toBe(state);
+  return instance;
+}
+
+/** Does something in the moment in which a leader has done a step, before it does anything else. */
+function atStep(step: LeaderStep, act: () => void): void {
+  const listener = (message: unknown): void => {
+    if ((message as { step: LeaderStep }).step !== step) return;
+    unsubscribe(stepChannel, listener);
+    act();
+  };
+  subscribe(stepChannel, listener);
+  onTestFinished(() => void unsubscribe(stepChannel, listener));
+}
+
+describe('a committed migration whose source is away', () => {
+  it.each(['cut', 'freeze'] as const)('is shown as it was after a restart, and reversed once the source is back (%s)', async (how) => {
+    await using before = await start();
+    await before.migrate(reversible);
+    const { collectionCopy, totalEventsApplied, directionMapping, verification, warnings } = await before.progress();
+    await before.close();
+    link[how]();
+    await using instance = await startWithout('COMMITTED');
+    expect(await instance.progress()).toMatchObject({ canWrite: true, collectionCopy, totalEventsApplied, directionMapping, verification, warnings });
+    await instance.untilReady();
+    const { status, body } = await instance.command('reverse');
+    expect({ status, error: body.error as unknown }).toEqual({ status: 503, error: 'sourceUnavailable' });
+    expect(body.errorDescription).toMatch(/^cluster0 cannot be reached/);
+    expect(await instance.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
+    await ordersOf('cluster1').insertOne({ _id: 3 });
+    await link.restore();
+    await instance.accepted('reverse');
+    await instance.untilCanCommit();
+    await instance.accepted('commit');
+    await instance.untilState('COMMITTED');
+    expect(await ordersOf('cluster0').distinct('_id')).toEqual([1, 2, 3]);
+  });
+
+  it('refuses a reverse also where the source has gone from under a running instance, and takes it when it is back', async () => {
+    await using instance = await start();
+    await instance.migrate(reversible);
+    link.cut();
+    expect((await instance.command('reverse')).body.error).toBe('sourceUnavailable');
+    await link.restore();
+    await instance.accepted('reverse');
+    await instance.untilCanCommit();
+  });
+
+  it('is cleaned up, and its destination unblocked, without it', async () => {
+    await using instance = await start();
+    await instance.migrate(blocking);
+    await instance.close();
+    link.cut();
+    await scene.cluster1.client.db('admin').command({ setUserWriteBlockMode: 1, global: true });
+    const config = parseInstanceConfig({ flags: { cluster0: link.connectionString, cluster1: scene.cluster1.connectionString } });
+    const signal = AbortSignal.timeout(seconds_ms);
+    await unblock(config, 'cluster1', signal);
+    await ordersOf('cluster1').insertOne({ _id: 3 });
+    expect(await cleanUp(config, 'cluster1', () => Promise.resolve(true), signal)).toBe(true);
+    expect(await scene.cluster1.databases()).not.toContain('convoy_metadata');
+  });
+});
+
+describe('a source that goes when the opening is decided', () => {
+  it('keeps the destination closed for seconds at most, and what was left there is told', async () => {
+    await using instance = await start();
+    await instance.accepted('start', blocking);
+    await instance.untilCanCommit();
+    atStep('openingDecided', () => link.cut());
+    await instance.accepted('commit');
+    const { warnings } = await instance.until('it is open', ({ canWrite }) => canWrite === true);
+    expect(warnings?.map(({ name }) => name)).toContain('sourceNotClosedAgain');
+    await ordersOf('cluster1').insertOne({ _id: 3 });
+    await instance.untilState('COMMITTED');
+    expect((await instance.progress()).warnings?.map(({ name }) => name)).toEqual(expect.arrayContaining(['sourceNotClosedAgain', 'sourceBalancerLeftOff']));
+    expect((await scene.cluster1.contents()).balancer).toBe('full');
+  });
+
+  it('is not needed by a process that is started again then, either', async () => {
+    await scene.cluster0.client.db('admin').command({ balancerStop: 1 });
+    await using before = await start();
+    await before.accepted('start', blocking);
+    await before.untilCanCommit();
+    const endings: Promise<void>[] = [];
+    atStep('openingDecided', () => {
+      link.freeze();
+      endings.push(before.close());
+    });
+    await before.accepted('commit');
+    await expect.poll(() => endings.length, { timeout: 100_000, interval: 20 }).toBe(1);
+    await Promise.all(endings);
+    await using instance = await startWithout('COMMITTING');
+    await instance.untilState('COMMITTED');
+    await ordersOf('cluster1').insertOne({ _id: 3 });
+    const warned = await instance.until('nothing is tried again any more', ({ warnings }) => warnings?.every(({ name }) => name !== 'retrying') ?? false);
+    expect(warned.warnings?.map(({ name }) => name)).toEqual(['sourceNotClosedAgain']);
+  });
+});
