@@ -223,13 +223,14 @@ export class SyncInstance implements ContractService {
 
   async #go(record: MigrationRecord, source: Cluster, ownIds: readonly string[], signal: AbortSignal): Promise<void> {
     const home = this.#clusters.get(requireClusterName(homeOf(record).name));
+    const destination = await this.#clusters.reach(requireClusterName(record.destination.name), signal);
     const shares = await new ShareRecords(this.#metadata(home)).readAll(signal);
     this.#source = source;
     const run = new MigrationRun({
       runtime: this.runtime,
       fleet: this.fleet,
       source,
-      destination: this.#clusters.get(requireClusterName(record.destination.name)),
+      destination,
       home,
       ownIds,
       owner: { syncID: this.identity.syncID, incarnation: this.identity.incarnation },
@@ -254,7 +255,6 @@ export class SyncInstance implements ContractService {
     await run.close();
     const source = this.#nextSource ?? (await openRecordedSource(this.runtime, record, signal, this.connect));
     this.#nextSource = null;
-    await this.#clusters.reach(requireClusterName(record.destination.name), signal);
     await this.#source?.close();
     await this.#go(record, source, run.input.ownIds, signal);
     this.#publish();
