@@ -1,5 +1,6 @@
+import { setMaxListeners } from 'node:events';
 import type { CallOptions, Cluster, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './door.js';
-import { untilAborted } from './within.js';
+import { callsParallelMax, untilAborted } from './within.js';
 
 /** What is known of a cluster before it is connected to. */
 export type KnownCluster = Pick<Cluster, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
@@ -24,6 +25,7 @@ export class DeferredCluster implements Cluster {
   /** @param connect tries it once */
   constructor(known: KnownCluster, private readonly connect: Opening) {
     ({ name: this.name, clusterId: this.clusterId, displayHost: this.displayHost, access: this.access, shardIds: this.shardIds } = known);
+    setMaxListeners(callsParallelMax, this.#closing.signal);
     this.router = this.#door('router', ({ router }) => router);
   }
 

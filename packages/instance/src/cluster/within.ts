@@ -1,5 +1,9 @@
+import { setMaxListeners } from 'node:events';
 import { NoAnswerError } from './call-scope.js';
 import type { Clock } from './clock.js';
+
+/** Calls that listen to one signal at the same time: as many as a cluster has shards. */
+export const callsParallelMax = 1000;
 
 /** The outcome of work, or the signal's reason as soon as it is aborted; the work itself is not ended by it. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -18,6 +22,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 export async function within<T>(limit_ms: number, clock: Pick<Clock, 'sleep'>, work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   const [late, done] = [new AbortController(), new AbortController()];
   const each = AbortSignal.any([signal, late.signal]);
+  setMaxListeners(callsParallelMax, each);
   const waiting = clock.sleep(limit_ms, AbortSignal.any([signal, done.signal]));
   void waiting.then(() => late.abort(new NoAnswerError(`No answer within ${limit_ms} ms`)), () => undefined);
   try {
