@@ -49,8 +49,12 @@ function lost(now: Catalog, found: Catalog, ledger: DefinitionLedger, pairs: Pic
   return followed.map(({ uuid }) => uuid).filter((uuid) => !present.has(pairs.destinationOf(uuid) ?? ''));
 }
 
-/** A collection that was sharded is made and copied anew; one with another shard key, or whose documents moved, is not followed. */
+/**
+ * A collection that was sharded is made and copied anew; one with another shard key, or whose documents moved, is not
+ * followed. One that is sharded no more is being dropped: servers remove its shard key first. Those from 8.0 on that unshard
+ * one in place tell of it as of a new shard key.
+ */
 function isRefused(change: CatalogChange, ledger: DefinitionLedger): boolean {
   if (change.kind === 'chunksMoved' || change.kind === 'primaryShard') return !ledger.isChanging(change.entry.uuid);
-  return change.kind === 'shardKey' && change.before.sharding !== null;
+  return change.kind === 'shardKey' && change.before.sharding !== null && change.entry.sharding !== null;
 }

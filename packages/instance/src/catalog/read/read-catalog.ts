@@ -70,6 +70,7 @@ async function readEntry(
 ): Promise<ReadEntry | null> {
   const { database, name, uuid, options } = listed;
   const placement = await placements.placementOf(listed, signal);
+  if (placement === null) return null;
   if (listed.type === 'view') {
     const view: CatalogEntry = {
       database, name, type: 'view', uuid: '', options, indexes: [], ...placement, sizeBytes: 0, documentCount: 0,

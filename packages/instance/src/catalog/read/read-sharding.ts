@@ -1,7 +1,7 @@
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
 import type { Cluster, Door } from '../../cluster/door.js';
-import { decodeConfigDocument } from './decode-catalog.js';
+import { decodeConfigDocument, uuidHex } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import type { Chunk, Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
@@ -18,8 +18,11 @@ export interface Placement {
 
 /** Reads placements out of a cluster's config database. */
 export interface PlacementReader {
-  /** @throws what the door throws */
-  placementOf(listed: ListedNamespace, signal: AbortSignal): Promise<Placement>;
+  /**
+   * @returns null when the collection that was listed is gone, or going: its name bears another one, or its chunks are removed
+   * @throws what the door throws
+   */
+  placementOf(listed: ListedNamespace, signal: AbortSignal): Promise<Placement | null>;
 }
 
 /** Loads `config.databases` and `config.collections`. A replica set is one shard, on which nothing is sharded. */
@@ -40,7 +43,9 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
       const primaryShard = primaries.get(listed.database) ?? firstShard;
       const row = rows.get(`${listed.database}.${listed.name}`);
       if (row === undefined) return { sharding: null, primaryShard };
+      if (row.uuid !== undefined && uuidHex(row.uuid) !== listed.uuid) return null;
       const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
+      if (chunks.length === 0) return null;
       // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
       if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primaryShard };
       const mayHaveOrphans = everMoved || movesBegun.has(row._id as string);

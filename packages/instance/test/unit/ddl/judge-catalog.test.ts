@@ -64,6 +64,10 @@ describe('what two catalogs say', () => {
     expect(await judged(ledgerOf(begun), { now: begun, found })).toEqual(['restart a']);
   });
 
+  it('is nothing of a collection that has lost its shard key: the drop comes with the stream', async () => {
+    expect(await judged(ledgerOf([entryOf('a', '0a', sharded('k'))]), { now: [entryOf('a', '0a')], isSettled: false })).toEqual([]);
+  });
+
   it.each([
     ['another shard key', entryOf('a', '0a', sharded('other')), 'shardKeyChanged'],
     ['chunks that have moved', entryOf('a', '0a', sharded('k', 's1')), 'chunkMigrationSeen'],

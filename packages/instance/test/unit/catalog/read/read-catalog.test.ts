@@ -133,6 +133,16 @@ describe('readCatalog', () => {
     expect(catalog).toMatchObject([{ name: 'kept', sizeBytes: 0, documentCount: 0 }]);
   });
 
+  it('leaves out a collection whose name bears another one by the time its shard key is read, and one whose chunks are gone', async () => {
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    for (const name of ['app.again', 'app.going', 'app.kept']) server.addSharded(name, { k: 1 }, false, halves('k'));
+    Object.assign(server.sharded.get('app.again') ?? {}, { uuid: new BSON.UUID() });
+    const others = server.chunks.filter(({ uuid }) => uuid !== server.sharded.get('app.going')?.uuid);
+    server.chunks.splice(0, Infinity, ...others);
+    const catalog = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    expect(catalog.map(({ name }) => name)).toEqual(['kept']);
+  });
+
   it('does not list collections of databases that the filter leaves out', async () => {
     const server = new FakeCatalogServer(['shard0']);
     server.add('app.c');
