@@ -6,7 +6,7 @@ import { DefinitionLeader } from '../leader/definition-leader.js';
 import { beginReverse } from '../leader/begin-reverse.js';
 import { initialise } from '../leader/initialise.js';
 import type { MigrationContext } from '../migration/migration-context.js';
-import { allShares } from '../migration/migration-watch.js';
+import { allShares, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 import { bringBlock, untilTransactionsEnd } from '../migration/write-blocks.js';
 
@@ -105,21 +105,16 @@ async function stopWriters(context: MigrationContext, leaderEpoch: number, signa
 }
 
 /** While all sync: totals at the end of the copy; ends when every share has been told to commit. */
-async function supervise(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, watch } = context;
-  let totalIsFinal = false;
-  while (!allShares(watch.view, (share) => share.commitRequested)) {
-    if (!totalIsFinal && allShares(watch.view, (share) => share.copyDone)) {
-      await setFinalTotal(context, leaderEpoch, signal);
-      totalIsFinal = true;
-    }
-    await runtime.clock.sleep(leadershipInterval_ms, signal);
-  }
-  if (!totalIsFinal) await setFinalTotal(context, leaderEpoch, signal);
+export async function supervise(context: Pick<MigrationContext, 'records' | 'watch'>, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { watch } = context;
+  const isTold = (view: MigrationView): boolean => allShares(view, (share) => share.commitRequested);
+  await watch.until((view) => isTold(view) || allShares(view, (share) => share.copyDone), signal);
+  await setFinalTotal(context, leaderEpoch, signal);
+  await watch.until(isTold, signal);
 }
 
 /** The total becomes what was copied in all, so that a client that adds by hand gets exactly 100 %. */
-async function setFinalTotal(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+async function setFinalTotal(context: Pick<MigrationContext, 'records' | 'watch'>, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   let total = 0;
   for (const share of context.watch.view.shares.values()) total += share.copied.bytes;
   await context.records.updateAsLeader(leaderEpoch, { estimatedTotalBytes: Math.max(1, total) }, signal);

@@ -1,10 +1,15 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { beforeEach, describe, expect, it } from 'vitest';
-import { leadWhenElected } from '../../../../src/lifecycle/run/leader.js';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import { leadWhenElected, supervise } from '../../../../src/lifecycle/run/leader.js';
 import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
-import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
-import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import { type MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
+import type { ShareRecord, ShareRecords } from '../../../../src/store/share-record.js';
 import { never, once, settled } from '../../model/parts.js';
+import { untilAborted } from '../../model/scheduler.js';
 
 const refusal = new Error('IndexNotFound');
 let isReplaced: boolean;
@@ -102,5 +107,55 @@ describe('an instance that waits to be the leader', () => {
     stored = 'committed';
     await leadWhenElected(context, never);
     expect(calls).toEqual(['takeLeaderEpoch']);
+  });
+});
+
+describe('a leader whose migration syncs', () => {
+  let stored: { copyDone: boolean; commitRequested: boolean };
+  let totals: unknown[];
+  let fleet: LoneFleet;
+  let stop: AbortController;
+  let watching: Promise<unknown>;
+  let supervised: Promise<void>;
+  let isOver: boolean;
+
+  const rested = async (): Promise<void> => {
+    for (let turn = 0; turn < 10; turn += 1) await settled();
+  };
+  /** What others have stored is read at a nudge: the pause between two readings is over at once, and no other time passes. */
+  const nudged = async (set: Partial<typeof stored>): Promise<void> => {
+    stored = { ...stored, ...set };
+    fleet.nudge();
+    await rested();
+  };
+
+  beforeEach(async () => {
+    [stored, totals, fleet, stop, isOver] = [{ copyDone: false, commitRequested: false }, [], new LoneFleet(), new AbortController(), false];
+    const clock = { sleep: (pause_ms: number, signal: AbortSignal) => (pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined)) } as unknown as Clock;
+    const record = { phase: 'syncing', shareIds: ['rs'], startTime: null, horizon: null } as unknown as MigrationRecord;
+    const share = (): ShareRecord => ({ _id: 'rs', copied: { bytes: 7, documents: 1 }, ...stored }) as unknown as ShareRecord;
+    const records = { read: () => Promise.resolve(record), updateAsLeader: (_epoch: number, set: object) => Promise.resolve(void totals.push(set)) } as unknown as MigrationRecords;
+    const shares = { readAll: () => Promise.resolve([share()]) } as unknown as ShareRecords;
+    const watch = new MigrationWatch(records, shares, fleet, { clock } as Runtime, { record, shares: new Map([['rs', share()]]) });
+    watching = watch.run(stop.signal).catch(() => undefined);
+    supervised = supervise({ records, watch }, 1, stop.signal).then(() => void (isOver = true));
+    await rested();
+  });
+
+  afterEach(async () => {
+    stop.abort(new Error('the test is over'));
+    await Promise.allSettled([watching, supervised]);
+  });
+
+  it('sees the command to commit at a nudge', async () => {
+    await nudged({ copyDone: true });
+    expect([totals, isOver]).toEqual([[{ estimatedTotalBytes: 7 }], false]);
+    await nudged({ commitRequested: true });
+    expect([totals.length, isOver]).toEqual([1, true]);
+  });
+
+  it('notes the total when the command comes first', async () => {
+    await nudged({ commitRequested: true });
+    expect([totals, isOver]).toEqual([[{ estimatedTotalBytes: 7 }], true]);
   });
 });
