@@ -4,6 +4,7 @@ import { timeOf } from '../../cluster/cluster-time.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import type { ShareRecord, ShareRecords } from '../../store/share-record.js';
 import { Signalled } from '../../store/signalled.js';
+import { isCommitAwaited } from './commit-awaited.js';
 import type { Runtime } from './runtime.js';
 
 /** The durable state of the whole migration as it was read last. */
@@ -25,10 +26,35 @@ export function allShares(view: MigrationView, condition: (share: ShareRecord) =
   });
 }
 
+/** Waits until a condition holds for the state, or for a time. Rejects when the signal is aborted. */
+export async function untilOrFor(
+  { watch, runtime }: { watch: Pick<MigrationWatch, 'until'>; runtime: Pick<Runtime, 'clock'> },
+  condition: (view: MigrationView) => boolean,
+  longest_ms: number,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const waiting = new AbortController();
+  const end = (): void => waiting.abort();
+  signal.addEventListener('abort', end, { once: true });
+  await Promise.race([
+    watch.until(condition, waiting.signal).catch(() => undefined),
+    runtime.clock.sleep(longest_ms, waiting.signal).catch(() => undefined),
+  ]);
+  signal.removeEventListener('abort', end);
+  end();
+  signal.throwIfAborted();
+}
+
 /** Without news from peers the state is read this often: two small reads. */
 const poll_ms = 1000;
 /** Nudges may come dozens of times a second; reading more often than this gains nothing. */
 const pollMin_ms = 150;
+/**
+ * The same while a commit goes from hand to hand, for each share of the migration: a fleet of any size then reads as often,
+ * and a small one, whose steps take no longer than this, at once.
+ */
+const commitPollMin_ms = 10;
 
 /**
  * Keeps the durable state of the migration in view. Barriers of the fleet are conditions on it: the metadata database
@@ -93,7 +119,7 @@ export class MigrationWatch {
     });
     try {
       for (;;) {
-        await this.runtime.clock.sleep(pollMin_ms, signal);
+        await this.runtime.clock.sleep(this.#pause_ms(), signal);
         if (!this.#hasNews) await this.#newsOrTime(signal);
         this.#hasNews = false;
         await this.refresh(signal);
@@ -101,6 +127,12 @@ export class MigrationWatch {
     } finally {
       unwatch();
     }
+  }
+
+  #pause_ms(): number {
+    const { record, shares } = this.#view;
+    const isCommitting = record.phase === 'opening' || record.shareIds.some((id) => isCommitAwaited(this.#view, id));
+    return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * shares.size) : pollMin_ms;
   }
 
   /** News that come while the state is being read, or during the pause after it, are kept for the next reading. */

@@ -4,10 +4,10 @@ import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { Timestamp } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../../src/cluster/clock.js';
-import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { MigrationWatch, untilOrFor } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
-import type { ShareRecords } from '../../../../src/store/share-record.js';
+import type { ShareRecord, ShareRecords } from '../../../../src/store/share-record.js';
 import { never, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
 
@@ -16,6 +16,7 @@ const poll_ms = 1000;
 const identity = { id: 'shard0', syncID: 's', incarnation: 'i', release: '1.9.0' };
 
 let reads: number;
+let pauses_ms: number[];
 /** What a reading of the state waits for. */
 let answered: Promise<void>;
 let fleet: LoneFleet;
@@ -27,6 +28,7 @@ let running: Promise<unknown>;
 const clock = {
   monotonic_ms: () => 0,
   sleep: async (pause_ms: number, signal: AbortSignal) => {
+    pauses_ms.push(pause_ms);
     if (pause_ms >= poll_ms / 2) await untilAborted(signal, () => undefined);
     await settled();
     signal.throwIfAborted();
@@ -35,6 +37,7 @@ const clock = {
 
 beforeEach(async () => {
   reads = 0;
+  pauses_ms = [];
   answered = Promise.resolve();
   stop = new AbortController();
   fleet = new LoneFleet();
@@ -103,4 +106,42 @@ describe('the state of a migration', () => {
     await rested();
     expect(reads).toBe(0);
   });
+});
+
+describe('news', () => {
+  /** The pause before they are read by a fleet of so many shares. */
+  async function pauseOf(shares: number, phase: MigrationRecord['phase'], commitRequested: boolean): Promise<number | undefined> {
+    const shareIds = Array.from({ length: shares }, (_, number) => `shard${number}`);
+    const view = { record: { phase, shareIds } as unknown as MigrationRecord, shares: new Map(shareIds.map((id) => [id, { commitRequested } as unknown as ShareRecord])) };
+    pauses_ms = [];
+    const unread = {};
+    const end = AbortSignal.abort(new Error('the first pause is enough'));
+    await new MigrationWatch(unread as unknown as MigrationRecords, unread as unknown as ShareRecords, fleet, { clock } as Runtime, view).run(end).catch(() => undefined);
+    return pauses_ms[0];
+  }
+
+  it('are read a few times a second, and sooner while a commit goes from hand to hand, as often by a fleet of any size', async () => {
+    expect(await pauseOf(2, 'syncing', false)).toBe(150);
+    expect(await pauseOf(2, 'syncing', true)).toBe(20);
+    expect(await pauseOf(2, 'committing', true)).toBe(20);
+    expect(await pauseOf(2, 'opening', true)).toBe(20);
+    expect(await pauseOf(64, 'committing', true)).toBe(150);
+    expect(await pauseOf(2, 'committed', true)).toBe(150);
+  });
+});
+
+it('who waits for a condition or for a time ends with the signal, and leaves nothing behind', async () => {
+  const pending = new Set<AbortSignal>();
+  const wait = (signal: AbortSignal): Promise<never> => {
+    pending.add(signal);
+    signal.addEventListener('abort', () => pending.delete(signal));
+    return untilAborted<never>(signal, () => undefined);
+  };
+  const parts = { watch: { until: (_: unknown, signal: AbortSignal) => wait(signal) }, runtime: { clock: { ...clock, sleep: (_: number, signal: AbortSignal) => wait(signal) } } };
+  const end = new AbortController();
+  const waited = untilOrFor(parts, () => false, 100, end.signal);
+  end.abort(new Error('the end'));
+  await expect(waited).rejects.toThrow('the end');
+  expect(pending.size).toBe(0);
+  await expect(untilOrFor(parts, () => false, 100, end.signal)).rejects.toThrow('the end');
 });
