@@ -11,7 +11,7 @@ import type { DefinitionLeader } from './definition-leader.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
 import { filterOf, type MigrationContext } from '../migration/migration-context.js';
-import { allShares } from '../migration/migration-watch.js';
+import { allShares, untilOrFor } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 import { noteDifferences } from './verification-leader.js';
 
@@ -24,6 +24,8 @@ const roundsMax = 5;
 const roundAgeMax_ms = 120_000;
 /** Idle shards are given a note this often while their streams have to pass the commit time. */
 const poke_ms = 500;
+/** Writers that go on are given so long to stop before the next commit time is taken. */
+const roundPause_ms = 500;
 
 /**
  * Takes a commit time and lets all shares drain past it, anew while the source shows later writes or definition changes,
@@ -32,26 +34,27 @@ const poke_ms = 500;
  * @throws ConvoyError `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
  */
 export async function drainRounds(context: MigrationContext, definitions: DefinitionLeader, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { records, watch, fleet } = context;
+  const { runtime, records, watch, fleet } = context;
   const first = (watch.view.record.commit?.round ?? 0) + 1;
   let differences: CatalogDifference[] = [];
   for (let [round, drainedRounds] = [first, 0]; drainedRounds < roundsMax; round += 1) {
+    if (drainedRounds > 0) await runtime.clock.sleep(roundPause_ms, signal);
     const above = await sourceTimeAboveAll(context, signal);
     const time = timestampOf(above);
     await records.updateAsLeader(leaderEpoch, { phase: 'committing', commit: { round, time, sealed: false, catalogEpoch: null } }, signal);
     stepDone('commitTimeTaken');
     fleet.nudge();
-    await definitions.untilApplied(above, signal);
-    if (!(await drained(context, round, signal))) continue;
+    const [isDrained] = await Promise.all([drained(context, round, signal), definitions.untilApplied(above, signal)]);
+    if (!isDrained) continue;
     drainedRounds += 1;
     stepDone('roundDrained');
     await definitions.compare(signal);
-    const catalog = await definitions.readSource(signal);
+    const [catalog, found] = await Promise.all([definitions.readSource(signal), readDestination(context, signal)]);
     if (lateWrites(watch.view, catalog) > 0) continue;
-    differences = await differencesOf(context, catalog, signal);
+    differences = differencesOf(context, catalog, found);
     stepDone('definitionsCompared');
     if (differences.length > 0 || definitions.changedAfter(above)) continue;
-    await context.runtime.retrying('compare functions', () => refuseFunctionChanges(context.source, context.destination, catalog, signal), signal);
+    await runtime.retrying('compare functions', () => refuseFunctionChanges(context.source, context.destination, catalog, signal), signal);
     await seal(context, leaderEpoch, { round, time, catalog }, signal);
     stepDone('commitSealed');
     return;
@@ -72,16 +75,19 @@ async function seal(
   context.fleet.nudge();
 }
 
+function readDestination({ runtime, destination, watch }: MigrationContext, signal: AbortSignal): Promise<Catalog> {
+  return runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(watch.view.record), signal), signal);
+}
+
 /** What of the destination's definitions is not as it should be before attributes are restored. */
-async function differencesOf(context: MigrationContext, catalog: Catalog, signal: AbortSignal): Promise<CatalogDifference[]> {
-  const { runtime, destination, watch } = context;
-  const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(watch.view.record), signal), signal);
+function differencesOf({ destination, watch }: MigrationContext, catalog: Catalog, found: Catalog): CatalogDifference[] {
   const { buildIndexes } = watch.view.record.options;
   return compareCatalogs(catalog, found, { form: 'temporary', buildIndexes, destinationVersion: destination.version });
 }
 
 /**
- * Waits until every share has drained the round, with notes on the source so that idle streams move on.
+ * Waits until every share has drained the round, with notes on the source so that idle streams move on: those of the shares,
+ * and that of definition changes, which the shares wait for.
  * @returns false when the round grew too old before
  */
 async function drained(context: MigrationContext, round: number, signal: AbortSignal): Promise<boolean> {
@@ -91,14 +97,7 @@ async function drained(context: MigrationContext, round: number, signal: AbortSi
   while (!isDrained()) {
     if (runtime.clock.monotonic_ms() - begun_ms >= roundAgeMax_ms) return false;
     await sourceTimeAboveAll(context, signal);
-    const waited = new AbortController();
-    const either = AbortSignal.any([signal, waited.signal]);
-    await Promise.race([
-      watch.until(isDrained, either).catch(() => undefined),
-      runtime.clock.sleep(poke_ms, either).catch(() => undefined),
-    ]);
-    waited.abort();
-    signal.throwIfAborted();
+    await untilOrFor(context, isDrained, poke_ms, signal);
   }
   return true;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
@@ -10,6 +11,7 @@ import { DefinitionFollower, type DefinitionNews, type DefinitionSource, type Jo
 import { followedCatalog } from '../share/followed-catalog.js';
 import { planOf } from '../leader/initialise.js';
 import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
+import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { recreateCapped } from '../share/recreate-capped.js';
 import { shareCollection, shareCollections } from '../share/share-collections.js';
 import { endWhenReplaced, type Replacement } from '../share/share-replaced.js';
@@ -18,8 +20,8 @@ import { ShareSync } from '../share/share-sync.js';
 import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
 import { VerifiedShare } from '../share/verification-share.js';
 
-/** How often a share that waits for the end of the commit tells of later source writes. */
-const lateWrites_ms = 500;
+/** How often a share that waits for the end of the commit looks whether it has later source writes to tell of. */
+const lateWrites_ms = 100;
 
 /**
  * Syncs this process's shares from where they are until the opening of the destination is decided.
@@ -154,19 +156,25 @@ export async function followCommit(
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  const { watch, fleet, runtime } = context;
+  const { watch, fleet } = context;
   let drained = 0;
+  let told: DrainedRound | null = null;
+  const isPassed = ({ record }: MigrationView): boolean => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
   for (;;) {
-    const view = await watch.until(({ record }) => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained || drained > 0, stop);
+    const view = await watch.until((seen) => isPassed(seen) || drained > 0, stop);
     const { commit } = view.record;
     if (isOpeningDecided(view.record)) return;
     if (commit !== null && commit.round > drained) {
       if (!(await sync.drain(timeOf(commit.time), () => (watch.view.record.commit?.round ?? 0) > commit.round, stop))) continue;
       drained = commit.round;
     }
-    await context.shareRecords.update(sync.shareId, sync.epoch, { drained: drainedRound(drained, sync.figures(), before) }, hard);
-    fleet.nudge();
-    await runtime.clock.sleep(lateWrites_ms, stop);
+    const found = drainedRound(drained, sync.figures(), before);
+    if (!isDeepStrictEqual(found, told)) {
+      await context.shareRecords.update(sync.shareId, sync.epoch, { drained: found }, hard);
+      told = found;
+      fleet.nudge();
+    }
+    await untilOrFor(context, isPassed, lateWrites_ms, stop);
   }
 }
 

@@ -17,13 +17,19 @@ let now_ms: number;
 /** What a share says of a round: changes above its time, after so many notes on the source. */
 let answerOf: (round: number) => { eventsAbove: number; afterNotes: number };
 let changedAfter: (time: bigint) => boolean;
+let untilApplied: () => Promise<void>;
+let pauses_ms: number[];
+/** Told after every note and every write of the record. */
+let changed: Signalled;
 let context: MigrationContext;
 
 beforeEach(() => {
   [rounds, notes, now_ms] = [[], 0, 0];
   answerOf = () => ({ eventsAbove: 0, afterNotes: 0 });
   changedAfter = () => false;
-  const changed = new Signalled();
+  untilApplied = () => Promise.resolve();
+  pauses_ms = [];
+  changed = new Signalled();
   const share = { drained: null } as unknown as ShareRecord;
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
   const view: MigrationView = { record: { commit: null, options, shareIds: ['rs'] } as unknown as MigrationRecord, shares: new Map([['rs', share]]) };
@@ -38,10 +44,14 @@ beforeEach(() => {
     answer();
     return { operationTime: new Timestamp({ t: 100, i: notes }) };
   };
+  const sleep = (pause_ms: number): Promise<void> => {
+    pauses_ms.push(pause_ms);
+    return settled();
+  };
   const nothing = () => ({ databases: [] });
   const source = fakeCluster({ router: new FakeDoor('source', { appendOplogNote: note, listDatabases: nothing }), kind: 'replicaSet', access: 'direct', shardIds: ['rs'], shards: new Map([['rs', new FakeDoor('rs', { appendOplogNote: note })]]) });
   context = {
-    runtime: { retrying: once, clock: { sleep: settled, monotonic_ms: () => (now_ms += 1_000) } },
+    runtime: { retrying: once, clock: { sleep, monotonic_ms: () => (now_ms += 1_000) } },
     source,
     destination: fakeCluster({ router: new FakeDoor('destination', { listDatabases: nothing }), kind: 'replicaSet', shardIds: ['rs'] }),
     fleet: { nudge: () => undefined },
@@ -59,7 +69,7 @@ beforeEach(() => {
 
 async function commit(): Promise<void> {
   const definitions = {
-    untilApplied: () => Promise.resolve(),
+    untilApplied: () => untilApplied(),
     compare: () => Promise.resolve(),
     readSource: () => Promise.resolve([]),
     changedAfter: (time: bigint) => changedAfter(time),
@@ -101,6 +111,24 @@ describe('the commit time', () => {
     await commit();
     expect(notes).toBeGreaterThanOrEqual(4);
     expect(made().at(-1)).toEqual([1, true]);
+  });
+
+  it('is passed by the stream of definition changes because of the same notes', async () => {
+    let isApplied = false;
+    answerOf = () => ({ eventsAbove: 0, afterNotes: isApplied ? 0 : Infinity });
+    untilApplied = async () => {
+      const taken = notes;
+      await changed.until(() => notes > taken, never);
+      isApplied = true;
+    };
+    await commit();
+    expect(made()).toEqual([[1, false], [1, true]]);
+  });
+
+  it('is followed by a pause when there were writes above it, in which writers can be stopped', async () => {
+    answerOf = (round) => ({ eventsAbove: round < 3 ? 1 : 0, afterNotes: 0 });
+    await commit();
+    expect(pauses_ms).toEqual([500, 500]);
   });
 
   it('is replaced, however often, when a share is away for so long that nothing can be read at it', async () => {

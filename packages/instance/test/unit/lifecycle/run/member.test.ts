@@ -1,11 +1,12 @@
 import { Timestamp } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { followCommit, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
 import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
 import type { ShareSync } from '../../../../src/lifecycle/share/share-sync.js';
 import type { ShareRecord } from '../../../../src/store/share-record.js';
-import { never } from '../../model/parts.js';
+import { Signalled } from '../../../../src/store/signalled.js';
+import { never, settled } from '../../model/parts.js';
 
 /**
  * A share whose process was started again in round 2, and that another round follows.
@@ -79,4 +80,53 @@ it.each([
 ] as const)('in %s what a share meets (%s) is of no matter: %s', async (phase, error, expected) => {
   const watch = { refresh: () => Promise.resolve({ record: { phase } }) } as unknown as MigrationContext['watch'];
   expect(await isOfNoMatter(error, watch, never)).toBe(expected);
+});
+
+describe('a share that waits for the end of the commit', () => {
+  let record: { phase: string; commit: { round: number; time: Timestamp } };
+  let writesAbove: number;
+  let told: ShareRecord['drained'][];
+  let nudges: number;
+  let changed: Signalled;
+  /** Lets the time pass that it waits for. */
+  let passTime: () => void;
+  let ended: Promise<void>;
+
+  beforeEach(async () => {
+    record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) } };
+    [writesAbove, told, nudges, changed] = [0, [], 0, new Signalled()];
+    const context = {
+      watch: { view: { record }, until: async (condition: (view: unknown) => boolean, signal: AbortSignal) => {
+        await changed.until(() => condition({ record }), signal);
+        return { record };
+      } },
+      fleet: { nudge: () => (nudges += 1) },
+      runtime: { clock: { sleep: () => new Promise<void>((resolve) => (passTime = resolve)) } },
+      shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void told.push(set.drained ?? null)) },
+    };
+    const sync = { shareId: 'a', epoch: 1, drain: () => Promise.resolve(true), figures: () => ({ writesAboveCeiling: writesAbove, deletedAboveCeiling: new Set() }) };
+    ended = followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, null, never, never);
+    await settled();
+  });
+
+  it('drains a later round, and ends once the opening is decided, without time passing', async () => {
+    record.commit = { round: 2, time: new Timestamp({ t: 2, i: 1 }) };
+    changed.changed();
+    await settled();
+    expect(told).toEqual([1, 2].map((round) => ({ round, eventsAbove: 0, deletedIn: [] })));
+    record.phase = 'opening';
+    changed.changed();
+    await ended;
+  });
+
+  it('tells of later writes, and nobody of what was told', async () => {
+    passTime();
+    await settled();
+    expect([told.length, nudges]).toEqual([1, 1]);
+    writesAbove = 3;
+    passTime();
+    await settled();
+    expect(told.at(-1)).toEqual({ round: 1, eventsAbove: 3, deletedIn: [] });
+    expect([told.length, nudges]).toEqual([2, 2]);
+  });
 });
