@@ -11,6 +11,8 @@ import { EventFragments } from './event-fragments.js';
 const awaitData_ms = 1000;
 /** The same until the stream has passed its start: nothing is copied before it has said where it is. */
 const awaitStart_ms = 100;
+/** The same while a commit waits for the shard, which nobody writes to any more. */
+const awaitCommit_ms = 50;
 /** More events than one 16 MB reply of small documents holds are never asked for. */
 const batchDocumentsMax = 10_000;
 /** BSONObjectTooLarge: the next event fits into no reply, as that of a document of 16 MB with a long `_id`; and the same of a part of it. */
@@ -44,12 +46,16 @@ export class ShardStream {
   /** Set while an event that is too large is passed: up to which time it goes on, null until an event was seen. */
   #passing: { until: bigint | null } | null = null;
 
-  /** @param startAt the first time to be read */
+  /**
+   * @param startAt the first time to be read
+   * @param isAwaited whether a commit waits for how far the stream is
+   */
   constructor(
     private readonly door: Door,
     private readonly version: Cluster['version'],
     private readonly retrying: Retrying,
     private readonly startAt: bigint,
+    private readonly isAwaited: () => boolean,
   ) {
     this.#readBelow = startAt;
   }
@@ -81,8 +87,7 @@ export class ShardStream {
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
       if (this.#cursor === null) return await this.#open(signal);
-      const maxTime_ms = this.#readBelow > this.startAt ? awaitData_ms : awaitStart_ms;
-      return await this.#cursor.next({ signal, maxTime_ms });
+      return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
     } catch (error) {
       await this.close();
       if (classify(error) === 'historyLost') throw await historyLost([this.door], this.#readBelow, signal);
@@ -90,6 +95,11 @@ export class ShardStream {
       this.#passing = { until: null };
       return this.#open(signal);
     }
+  }
+
+  #await_ms(): number {
+    if (this.#readBelow <= this.startAt) return awaitStart_ms;
+    return this.isAwaited() ? awaitCommit_ms : awaitData_ms;
   }
 
   /** Documents are asked for again once the stream is beyond the time of the batch that held the large event. */

@@ -11,6 +11,8 @@ import type { Retrying } from '../cluster/retry.js';
 const awaitData_ms = 200;
 /** The same while nothing is to be routed: what comes next waits for so long at most. */
 const calmAwaitData_ms = 1_000;
+/** The same while a commit waits for the horizon. */
+const commitAwaitData_ms = 50;
 /** Definition changes are few. */
 const batchDocumentsMax = 1_000;
 /** The server leaves everything else out. */
@@ -48,6 +50,8 @@ export class DefinitionStream {
     private readonly onOpen: () => void,
     /** Whether nothing has come for long that would wait for this stream. */
     private readonly isCalm: () => boolean,
+    /** Whether a commit waits for how far the stream is. */
+    private readonly isAwaited: () => boolean,
   ) {}
 
   /** @throws ConvoyError `oplogHistoryLost` when the oplog no longer reaches back to the position */
@@ -66,7 +70,7 @@ export class DefinitionStream {
   async #read(signal: AbortSignal): Promise<RawBatch> {
     const position = this.position();
     try {
-      if (this.#cursor !== null) return await this.#cursor.next({ signal, maxTime_ms: this.isCalm() ? calmAwaitData_ms : awaitData_ms });
+      if (this.#cursor !== null) return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
       this.onOpen();
       this.#cursor = await openChangeStream(this.source.router, {
         startAtOperationTime: timestampOf(position),
@@ -82,6 +86,11 @@ export class DefinitionStream {
       if (classify(error) === 'historyLost') throw await historyLost(this.#shards(), position, signal);
       throw error;
     }
+  }
+
+  #await_ms(): number {
+    if (this.isAwaited()) return commitAwaitData_ms;
+    return this.isCalm() ? calmAwaitData_ms : awaitData_ms;
   }
 
   /** The shards themselves, where they may be asked. */

@@ -10,6 +10,8 @@ export interface ScoutContext extends TrackerContext {
   retrying: Retrying;
   /** Whether nobody has had anything to route for long. */
   isCalm: () => boolean;
+  /** Whether a commit waits for the horizon. */
+  isAwaited: () => boolean;
   /** Called whenever more is known. */
   onAdvance(horizon: bigint): void;
 }
@@ -39,8 +41,8 @@ export class Scout {
 
   /** Reads until the signal; rejects with the first failure. */
   async run(signal: AbortSignal): Promise<void> {
-    const { source, retrying, isCalm } = this.context;
-    const stream = new DefinitionStream(source, retrying, () => this.#horizon, () => this.#tracker.forget(), isCalm);
+    const { source, retrying, isCalm, isAwaited } = this.context;
+    const stream = new DefinitionStream(source, retrying, () => this.#horizon, () => this.#tracker.forget(), isCalm, isAwaited);
     try {
       for (;;) {
         const { events, readBelow } = await stream.next(signal);

@@ -15,6 +15,7 @@ import { runTogether } from '../../store/run-together.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { Calm } from './calm.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
+import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
 import { allShares, migrationName } from '../migration/migration-watch.js';
 import { ShardWaker } from './shard-waker.js';
@@ -67,6 +68,7 @@ export class DefinitionLeader {
         hasLeft: async ({ database, name, uuid }, signal) => (await this.#collection(database, uuid, signal))?.name !== name,
         timeAboveAll: (signal) => sourceTimeAboveAll(context, signal),
         isCalm: () => this.#isCalm(),
+        isAwaited: () => allShares(context.watch.view, ({ _id }) => isStreamAwaited(context.watch.view, _id)),
         onTrigger: () => (this.#compareSoon = true),
         onAdvance: (time) => this.#publish(time),
       },

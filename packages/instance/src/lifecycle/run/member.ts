@@ -11,6 +11,7 @@ import { DefinitionFollower, type DefinitionNews, type DefinitionSource, type Jo
 import { followedCatalog } from '../share/followed-catalog.js';
 import { planOf } from '../leader/initialise.js';
 import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
+import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { recreateCapped } from '../share/recreate-capped.js';
 import { shareCollection, shareCollections } from '../share/share-collections.js';
@@ -126,6 +127,7 @@ function shareSync(context: MigrationContext, record: ShareRecord, begun: Catalo
       shareOf: (followed) => shareCollection(followed, shardId, source, destination),
       onFailure: replaced.onFailure,
       nudge: () => context.fleet.nudge(),
+      isStreamAwaited: () => isStreamAwaited(watch.view, record._id),
       recreate: async (entry, confirm, signal) => {
         const [plan] = planOf(context, [entry]).collections;
         if (plan === undefined) throw new ConvoyError('internalError', 'A capped collection cannot be made anew.');

@@ -37,6 +37,8 @@ export interface ShareSyncInput {
   onFailure: (error: unknown) => void;
   /** Tells the leader to look at the share's record. */
   nudge: () => void;
+  /** Whether a commit waits for how far the share's stream is. */
+  isStreamAwaited: () => boolean;
   /**
    * Makes an empty capped collection on the destination in place of one that was partly copied.
    * @param confirm rejects when another process works on the share

@@ -121,7 +121,7 @@ export class SideFollower {
 
   async #read(signal: AbortSignal): Promise<void> {
     const { context, book, side } = this;
-    const stream = new TouchedStream(context[side], [...this.#followed.values()], context.retrying, () => this.#position ?? 0n);
+    const stream = new TouchedStream(context[side], [...this.#followed.values()], context.retrying, () => this.#position ?? 0n, context);
     try {
       for (;;) {
         while (book.keys.isFull) await context.clock.sleep(full_ms, signal);

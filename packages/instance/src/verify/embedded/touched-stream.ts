@@ -9,6 +9,11 @@ import type { Retrying } from '../../cluster/retry.js';
 
 /** How long the server waits for an event before it says how far it is. */
 const awaitData_ms = 200;
+/**
+ * The same while a commit waits for it, for each share: every share has two such streams, of all shards, so that the load of
+ * all of them grows with the square.
+ */
+const commitAwait_ms = 25;
 /** Events are small: only keys are left of them. */
 const batchDocumentsMax = 2_000;
 /** Beyond this the server is given the databases alone, and the rest is left out here. */
@@ -46,6 +51,7 @@ export class TouchedStream {
     private readonly retrying: Retrying,
     /** Where the stream begins when it has to be opened. */
     private readonly position: () => bigint,
+    private readonly load: { shares: number; isCommitAwaited(): boolean },
   ) {}
 
   /** @throws TouchesLostError */
@@ -66,7 +72,7 @@ export class TouchedStream {
 
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
-      if (this.#cursor !== null) return await this.#cursor.next({ signal, maxTime_ms: awaitData_ms });
+      if (this.#cursor !== null) return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
       const { router, version } = this.cluster;
       this.#cursor = await openChangeStream(router, {
         startAtOperationTime: timestampOf(this.position()),
@@ -82,6 +88,10 @@ export class TouchedStream {
       if (classify(error) === 'historyLost') throw new TouchesLostError();
       throw error;
     }
+  }
+
+  #await_ms(): number {
+    return this.load.isCommitAwaited() ? Math.min(awaitData_ms, commitAwait_ms * this.load.shares) : awaitData_ms;
   }
 
   #onlyNames(): Document {

@@ -31,6 +31,8 @@ export interface VerifierContext {
   appliedTime(): bigint;
   /** Applying has fallen behind: reading documents waits for it. */
   isApplyBehind(): boolean;
+  /** A commit waits for how far the streams are. */
+  isCommitAwaited(): boolean;
   /** Cuts a collection into parts: the `_id`s at which they meet. */
   boundsOf(collection: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]>;
 }

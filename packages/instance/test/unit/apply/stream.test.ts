@@ -8,6 +8,7 @@ import { batchOf, serverError } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { bytesOf, never, once, times } from '../model/parts.js';
 
+const unawaited = (): boolean => false;
 const opened: Document[] = [];
 const waits_ms: (number | undefined)[] = [];
 
@@ -35,14 +36,14 @@ function startOf(command: Document | undefined): bigint {
 describe('a shard\'s stream', () => {
   it('hands out batches with the time of their token and the source\'s own time', async () => {
     const document = bytesOf({ a: 1 });
-    const stream = new ShardStream(doorOf([{ documents: [document], resumeToken: tokenOf(20n), operationTime: timestampOf(25n) }]), [5, 0, 7], once, 10n);
+    const stream = new ShardStream(doorOf([{ documents: [document], resumeToken: tokenOf(20n), operationTime: timestampOf(25n) }]), [5, 0, 7], once, 10n, unawaited);
     expect(await stream.next(never)).toEqual({ events: [], readBelow: 10n, sourceTime: 0n, reopened: false });
     expect(await stream.next(never)).toEqual({ events: [document], readBelow: 20n, sourceTime: 25n, reopened: false });
     expect(startOf(opened[0])).toBe(10n);
   });
 
   it('never goes back, and goes on by time after a lost cursor, saying that events come again', async () => {
-    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(15n) }, serverError(43)]), [5, 0, 7], times(2), 10n);
+    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }, { resumeToken: tokenOf(15n) }, serverError(43)]), [5, 0, 7], times(2), 10n, unawaited);
     await stream.next(never);
     await stream.next(never);
     expect((await stream.next(never)).readBelow).toBe(20n);
@@ -52,19 +53,28 @@ describe('a shard\'s stream', () => {
   });
 
   it('goes on with the tokens of empty batches', async () => {
-    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n);
+    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, unawaited);
     await stream.next(never);
     expect(await stream.next(never)).toMatchObject({ events: [], readBelow: 20n });
   });
 
   it('waits for events only for a moment until it has passed its start, which the copy waits for', async () => {
-    const stream = new ShardStream(doorOf([{}, { resumeToken: tokenOf(20n) }, {}]), [5, 0, 7], once, 10n);
+    const stream = new ShardStream(doorOf([{}, { resumeToken: tokenOf(20n) }, {}]), [5, 0, 7], once, 10n, unawaited);
     for (let step = 0; step < 4; step += 1) await stream.next(never);
     expect(waits_ms).toEqual([100, 100, 1000]);
   });
 
+  it('waits for events only for a moment while a commit waits for the shard, and no longer afterwards', async () => {
+    let isAwaited = false;
+    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, () => isAwaited);
+    await stream.next(never);
+    await stream.next(never);
+    for (isAwaited of [false, true, true, false]) await stream.next(never);
+    expect(waits_ms).toEqual([100, 1000, 50, 50, 1000]);
+  });
+
   it('ends by name when the oplog no longer reaches back', async () => {
-    const stream = new ShardStream(doorOf([serverError(286)]), [5, 0, 7], once, 1_700_000_000n << 32n);
+    const stream = new ShardStream(doorOf([serverError(286)]), [5, 0, 7], once, 1_700_000_000n << 32n, unawaited);
     await stream.next(never);
     const error = await stream.next(never).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConvoyError);

@@ -177,6 +177,7 @@ export class LiveMigration {
       copied: () => Promise.resolve(new Set([collection.key])),
       appliedTime: () => this.#late[0]?.time ?? this.source.present,
       isApplyBehind: () => false,
+      isCommitAwaited: () => false,
       boundsOf: () => Promise.resolve(bounds),
     };
   }
