@@ -19,7 +19,7 @@ import { steadyLagMax_seconds } from '../figures/catch-up.js';
 import { type VerificationFigures, verificationFigures } from '../figures/verification-figures.js';
 import { VerificationReadiness } from '../figures/verification-readiness.js';
 import { noteDifferences } from '../leader/verification-leader.js';
-import { isCommitAwaited } from '../migration/commit-awaited.js';
+import { isCommitAwaited, isDraining } from '../migration/commit-awaited.js';
 import { type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import type { ShareSync } from './share-sync.js';
@@ -154,6 +154,7 @@ function verifierContext(context: MigrationContext, sync: Pick<ShareSync, 'share
     appliedTime: () => [...watch.view.shares.values()].reduce<bigint | null>((lowest, { checkpoint }) => lower(lowest, checkpoint?.toBigInt() ?? 0n), null) ?? 0n,
     // A commit time holds the position back: what looks like lag from then on is none.
     isCommitAwaited: () => isCommitAwaited(watch.view, sync.shareId),
+    isDraining: () => isDraining(watch.view, sync.shareId),
     isApplyBehind: () => watch.view.record.phase === 'syncing' && sync.figures().lag_seconds > steadyLagMax_seconds,
     boundsOf: (collection, signal) => boundsOf(context, collection, signal),
   };

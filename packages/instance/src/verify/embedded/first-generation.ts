@@ -10,7 +10,7 @@ import type { VerifierContext } from './verifier-context.js';
 
 /** What was compared is stored this often. */
 const record_ms = 2_000;
-/** While applying is behind, or too many documents differ, it is looked this often whether that has passed. */
+/** While applying is behind or comes first, or too many documents differ, it is looked this often whether that has passed. */
 const pause_ms = 250;
 
 /** The collection that was being compared is no longer followed as it was. */
@@ -88,7 +88,7 @@ async function compareUnordered(context: VerifierContext, hooks: FirstGeneration
 }
 
 async function mayGoOn(context: VerifierContext, hooks: FirstGenerationHooks, booked: BookedCollection, signal: AbortSignal): Promise<void> {
-  while (context.isApplyBehind()) await context.clock.sleep(pause_ms, signal);
+  while (context.isApplyBehind() || context.isDraining()) await context.clock.sleep(pause_ms, signal);
   await hooks.untilRoom(signal);
   refuseLeft(hooks, booked);
 }

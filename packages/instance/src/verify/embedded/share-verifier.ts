@@ -258,6 +258,8 @@ export class ShareVerifier {
 
   async #lookAtKeys(signal: AbortSignal): Promise<void> {
     for (;;) {
+      // Keys that find no room would keep the streams from being read, which the last look waits for.
+      while (this.context.isDraining() && !this.#book.keys.isFull) await this.context.clock.sleep(idle_ms, signal);
       const found = await this.#turn.run(() => this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal));
       if (!found) await this.context.clock.sleep(idle_ms, signal);
     }
@@ -268,7 +270,7 @@ export class ShareVerifier {
     let took_ms = 0;
     for (;;) {
       await this.context.clock.sleep(Math.max(generation_ms, took_ms), signal);
-      if (this.mismatches === 0) continue;
+      if (this.mismatches === 0 || this.context.isDraining()) continue;
       const began_ms = this.context.clock.monotonic_ms();
       await this.#turn.run(() => this.#undisturbed(() => this.#rechecks.lookAtMismatches({ source: 0n, destination: 0n }, () => false, signal), signal));
       took_ms = this.context.clock.monotonic_ms() - began_ms;

@@ -31,6 +31,8 @@ export interface VerifierContext {
   appliedTime(): bigint;
   /** Applying has fallen behind: reading documents waits for it. */
   isApplyBehind(): boolean;
+  /** The share applies the last changes before a commit, which waits for nothing else: whatever can be done later gives way. */
+  isDraining(): boolean;
   /** A commit waits for how far the streams are. */
   isCommitAwaited(): boolean;
   /** Cuts a collection into parts: the `_id`s at which they meet. */

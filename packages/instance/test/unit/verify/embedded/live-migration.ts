@@ -29,6 +29,8 @@ export interface LiveMigrationOptions {
   batchMax: number;
   /** A call takes so long at most. */
   callMax_ms: number;
+  /** A commit waits for what is applied; never when left out. */
+  isDraining?: () => boolean;
 }
 
 /** A process of one share, until it is killed. */
@@ -177,6 +179,7 @@ export class LiveMigration {
       copied: () => Promise.resolve(new Set([collection.key])),
       appliedTime: () => this.#late[0]?.time ?? this.source.present,
       isApplyBehind: () => false,
+      isDraining: () => this.options.isDraining?.() ?? false,
       isCommitAwaited: () => false,
       boundsOf: () => Promise.resolve(bounds),
     };

@@ -16,6 +16,8 @@ export class LiveSide {
   readonly events: Event[] = [];
   /** Documents that were read in order. */
   documentsRead = 0;
+  /** Documents that were looked up by key. */
+  keysLookedUp = 0;
   #last = 0n;
 
   constructor(
@@ -77,7 +79,9 @@ export class LiveDoor implements Door {
     await called();
     if (command['aggregate'] !== undefined) return new LiveStream(this.way, command);
     const { $in } = (command['filter'] as { _id?: { $in: number[] } } | undefined)?._id ?? {};
-    return $in === undefined ? new LiveRange(this.way, command, called) : { first: this.way.side.batchOf($in.map(Number)), open: false, next: () => Promise.reject(new Error('the cursor is used up')), close };
+    if ($in === undefined) return new LiveRange(this.way, command, called);
+    this.way.side.keysLookedUp += $in.length;
+    return { first: this.way.side.batchOf($in.map(Number)), open: false, next: () => Promise.reject(new Error('the cursor is used up')), close };
   }
 
   write(): Promise<WriteOutcome> {

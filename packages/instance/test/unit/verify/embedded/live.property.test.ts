@@ -69,3 +69,27 @@ test('a verifier that is killed 20 times compares everything and repeats less th
   expect(source.documentsRead).toBeGreaterThan(0.8 * documents);
   expect(source.documentsRead + destination.documentsRead).toBeLessThan(1.1 * 2 * documents);
 });
+
+test('comparing and looking at keys give way while a commit waits for what is applied, and the last look makes up for it', { timeout: 60_000 }, async () => {
+  const drain = { isOn: false };
+  const random = evenly(3);
+  const migration = new LiveMigration({ random, documents: 2_000, shares: 1, parts: 2, writesPerSecond: 300, writesEnd_ms: 6_000, writtenBelow: 2_000, lag_ms: 400, stall_ms: 0, batchMax: 10, callMax_ms: 50, isDraining: () => drain.isOn });
+  const { clock, source } = migration;
+  const { signal } = new AbortController();
+  const looks = (): number[] => [source.documentsRead, source.keysLookedUp];
+  await clock.run(migration.during(async () => {
+    const living = migration.live();
+    await clock.sleep(2_000, signal);
+    drain.isOn = true;
+    // What is under way ends.
+    await clock.sleep(1_000, signal);
+    const before = looks();
+    await clock.sleep(2_000, signal);
+    expect(looks()).toEqual(before);
+    expect(Math.min(...before)).toBeGreaterThan(0);
+    drain.isOn = false;
+    await living;
+    expect(await migration.lastLook()).toBe(0);
+  }));
+  expect(migration.processes[0]?.verifier.hasCompared).toBe(true);
+});
