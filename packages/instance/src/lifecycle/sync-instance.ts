@@ -25,6 +25,7 @@ import { LagObserver } from './progress/lag-observer.js';
 import { MigrationRun } from './run/migration-run.js';
 import { readMismatches, ReportedMismatches } from './leader/verification-mismatches.js';
 import { type PublishedTotals, publishMetrics, publishObserved } from './progress/publish-metrics.js';
+import { reportPause } from './progress/report-pause.js';
 import { Posting } from './progress/posting.js';
 import { progressOf } from './progress/progress-view.js';
 import { recordMigration } from './commands/record-migration.js';
@@ -328,7 +329,7 @@ export class SyncInstance implements ContractService {
     for (;;) {
       this.#reported.refresh(this.#run?.view ?? null, this.runtime.clock.monotonic_ms(), (query) => this.mismatches(query));
       this.#publish();
-      await this.runtime.clock.sleep(this.#isCalm() ? calmReport_ms : report_ms, this.#ending.signal);
+      await reportPause(this.#run?.watch ?? null, this.runtime, this.#isCalm() ? calmReport_ms : report_ms, this.#ending.signal);
     }
   }
 

@@ -51,7 +51,8 @@ export class LagObserver {
     const { run } = this;
     const { sourcePing_ms, destinationPing_ms, sourceTime_seconds, seesOplogs } = this.#watch;
     const oplogRemaining_seconds = this.#oplogRemaining();
-    const horizon_seconds = run.horizon === null ? null : secondsOf(run.horizon.time);
+    const { horizon } = run.watch;
+    const horizon_seconds = horizon === null ? null : secondsOf(horizon.time);
     const { definitions } = run.view.record;
     const figures = run.liveFigures;
     const lag = this.#tracker.take({ at_ms: this.clock.monotonic_ms(), figures, sourceTime_seconds, horizon_seconds, definitions, oplogRemaining_seconds });

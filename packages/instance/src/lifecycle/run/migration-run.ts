@@ -83,6 +83,10 @@ export class MigrationRun {
     this.#watch = new MigrationWatch(this.#records, this.#shares, fleet, runtime, input.initial);
   }
 
+  get watch(): Pick<MigrationWatch, 'view' | 'horizon' | 'until'> {
+    return this.#watch;
+  }
+
   get view(): MigrationView {
     return this.#watch.view;
   }
@@ -97,11 +101,6 @@ export class MigrationRun {
   /** Where the course of the migration is kept. */
   get historyRecord(): HistoryRecord {
     return new HistoryRecord(this.#metadata);
-  }
-
-  /** How far definition changes of the source are known. */
-  get horizon(): MigrationWatch['horizon'] {
-    return this.#watch.horizon;
   }
 
   get indexBuilding(): IndexBuildProgress | null {

@@ -1,0 +1,49 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
+import { reportPause } from '../../../../src/lifecycle/progress/report-pause.js';
+import { Signalled } from '../../../../src/store/signalled.js';
+import { never, settled } from '../../model/parts.js';
+
+let record: { canWrite: boolean };
+let changed: Signalled;
+let watch: Pick<MigrationWatch, 'view' | 'until'>;
+let sleeps: { pause_ms: number; end: () => void }[];
+let runtime: Pick<Runtime, 'clock'>;
+let isOver: boolean;
+
+beforeEach(() => {
+  [record, changed, sleeps, isOver] = [{ canWrite: false }, new Signalled(), [], false];
+  const view = { record } as unknown as MigrationView;
+  const until = async (condition: (seen: MigrationView) => boolean, signal: AbortSignal): Promise<MigrationView> => {
+    await changed.until(() => condition(view), signal);
+    return view;
+  };
+  watch = { view, until };
+  runtime = { clock: { sleep: (pause_ms: number) => new Promise<void>((end) => sleeps.push({ pause_ms, end })) } } as unknown as typeof runtime;
+});
+
+async function begin(of: typeof watch | null): Promise<void> {
+  void reportPause(of, runtime, 250, never).then(() => (isOver = true));
+  await settled();
+}
+
+it('the next report is due as soon as writes are permitted, without time passing', async () => {
+  await begin(watch);
+  changed.changed();
+  await settled();
+  expect(isOver).toBe(false);
+  record.canWrite = true;
+  changed.changed();
+  await settled();
+  expect(isOver).toBe(true);
+});
+
+it.each(['before a migration', 'of one', 'of one that permits writes'])('the next report is due after a time: %s', async (state) => {
+  record.canWrite = state === 'of one that permits writes';
+  await begin(state === 'before a migration' ? null : watch);
+  expect([isOver, sleeps.map(({ pause_ms }) => pause_ms)]).toEqual([false, [250]]);
+  sleeps[0]?.end();
+  await settled();
+  expect(isOver).toBe(true);
+});
