@@ -8,11 +8,21 @@ import type { Retrying } from '../cluster/retry.js';
 import { EventFragments } from './event-fragments.js';
 
 /** How long the server waits for events before it answers with an empty batch and the token of its present time. */
-const awaitData_ms = 1000;
+const awaitData_ms = 200;
+/** The same while no share has anything to do: nobody waits for the token. */
+const calmAwaitData_ms = 1000;
 /** The same until the stream has passed its start: nothing is copied before it has said where it is. */
 const awaitStart_ms = 100;
 /** The same while a commit waits for the shard, which nobody writes to any more. */
 const awaitCommit_ms = 50;
+
+/** Who waits for the tokens of a stream without events. */
+export interface StreamPatience {
+  /** A commit does. */
+  isAwaited(): boolean;
+  /** Nobody does: no share has had anything to do for long. */
+  isCalm(): boolean;
+}
 /** More events than one 16 MB reply of small documents holds are never asked for. */
 const batchDocumentsMax = 10_000;
 /** BSONObjectTooLarge: the next event fits into no reply, as that of a document of 16 MB with a long `_id`; and the same of a part of it. */
@@ -46,16 +56,13 @@ export class ShardStream {
   /** Set while an event that is too large is passed: up to which time it goes on, null until an event was seen. */
   #passing: { until: bigint | null } | null = null;
 
-  /**
-   * @param startAt the first time to be read
-   * @param isAwaited whether a commit waits for how far the stream is
-   */
+  /** @param startAt the first time to be read */
   constructor(
     private readonly door: Door,
     private readonly version: Cluster['version'],
     private readonly retrying: Retrying,
     private readonly startAt: bigint,
-    private readonly isAwaited: () => boolean,
+    private readonly patience: StreamPatience,
   ) {
     this.#readBelow = startAt;
   }
@@ -99,7 +106,8 @@ export class ShardStream {
 
   #await_ms(): number {
     if (this.#readBelow <= this.startAt) return awaitStart_ms;
-    return this.isAwaited() ? awaitCommit_ms : awaitData_ms;
+    if (this.patience.isAwaited()) return awaitCommit_ms;
+    return this.patience.isCalm() ? calmAwaitData_ms : awaitData_ms;
   }
 
   /** Documents are asked for again once the stream is beyond the time of the batch that held the large event. */

@@ -1,4 +1,8 @@
 import type { Clock } from '../../cluster/clock.js';
+import type { MigrationWatch } from '../migration/migration-watch.js';
+
+/** When nothing was to be done for so long, it is looked less often how far the source is. */
+const calm_ms = 10_000;
 
 /** Tells whether something that is looked at again and again has been the same for long. */
 export class Calm {
@@ -16,5 +20,23 @@ export class Calm {
     const now_ms = this.clock.monotonic_ms();
     if (seen !== this.#seen) [this.#seen, this.#since_ms] = [seen, now_ms];
     return now_ms - this.#since_ms >= this.after_ms;
+  }
+}
+
+/** Tells whether no share of a migration has had anything to do for long, as far as their records tell. */
+export class CalmShares {
+  readonly #calm: Calm;
+
+  constructor(
+    private readonly watch: Pick<MigrationWatch, 'view'>,
+    clock: Clock,
+  ) {
+    this.#calm = new Calm(clock, calm_ms);
+  }
+
+  isCalm(): boolean {
+    const { record, shares } = this.watch.view;
+    const figures = [...shares.values()].flatMap(({ eventsApplied, copied, copyDone, commitRequested }) => [eventsApplied, copied.bytes, copyDone, commitRequested]);
+    return this.#calm.isCalm([record.phase, record.definitions.known, ...figures].join()) && record.phase === 'syncing';
   }
 }

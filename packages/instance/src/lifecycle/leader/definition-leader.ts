@@ -13,7 +13,7 @@ import { takeUnknown } from '../../ddl/take-unknown.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { runTogether } from '../../store/run-together.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
-import { Calm } from './calm.js';
+import { CalmShares } from './calm.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
@@ -21,8 +21,6 @@ import { allShares, migrationName } from '../migration/migration-watch.js';
 import { ShardWaker } from './shard-waker.js';
 import { planNewCollection, readFollowedCatalog, readSourceCollection } from './source-definitions.js';
 
-/** When nothing was to be done for so long, it is looked less often how far the source is. */
-const calm_ms = 10_000;
 /** The horizon is stored this often for those whom the fleet's messages do not reach, and for the next leader's scout. */
 const storeHorizon_ms = 1_000;
 /** Idle shards hold the horizon up: when it has not moved for this long, it is looked whether they have to be woken. */
@@ -45,7 +43,7 @@ export class DefinitionLeader {
   readonly #pairs: UuidPairs;
   #stored = 0n;
   #compareSoon = false;
-  readonly #calm: Calm;
+  readonly #calm: CalmShares;
   #applying: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -56,7 +54,7 @@ export class DefinitionLeader {
     const { runtime, source } = context;
     this.#ledger = parts.ledger;
     this.#pairs = parts.pairs;
-    this.#calm = new Calm(runtime.clock, calm_ms);
+    this.#calm = new CalmShares(context.watch, runtime.clock);
     this.#scout = new Scout(
       {
         source,
@@ -67,7 +65,7 @@ export class DefinitionLeader {
         monotonic_ms: () => runtime.clock.monotonic_ms(),
         hasLeft: async ({ database, name, uuid }, signal) => (await this.#collection(database, uuid, signal))?.name !== name,
         timeAboveAll: (signal) => sourceTimeAboveAll(context, signal),
-        isCalm: () => this.#isCalm(),
+        isCalm: () => this.#calm.isCalm(),
         isAwaited: () => allShares(context.watch.view, ({ _id }) => isStreamAwaited(context.watch.view, _id)),
         onTrigger: () => (this.#compareSoon = true),
         onAdvance: (time) => this.#publish(time),
@@ -150,13 +148,6 @@ export class DefinitionLeader {
       runtime.logger.warn({ event: 'comparisonBrokenOff', failure: failureName(error) }, 'definitions could not be brought into line; they are looked at again');
       this.#compareSoon = true;
     }
-  }
-
-  /** No share has had anything to do for long, as far as their records tell. */
-  #isCalm(): boolean {
-    const { record, shares } = this.context.watch.view;
-    const figures = [...shares.values()].flatMap(({ eventsApplied, copied, copyDone, commitRequested }) => [eventsApplied, copied.bytes, copyDone, commitRequested]);
-    return this.#calm.isCalm([record.phase, record.definitions.known, ...figures].join()) && record.phase === 'syncing';
   }
 
   #destination() {
@@ -245,7 +236,7 @@ export class DefinitionLeader {
     const waker = new ShardWaker(source);
     for (;;) {
       const before = this.#scout.horizon;
-      await runtime.clock.sleep(this.#isCalm() ? calmWake_ms : wake_ms, signal);
+      await runtime.clock.sleep(this.#calm.isCalm() ? calmWake_ms : wake_ms, signal);
       if (this.#scout.horizon !== before) continue;
       await runtime.retrying('wake idle shards', () => waker.wake(before, { signal }), signal);
     }

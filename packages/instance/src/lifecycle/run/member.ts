@@ -9,6 +9,7 @@ import { runTogether } from '../../store/run-together.js';
 import type { DrainedRound, ShareRecord } from '../../store/share-record.js';
 import { DefinitionFollower, type DefinitionNews, type DefinitionSource, type JournalPosition } from '../share/follow-definitions.js';
 import { followedCatalog } from '../share/followed-catalog.js';
+import { CalmShares } from '../leader/calm.js';
 import { planOf } from '../leader/initialise.js';
 import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
@@ -104,6 +105,7 @@ function definitionSource({ watch, journal, fleet }: MigrationContext): Definiti
 function shareSync(context: MigrationContext, record: ShareRecord, begun: Catalog, journal: FoundJournal, shares: number, replaced: Replacement): ShareSync {
   const { runtime, source, destination, metadata, shareRecords, watch } = context;
   const migration = watch.view.record;
+  const calm = new CalmShares(watch, runtime.clock);
   const filter = filterOf(migration);
   if (migration.startTime === null) throw new ConvoyError('internalError', 'The migration has no start time.');
   const { entries, known } = followedCatalog(begun, journal.done);
@@ -127,7 +129,7 @@ function shareSync(context: MigrationContext, record: ShareRecord, begun: Catalo
       shareOf: (followed) => shareCollection(followed, shardId, source, destination),
       onFailure: replaced.onFailure,
       nudge: () => context.fleet.nudge(),
-      isStreamAwaited: () => isStreamAwaited(watch.view, record._id),
+      patience: { isAwaited: () => isStreamAwaited(watch.view, record._id), isCalm: () => calm.isCalm() },
       recreate: async (entry, confirm, signal) => {
         const [plan] = planOf(context, [entry]).collections;
         if (plan === undefined) throw new ConvoyError('internalError', 'A capped collection cannot be made anew.');

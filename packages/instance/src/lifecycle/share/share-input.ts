@@ -1,3 +1,4 @@
+import type { StreamPatience } from '../../apply/stream.js';
 import type { CatalogEntry } from '../../catalog/namespace.js';
 import type { Cluster } from '../../cluster/door.js';
 import type { Definition } from '../../store/definition-journal.js';
@@ -37,8 +38,8 @@ export interface ShareSyncInput {
   onFailure: (error: unknown) => void;
   /** Tells the leader to look at the share's record. */
   nudge: () => void;
-  /** Whether a commit waits for how far the share's stream is. */
-  isStreamAwaited: () => boolean;
+  /** Who waits for how far the share's stream is. */
+  patience: StreamPatience;
   /**
    * Makes an empty capped collection on the destination in place of one that was partly copied.
    * @param confirm rejects when another process works on the share

@@ -9,7 +9,7 @@ import type { ShareSyncInput } from './share-input.js';
 export class ShareStream {
   /** @param startAt the first time to be read */
   constructor(
-    private readonly input: Pick<ShareSyncInput, 'runtime' | 'source' | 'shardId' | 'isStreamAwaited'>,
+    private readonly input: Pick<ShareSyncInput, 'runtime' | 'source' | 'shardId' | 'patience'>,
     private readonly stations: { router: Router; budget: ByteBudget },
     private readonly startAt: bigint,
   ) {}
@@ -27,10 +27,10 @@ export class ShareStream {
 
   /** Reads and routes until the stop signal. */
   async run(stop: AbortSignal): Promise<void> {
-    const { runtime, source, shardId, isStreamAwaited } = this.input;
+    const { runtime, source, shardId, patience } = this.input;
     const { router, budget } = this.stations;
     await this.#wake(stop);
-    const stream = new ShardStream(source.shareDoor(shardId), source.version, runtime.retrying, this.startAt, isStreamAwaited);
+    const stream = new ShardStream(source.shareDoor(shardId), source.version, runtime.retrying, this.startAt, patience);
     try {
       for (;;) {
         await budget.untilFree(stop);

@@ -18,7 +18,7 @@ let stream: ShardStream;
 
 beforeEach(() => {
   stages = [];
-  stream = new ShardStream(doorOf(), [5, 0, 7], once, 10n, () => false);
+  stream = new ShardStream(doorOf(), [5, 0, 7], once, 10n, { isAwaited: () => false, isCalm: () => false });
 });
 
 /** A door whose cursors answer from the list. */
@@ -60,7 +60,7 @@ describe('an event that fits into no reply', () => {
   it('comes in parts where the server splits it, and is put together, also from several batches', async () => {
     const part = (fragment: number, fields: Document): Uint8Array => bytesOf({ _id: { _data: `token ${fragment}` }, splitEvent: { fragment, of: 3 }, ...fields });
     answers = [{ documents: [event, part(1, { b: 1 }), part(2, { c: 1 })], resumeToken: tokenOf(20n) }, { documents: [part(3, { d: 1 }), event], resumeToken: tokenOf(30n) }];
-    stream = new ShardStream(doorOf(), [7, 0, 0], once, 10n, () => false);
+    stream = new ShardStream(doorOf(), [7, 0, 0], once, 10n, { isAwaited: () => false, isCalm: () => false });
     await stream.next(never);
     expect(await stream.next(never)).toMatchObject({ events: [event], readBelow: 20n });
     expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([{ _id: { _data: 'token 1' }, b: 1, c: 1, d: 1 }, { a: 1 }]);
@@ -70,7 +70,7 @@ describe('an event that fits into no reply', () => {
   it('comes once more from its first part when the cursor is lost in between', async () => {
     const part = (fragment: number): Uint8Array => bytesOf({ _id: 1, splitEvent: { fragment, of: 2 }, [`part${fragment}`]: 1 });
     answers = [{ documents: [part(1)] }, serverError(43), { documents: [part(1), part(2)] }];
-    stream = new ShardStream(doorOf(), [6, 0, 9], times(2), 10n, () => false);
+    stream = new ShardStream(doorOf(), [6, 0, 9], times(2), 10n, { isAwaited: () => false, isCalm: () => false });
     await stream.next(never);
     expect((await stream.next(never)).events).toEqual([]);
     expect(await stream.next(never)).toMatchObject({ events: [], reopened: true });

@@ -1,14 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { ShardStream } from '../../../src/apply/stream.js';
+import { ShardStream, type StreamPatience } from '../../../src/apply/stream.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, Door, RawBatch } from '../../../src/cluster/door.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
 import { bytesOf, never, once, times } from '../model/parts.js';
 
-const unawaited = (): boolean => false;
+const unawaited: StreamPatience = { isAwaited: () => false, isCalm: () => false };
 const opened: Document[] = [];
 const waits_ms: (number | undefined)[] = [];
 
@@ -61,16 +61,16 @@ describe('a shard\'s stream', () => {
   it('waits for events only for a moment until it has passed its start, which the copy waits for', async () => {
     const stream = new ShardStream(doorOf([{}, { resumeToken: tokenOf(20n) }, {}]), [5, 0, 7], once, 10n, unawaited);
     for (let step = 0; step < 4; step += 1) await stream.next(never);
-    expect(waits_ms).toEqual([100, 100, 1000]);
+    expect(waits_ms).toEqual([100, 100, 200]);
   });
 
-  it('waits for events only for a moment while a commit waits for the shard, and no longer afterwards', async () => {
-    let isAwaited = false;
-    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, () => isAwaited);
+  it('waits for events longer while nobody has anything to do, and only for a moment while a commit waits for the shard', async () => {
+    let [isAwaited, isCalm] = [false, false];
+    const stream = new ShardStream(doorOf([{ resumeToken: tokenOf(20n) }]), [5, 0, 7], once, 10n, { isAwaited: () => isAwaited, isCalm: () => isCalm });
     await stream.next(never);
     await stream.next(never);
-    for (isAwaited of [false, true, true, false]) await stream.next(never);
-    expect(waits_ms).toEqual([100, 1000, 50, 50, 1000]);
+    for ([isAwaited, isCalm] of [[false, false], [false, true], [true, true], [true, false], [false, false]] as const) await stream.next(never);
+    expect(waits_ms).toEqual([100, 200, 1000, 50, 50, 200]);
   });
 
   it('ends by name when the oplog no longer reaches back', async () => {

@@ -119,7 +119,7 @@ export class ShareOwner {
         shareOf: (followed) => this.view.shareOf(followed),
         onFailure: () => undefined,
         nudge: () => journal.nudge(),
-        isStreamAwaited: () => false,
+        patience: { isAwaited: () => false, isCalm: () => false },
         recreate: () => Promise.reject(new Error('there are no capped collections')),
       },
       this.#hard.signal,

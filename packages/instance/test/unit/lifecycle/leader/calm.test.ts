@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../../src/cluster/clock.js';
-import { Calm } from '../../../../src/lifecycle/leader/calm.js';
+import { Calm, CalmShares } from '../../../../src/lifecycle/leader/calm.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 
 let now_ms = 5_000;
 const clock = { monotonic_ms: () => now_ms } as Clock;
@@ -13,4 +14,19 @@ it('is calm once what is seen has been the same for long, and no more with the f
     return calm.isCalm(seen);
   });
   expect(found).toEqual([false, false, true, true, false, false, true]);
+});
+
+it('shares are calm once none of them has had anything to do for ten seconds, and not while a commit is asked for', () => {
+  const share = { eventsApplied: 1, copied: { bytes: 1, documents: 1 }, copyDone: true, commitRequested: false };
+  const view = { record: { phase: 'syncing', definitions: { known: 0, done: 0 } }, shares: new Map([['rs', share]]) };
+  const calm = new CalmShares({ view: view as unknown as MigrationView }, clock);
+  const after = (later_ms: number): boolean => {
+    now_ms += later_ms;
+    return calm.isCalm();
+  };
+  expect([after(0), after(9_999), after(1)]).toEqual([false, false, true]);
+  share.eventsApplied = 2;
+  expect([after(1), after(10_000)]).toEqual([false, true]);
+  share.commitRequested = true;
+  expect(after(1)).toBe(false);
 });

@@ -74,7 +74,7 @@ it('a capped collection is made anew only while no other process works on the sh
       shareOf: () => null,
       onFailure: () => undefined,
       nudge: () => undefined,
-      isStreamAwaited: () => false,
+      patience: { isAwaited: () => false, isCalm: () => false },
       recreate: async ({ name }, confirm) => {
         seen.push(name);
         await confirm();
