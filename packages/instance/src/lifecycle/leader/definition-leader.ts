@@ -42,6 +42,7 @@ export class DefinitionLeader {
   readonly #scout: Scout;
   readonly #pairs: UuidPairs;
   #stored = 0n;
+  #commitTime: bigint | null = null;
   #compareSoon = false;
   readonly #calm: CalmShares;
   #applying: Promise<unknown> = Promise.resolve();
@@ -68,7 +69,7 @@ export class DefinitionLeader {
         isCalm: () => this.#calm.isCalm(),
         isAwaited: () => allShares(context.watch.view, ({ _id }) => isStreamAwaited(context.watch.view, _id)),
         onTrigger: () => (this.#compareSoon = true),
-        onAdvance: (time) => this.#publish(time),
+        onAdvance: () => this.#publish(),
       },
       parts.startAt,
     );
@@ -88,7 +89,7 @@ export class DefinitionLeader {
 
   /** Follows until the signal; rejects with the first failure. */
   async run(stop: AbortSignal): Promise<void> {
-    this.#publish(this.#scout.horizon);
+    this.#publish();
     await runTogether(stop, [
       (signal) => this.#scout.run(signal),
       (signal) => this.#apply(signal),
@@ -100,10 +101,13 @@ export class DefinitionLeader {
   }
 
   /**
-   * Resolves once all changes up to a time are known and everything in the journal is applied. Instances that begin anew
-   * afterwards find a horizon above it.
+   * Resolves once all changes up to a commit time are known and everything in the journal is applied. Instances that begin
+   * anew afterwards find a horizon above it. Shares are told of none beyond until a later one counts: what comes after it
+   * would be routed by those that have not heard of it yet.
    */
   async untilApplied(time: bigint, signal: AbortSignal): Promise<void> {
+    this.#commitTime = time;
+    this.#publish();
     await this.#scout.moved.until(() => this.#scout.horizon > time, signal);
     await this.#ledger.changed.until(() => this.#ledger.next === undefined, signal);
     await this.#store(signal);
@@ -207,8 +211,14 @@ export class DefinitionLeader {
     await turn;
   }
 
-  #publish(time: bigint): void {
-    this.context.fleet.publishHorizon({ migration: migrationName(this.context.watch.view.record), time, ordinal: this.#ledger.known });
+  #publish(): void {
+    this.context.fleet.publishHorizon({ migration: migrationName(this.context.watch.view.record), time: this.#horizon, ordinal: this.#ledger.known });
+  }
+
+  /** As shares may know it. */
+  get #horizon(): bigint {
+    const { horizon } = this.#scout;
+    return this.#commitTime !== null && horizon > this.#commitTime ? this.#commitTime + 1n : horizon;
   }
 
   #collection(database: string, uuid: string, signal: AbortSignal): ReturnType<typeof readCollectionByUuid> {
@@ -224,7 +234,7 @@ export class DefinitionLeader {
   }
 
   async #store(signal: AbortSignal): Promise<void> {
-    const { horizon } = this.#scout;
+    const horizon = this.#horizon;
     if (horizon <= this.#stored) return;
     const ordinal = this.#ledger.known;
     await this.context.records.updateAsLeader(this.leaderEpoch, { horizon: { time: timestampOf(horizon), ordinal } }, signal);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
 import { systemClock } from '../../../../src/cluster/clock.js';
-import type { CallOptions, Cluster, Door } from '../../../../src/cluster/door.js';
+import type { CallOptions, Cluster, Door, RawBatch } from '../../../../src/cluster/door.js';
 import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import { DefinitionLeader } from '../../../../src/lifecycle/leader/definition-leader.js';
 import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
@@ -19,10 +19,11 @@ import { MigrationRecords } from '../../../../src/store/migration-record.js';
 import { ShareRecords } from '../../../../src/store/share-record.js';
 import { storeEntries } from '../../../../src/store/share-storage.js';
 import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
+import { Signalled } from '../../../../src/store/signalled.js';
 import { batchOf } from '../../model/calls.js';
+import { tokenOf } from '../../model/change-events.js';
 import { MetadataModel } from '../../model/metadata-model.js';
 import { never, once, settled } from '../../model/parts.js';
-import { untilAborted } from '../../model/scheduler.js';
 import { FakeDoor, fakeCluster } from '../../fake-door.js';
 
 const [sourceUuid, destinationUuid] = ['0a', '1a'].map((byte) => byte.repeat(16)) as [string, string];
@@ -30,13 +31,20 @@ const owner = { syncID: 'x', incarnation: 'x' };
 const leaderEpoch = 1;
 
 let context: MigrationContext;
+let leader: DefinitionLeader;
+let tokens: bigint[];
+let advanced: Signalled;
 let dropped: boolean;
 let stop: AbortController;
 let running: Promise<unknown>;
 
-/** A source on which nothing happens. */
+/** A source on which nothing happens, whose stream says how far it is when it is told. */
 function idleSource(): Cluster {
-  const openCursor = () => Promise.resolve({ first: batchOf([], {}), open: true, next: ({ signal }: CallOptions) => untilAborted(signal, () => undefined), close: () => Promise.resolve() });
+  const next = async ({ signal }: CallOptions): Promise<RawBatch> => {
+    await advanced.until(() => tokens.length > 0, signal);
+    return batchOf([], { resumeToken: tokenOf(tokens.shift() ?? 0n) });
+  };
+  const openCursor = () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   const command = (): Promise<Document> => Promise.resolve({ operationTime: new Timestamp({ t: 100, i: 1 }) });
   const door = { label: 'source', openCursor, command } as unknown as Door;
   return fakeCluster({ router: door, kind: 'replicaSet', shardIds: ['rs'], shards: new Map([['rs', door]]) });
@@ -56,6 +64,7 @@ function destinationWithOrders(): Cluster {
 
 beforeEach(async () => {
   dropped = false;
+  [tokens, advanced] = [[], new Signalled()];
   stop = new AbortController();
   const model = new MetadataModel();
   const metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as Door, once);
@@ -80,7 +89,7 @@ beforeEach(async () => {
   const watch = new MigrationWatch(records, shareRecords, fleet, runtime, { record, shares: new Map() });
   await watch.refresh(never);
   context = { runtime, fleet, source, destination: destinationWithOrders(), metadata, records, shareRecords, journal, watch, onIndexProgress: () => undefined };
-  const leader = await DefinitionLeader.take(context, leaderEpoch, never);
+  leader = await DefinitionLeader.take(context, leaderEpoch, never);
   running = leader.run(stop.signal).catch(() => undefined);
 });
 
@@ -103,4 +112,24 @@ it('a change is applied only when every share has consented', async () => {
   await consents('rs2');
   await expect.poll(async () => (await context.watch.refresh(never)).record.definitions).toEqual({ known: 1, done: 1 });
   expect(dropped).toBe(true);
+});
+
+it('shares hear of no horizon beyond the commit time until a later one counts', async () => {
+  const time = (seconds: number): bigint => BigInt(seconds) << 32n;
+  const reads = async (seconds: number): Promise<bigint | undefined> => {
+    tokens.push(time(seconds));
+    advanced.changed();
+    for (let turn = 0; turn < 50; turn += 1) await settled();
+    return context.fleet.horizon()?.time;
+  };
+  for (const id of ['rs', 'rs2']) await consents(id);
+  expect(await reads(101)).toBe(time(101));
+  const passed = leader.untilApplied(time(105), never);
+  expect(await reads(103)).toBe(time(103));
+  expect(await reads(107)).toBe(time(105) + 1n);
+  await passed;
+  expect((await context.records.read(never))?.horizon?.time.toBigInt()).toBe(time(105) + 1n);
+  const later = leader.untilApplied(time(106), never);
+  expect(context.fleet.horizon()?.time).toBe(time(106) + 1n);
+  await later;
 });
