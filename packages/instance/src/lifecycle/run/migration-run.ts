@@ -248,14 +248,15 @@ export class MigrationRun {
   }
 
   async #follow(stop: AbortSignal): Promise<void> {
-    if (isOpeningDecided(this.view.record)) return;
+    if (this.view.record.phase === 'committed') return;
     // What was recorded of the shares is of the other direction until the leader lets them begin anew.
     await this.#watch.until(({ record }) => record.phase !== 'reversing', stop);
     // Paused shares, too: a former owner that thaws must not let them go on behind this process's back.
     const taking = this.#take(stop);
     this.#taken = taking.catch(() => []);
     const owned = await taking;
-    if (owned.every(({ paused }) => paused)) return;
+    // Once the opening is decided there is nothing left to sync; who was replaced learns of it all the same.
+    if (owned.every(({ paused }) => paused) || isOpeningDecided(this.view.record)) return;
     try {
       await syncShares(this.#context(), owned, (syncs, verified) => ([this.#syncs, this.#verified] = [syncs, verified]), stop, this.#hard.signal);
     } finally {
