@@ -39,6 +39,7 @@ export async function drainRounds(context: MigrationContext, definitions: Defini
   let differences: CatalogDifference[] = [];
   for (let [round, drainedRounds] = [first, 0]; drainedRounds < roundsMax; round += 1) {
     if (drainedRounds > 0) await runtime.clock.sleep(roundPause_ms, signal);
+    definitions.holdHorizon();
     const above = await sourceTimeAboveAll(context, signal);
     const time = timestampOf(above);
     await records.updateAsLeader(leaderEpoch, { phase: 'committing', commit: { round, time, sealed: false, catalogEpoch: null } }, signal);

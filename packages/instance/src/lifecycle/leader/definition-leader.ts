@@ -42,7 +42,7 @@ export class DefinitionLeader {
   readonly #scout: Scout;
   readonly #pairs: UuidPairs;
   #stored = 0n;
-  #commitTime: bigint | null = null;
+  #commitTime: bigint | null;
   #compareSoon = false;
   readonly #calm: CalmShares;
   #applying: Promise<unknown> = Promise.resolve();
@@ -50,11 +50,12 @@ export class DefinitionLeader {
   private constructor(
     private readonly context: MigrationContext,
     private readonly leaderEpoch: number,
-    parts: { ledger: DefinitionLedger; pairs: UuidPairs; startAt: bigint },
+    parts: { ledger: DefinitionLedger; pairs: UuidPairs; startAt: bigint; commitTime: bigint | null },
   ) {
     const { runtime, source } = context;
     this.#ledger = parts.ledger;
     this.#pairs = parts.pairs;
+    this.#commitTime = parts.commitTime;
     this.#calm = new CalmShares(context.watch, runtime.clock);
     this.#scout = new Scout(
       {
@@ -67,7 +68,7 @@ export class DefinitionLeader {
         hasLeft: async ({ database, name, uuid }, signal) => (await this.#collection(database, uuid, signal))?.name !== name,
         timeAboveAll: (signal) => sourceTimeAboveAll(context, signal),
         isCalm: () => this.#calm.isCalm(),
-        isAwaited: () => allShares(context.watch.view, ({ _id }) => isStreamAwaited(context.watch.view, _id)),
+        isAwaited: () => isStreamAwaited(context.watch.view),
         onTrigger: () => (this.#compareSoon = true),
         onAdvance: () => this.#publish(),
       },
@@ -84,7 +85,8 @@ export class DefinitionLeader {
     const ledger = new DefinitionLedger(journal, leaderEpoch, await readBegunCatalog(context, signal), definitions);
     await records.raiseDefinitions(leaderEpoch, { done: ledger.done }, signal);
     const startAt = timeOf(record.horizon?.time ?? record.startTime ?? timestampOf(0n));
-    return new DefinitionLeader(context, leaderEpoch, { ledger, pairs: await UuidPairs.read(metadata, leaderEpoch, signal), startAt });
+    const commitTime = record.commit === null ? null : timeOf(record.commit.time);
+    return new DefinitionLeader(context, leaderEpoch, { ledger, pairs: await UuidPairs.read(metadata, leaderEpoch, signal), startAt, commitTime });
   }
 
   /** Follows until the signal; rejects with the first failure. */
@@ -101,9 +103,16 @@ export class DefinitionLeader {
   }
 
   /**
+   * From here on shares are told of no later horizon, until they may hear of the commit time that is about to be taken: what
+   * comes after it would be routed by those that have not heard of it yet.
+   */
+  holdHorizon(): void {
+    this.#commitTime ??= this.#scout.horizon;
+  }
+
+  /**
    * Resolves once all changes up to a commit time are known and everything in the journal is applied. Instances that begin
-   * anew afterwards find a horizon above it. Shares are told of none beyond until a later one counts: what comes after it
-   * would be routed by those that have not heard of it yet.
+   * anew afterwards find a horizon above it. Shares are told of none beyond until a later one counts.
    */
   async untilApplied(time: bigint, signal: AbortSignal): Promise<void> {
     this.#commitTime = time;

@@ -1,18 +1,11 @@
 import { storedValue } from '../../bson/stored-value.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
-import type { MigrationRecord } from '../../store/migration-record.js';
+import { heldWarning, isHeld } from '../migration/commit-awaited.js';
 import type { MigrationContext } from '../migration/migration-context.js';
 
 /** Indexes are tried again this often: before 6.0 each try builds one anew, up to the first duplicate. */
 const again_ms = 5_000;
 const minute_ms = 60_000;
-
-const heldWarning = 'commitHeldByDuplicates';
-
-/** Whether documents that share a key of a unique index hold a commit. */
-export function isHeld({ warnings }: Pick<MigrationRecord, 'warnings'>): boolean {
-  return warnings.some(({ name }) => name === heldWarning);
-}
 
 /**
  * Restores attributes. Documents on the destination that share a key of a unique index hold the commit: they are told in a

@@ -4,7 +4,7 @@ import { restoredValue } from '../../bson/stored-value.js';
 import type { Metadata } from '../../store/metadata.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { idJson } from '../../verify/standalone/described-mismatch.js';
-import { isHeld } from './hold-commit.js';
+import { isHeld } from '../migration/commit-awaited.js';
 import type { MigrationView } from '../migration/migration-watch.js';
 
 /** Read at once. */

@@ -1,13 +1,26 @@
+import type { MigrationRecord } from '../../store/migration-record.js';
 import type { MigrationView } from './migration-watch.js';
 
-/** Whether a share's part is what the commit waits for: from its command until the destination is to be opened. */
-export function isCommitAwaited({ record, shares }: MigrationView, shareId: string): boolean {
-  return (record.phase === 'syncing' || record.phase === 'committing') && shares.get(shareId)?.commitRequested === true;
+/** Tells that documents which share a key of a unique index hold a commit. */
+export const heldWarning = 'commitHeldByDuplicates';
+
+/** Whether documents that share a key of a unique index hold a commit. */
+export function isHeld({ warnings }: Pick<MigrationRecord, 'warnings'>): boolean {
+  return warnings.some(({ name }) => name === heldWarning);
+}
+
+/**
+ * Whether a commit goes from hand to hand: from the command to the last share until the destination is to be opened. Not
+ * while it waits for people, who may take hours.
+ */
+export function isCommitAwaited({ record, shares }: MigrationView): boolean {
+  if (record.phase === 'committing') return !isHeld(record);
+  return record.phase === 'syncing' && record.shareIds.every((id) => shares.get(id)?.commitRequested === true);
 }
 
 /** Whether the commit waits, or is about to, for streams to pass its time: they wait for events that no longer come. */
-export function isStreamAwaited(view: MigrationView, shareId: string): boolean {
-  return isCommitAwaited(view, shareId) && view.record.commit?.sealed !== true;
+export function isStreamAwaited(view: MigrationView): boolean {
+  return isCommitAwaited(view) && view.record.commit?.sealed !== true;
 }
 
 /** Whether the share still has to apply what lies below the commit time, or the time is about to be taken. */

@@ -4,7 +4,6 @@ import { timeOf } from '../../cluster/cluster-time.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import type { ShareRecord, ShareRecords } from '../../store/share-record.js';
 import { Signalled } from '../../store/signalled.js';
-import { isCommitAwaited } from './commit-awaited.js';
 import type { Runtime } from './runtime.js';
 
 /** The durable state of the whole migration as it was read last. */
@@ -131,7 +130,8 @@ export class MigrationWatch {
 
   #pause_ms(): number {
     const { record, shares } = this.#view;
-    const isCommitting = record.phase === 'opening' || record.shareIds.some((id) => isCommitAwaited(this.#view, id));
+    const isTold = record.phase === 'syncing' && [...shares.values()].some(({ commitRequested }) => commitRequested);
+    const isCommitting = isTold || record.phase === 'committing' || record.phase === 'opening';
     return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * shares.size) : pollMin_ms;
   }
 

@@ -129,7 +129,7 @@ function shareSync(context: MigrationContext, record: ShareRecord, begun: Catalo
       shareOf: (followed) => shareCollection(followed, shardId, source, destination),
       onFailure: replaced.onFailure,
       nudge: () => context.fleet.nudge(),
-      patience: { isAwaited: () => isStreamAwaited(watch.view, record._id), isCalm: () => calm.isCalm() },
+      patience: { isAwaited: () => isStreamAwaited(watch.view), isCalm: () => calm.isCalm() },
       recreate: async (entry, confirm, signal) => {
         const [plan] = planOf(context, [entry]).collections;
         if (plan === undefined) throw new ConvoyError('internalError', 'A capped collection cannot be made anew.');
@@ -173,13 +173,18 @@ export async function followCommit(
       drained = commit.round;
     }
     const found = drainedRound(drained, sync.figures(), before);
-    if (!isDeepStrictEqual(found, told)) {
+    if (isNews(found, told)) {
       await context.shareRecords.update(sync.shareId, sync.epoch, { drained: found }, hard);
       told = found;
       fleet.nudge();
     }
     await untilOrFor(context, isPassed, lateWrites_ms, stop);
   }
+}
+
+/** How many writes there are above the commit time does not matter, only that there are. */
+function isNews(found: DrainedRound, told: DrainedRound | null): boolean {
+  return told?.round !== found.round || (told.eventsAbove === 0 && found.eventsAbove > 0) || !isDeepStrictEqual(told.deletedIn, found.deletedIn);
 }
 
 function drainedRound(round: number, { writesAboveCeiling, deletedAboveCeiling }: ShareFigures, before: ShareRecord['drained']): DrainedRound {

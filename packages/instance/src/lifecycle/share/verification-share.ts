@@ -153,7 +153,7 @@ function verifierContext(context: MigrationContext, sync: Pick<ShareSync, 'share
     copied: (collections, signal) => copied(context, collections, signal),
     appliedTime: () => [...watch.view.shares.values()].reduce<bigint | null>((lowest, { checkpoint }) => lower(lowest, checkpoint?.toBigInt() ?? 0n), null) ?? 0n,
     // A commit time holds the position back: what looks like lag from then on is none.
-    isCommitAwaited: () => isCommitAwaited(watch.view, sync.shareId),
+    isCommitAwaited: () => isCommitAwaited(watch.view),
     isDraining: () => isDraining(watch.view, sync.shareId),
     isApplyBehind: () => watch.view.record.phase === 'syncing' && sync.figures().lag_seconds > steadyLagMax_seconds,
     boundsOf: (collection, signal) => boundsOf(context, collection, signal),

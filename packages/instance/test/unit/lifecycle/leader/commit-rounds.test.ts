@@ -69,6 +69,7 @@ beforeEach(() => {
 
 async function commit(): Promise<void> {
   const definitions = {
+    holdHorizon: () => undefined,
     untilApplied: () => untilApplied(),
     compare: () => Promise.resolve(),
     readSource: () => Promise.resolve([]),

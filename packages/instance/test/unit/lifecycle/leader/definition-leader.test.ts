@@ -124,6 +124,8 @@ it('shares hear of no horizon beyond the commit time until a later one counts', 
   };
   for (const id of ['rs', 'rs2']) await consents(id);
   expect(await reads(101)).toBe(time(101));
+  leader.holdHorizon();
+  expect(await reads(102)).toBe(time(101) + 1n);
   const passed = leader.untilApplied(time(105), never);
   expect(await reads(103)).toBe(time(103));
   expect(await reads(107)).toBe(time(105) + 1n);

@@ -128,5 +128,9 @@ describe('a share that waits for the end of the commit', () => {
     await settled();
     expect(told.at(-1)).toEqual({ round: 1, eventsAbove: 3, deletedIn: [] });
     expect([told.length, nudges]).toEqual([2, 2]);
+    writesAbove = 4;
+    passTime();
+    await settled();
+    expect([told.length, nudges]).toEqual([2, 2]);
   });
 });
