@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { failureName } from '../../cluster/failure.js';
-import { within } from '../../cluster/within.js';
+import { untilAborted, within } from '../../cluster/within.js';
 import type { MigrationContext } from '../migration/migration-context.js';
 import { bringBlock } from '../migration/write-blocks.js';
 import { balancersAfter, restoreBalancer } from './initialise.js';
@@ -10,41 +10,55 @@ const block_ms = 10_000;
 /** The destination is open: a fail-over of the source has its time. */
 const balancer_ms = 30_000;
 
-/** Something that the end of a commit asks of the source, and what is told when the source does not do it. */
+/** What the end of a commit asks of the source, and what is told when the source does not do it. */
 interface Wish {
   warning: string;
-  within_ms: number;
-  ask: (signal: AbortSignal) => Promise<void>;
   describe: (name: string, reason: string) => string;
 }
 
-/** Has the source go on refusing the writes of users, where they are to be refused, before the destination takes them. */
-export function keepSourceClosed(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const describe = (name: string, reason: string): string =>
-    `When the destination was opened ${name} could not be asked to go on refusing the writes of users (${reason}); it refused them before. See to it that nobody writes there, and close it by hand should it take writes: setUserWriteBlockMode with global true.`;
-  return askSource(context, leaderEpoch, { warning: 'sourceNotClosedAgain', within_ms: block_ms, ask: (each) => bringBlock(context, 'source', each), describe }, signal);
-}
+/** Null for a wish that was granted. */
+type Outcome = { error: unknown } | null;
 
-/** Starts the source's balancer again if it was on. */
-export function restoreSourceBalancer(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const ask = (each: AbortSignal): Promise<void> => restoreBalancer(context, 'source', balancersAfter(context.watch.view.record), each);
-  const describe = (name: string, reason: string): string =>
-    `The balancer of ${name}, which was on before the migration, could not be started again (${reason}). Should the cluster live on, start it by hand: sh.startBalancer().`;
-  return askSource(context, leaderEpoch, { warning: 'sourceBalancerLeftOff', within_ms: balancer_ms, ask, describe }, signal);
-}
+const closed: Wish = {
+  warning: 'sourceNotClosedAgain',
+  describe: (name, reason) =>
+    `When the destination was opened ${name} could not be asked to go on refusing the writes of users (${reason}); it refused them before. See to it that nobody writes there, and close it by hand should it take writes: setUserWriteBlockMode with global true.`,
+};
+
+const balanced: Wish = {
+  warning: 'sourceBalancerLeftOff',
+  describe: (name, reason) =>
+    `The balancer of ${name}, which was on before the migration, could not be started again (${reason}). Should the cluster live on, start it by hand: sh.startBalancer().`,
+};
 
 /**
- * Once the opening is decided the source may be gone for good, and nothing waits for it: it is asked for a bounded time, and
- * what it has not done is told in a warning.
+ * Has the source go on refusing the writes of users, where they are to be refused, before the destination takes them. Once the
+ * opening is decided the source may be gone for good: it is asked for a bounded time, and what it has not done is told in a
+ * warning.
  */
-async function askSource(context: MigrationContext, leaderEpoch: number, { warning, within_ms, ask, describe }: Wish, signal: AbortSignal): Promise<void> {
-  const { runtime, source } = context;
-  const failure = await within(within_ms, runtime.clock, ask, signal).then(() => null, (error: unknown) => ({ error }));
+export async function keepSourceClosed(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime: { clock }, watch } = context;
+  if (!watch.view.record.options.enableUserWriteBlocking) return;
+  let outcome: Outcome = null;
+  const onOutcome = (each: Outcome): void => void (outcome = each);
+  await untilAborted(bringBlock(context, 'source', signal, { clock, within_ms: block_ms, onOutcome }), signal);
+  await tellOutcome(context, leaderEpoch, closed, outcome, signal);
+}
+
+/** Starts the source's balancer again if it was on, in the same way. */
+export async function restoreSourceBalancer(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime: { clock }, watch } = context;
+  const ask = (each: AbortSignal): Promise<void> => restoreBalancer(context, 'source', balancersAfter(watch.view.record), each);
+  const outcome = await within(balancer_ms, clock, ask, signal).then(() => null, (error: unknown) => ({ error }));
+  await tellOutcome(context, leaderEpoch, balanced, outcome, signal);
+}
+
+async function tellOutcome(context: MigrationContext, leaderEpoch: number, { warning, describe }: Wish, outcome: Outcome, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  if (failure === null) return tell(context, leaderEpoch, warning, null, signal);
-  const { error } = failure;
-  runtime.logger.warn({ event: warning, err: error }, 'the source was not left as it should be');
-  await tell(context, leaderEpoch, warning, describe(source.name, error instanceof ConvoyError ? error.error : failureName(error)), signal);
+  if (outcome === null) return tell(context, leaderEpoch, warning, null, signal);
+  const { error } = outcome;
+  context.runtime.logger.warn({ event: warning, err: error }, 'the source was not left as it should be');
+  await tell(context, leaderEpoch, warning, describe(context.source.name, error instanceof ConvoyError ? error.error : failureName(error)), signal);
 }
 
 /** @param description null when there is nothing to be told, also where a leader before this one has told of it */

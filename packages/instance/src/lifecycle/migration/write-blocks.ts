@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster } from '../../cluster/door.js';
 import { classify, codeOf, failureName } from '../../cluster/failure.js';
+import { within } from '../../cluster/within.js';
 import { openTransactions, setWriteBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import type { MigrationContext } from './migration-context.js';
@@ -47,13 +48,23 @@ export interface BlockContext extends Pick<MigrationContext, 'source' | 'destina
   records: Pick<MigrationRecords, 'read'>;
 }
 
+/** A block that is asked for during a bounded time, and whose failure ends nothing. */
+export interface BlockWish {
+  clock: Pick<Runtime['clock'], 'sleep'>;
+  within_ms: number;
+  /** @param failure null when the cluster has done it */
+  onOutcome: (failure: { error: unknown } | null) => void;
+}
+
 /**
  * Brings a cluster's block to what the record wants of that cluster, and looks at the record once more: a process that was
  * frozen before its command went out, and thaws when others have gone on, takes it back. So does one whose migration was
  * cleaned up meanwhile: nobody is left who would lift its block.
- * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
+ * @param wish null for a block that is needed, and asked for as long as the retry policy says; its time is that of the command
+ *   alone, not of reading the record
+ * @throws ConvoyError `writeBlockingFailed` when the cluster refuses, unless it is a wish
  */
-export async function bringBlock(context: BlockContext, side: keyof WantedBlocks, signal: AbortSignal): Promise<void> {
+export async function bringBlock(context: BlockContext, side: keyof WantedBlocks, signal: AbortSignal, wish: BlockWish | null = null): Promise<void> {
   const cluster = context[side];
   const read = async (each: AbortSignal): Promise<boolean | null> => {
     const record = await context.records.read(each);
@@ -64,34 +75,47 @@ export async function bringBlock(context: BlockContext, side: keyof WantedBlocks
   let decided = await read(signal);
   signal.throwIfAborted();
   // What was sent is looked at also by a process whose work ends meanwhile, as that of a leader that thaws does.
-  const lasting = outlasting(signal);
   for (;;) {
     const wanted: boolean | null = decided ?? (isBlocked ? false : null);
     if (wanted === null) break;
-    await context.runtime.retrying(`${wanted ? 'block' : 'allow'} user writes`, () => setOrExplain(cluster, wanted), lasting);
+    await outlasting(signal, (each) => send(context.runtime, cluster, wanted, wish, each));
     isBlocked = wanted;
-    decided = await read(lasting);
+    decided = await outlasting(signal, read);
     if (decided === wanted) break;
   }
   signal.throwIfAborted();
 }
 
-/** Ends a while after another signal. */
-function outlasting(signal: AbortSignal): AbortSignal {
+async function send({ retrying }: Pick<Runtime, 'retrying'>, cluster: Cluster, wanted: boolean, wish: BlockWish | null, signal: AbortSignal): Promise<void> {
+  const repeat = (until: AbortSignal, attempt?: AbortSignal): Promise<void> =>
+    retrying(`${wanted ? 'block' : 'allow'} user writes`, () => setOrExplain(cluster, wanted, attempt), until);
+  if (wish === null) return repeat(signal);
+  const { clock, within_ms, onOutcome } = wish;
+  onOutcome(await within(within_ms, clock, (each) => repeat(each, each), signal).then(() => null, (error: unknown) => ({ error })));
+}
+
+/** Gives work a signal that ends a while after another one, from now on where that one has ended already. */
+async function outlasting<T>(signal: AbortSignal, work: (lasting: AbortSignal) => Promise<T>): Promise<T> {
   const ended = new AbortController();
   const end = (): void => void setTimeout(() => ended.abort(signal.reason), lookAfterEnd_ms).unref();
-  signal.addEventListener('abort', end, { once: true });
-  return ended.signal;
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  try {
+    return await work(ended.signal);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
 }
 
 /**
  * Sets or lifts a cluster's block. Not cut short by the end of the work: a block must not take effect after somebody else
  * has lifted it.
+ * @param attempt ends it when it takes too long
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
  */
-export async function setOrExplain(cluster: Cluster, blocked: boolean): Promise<void> {
+export async function setOrExplain(cluster: Cluster, blocked: boolean, attempt = AbortSignal.timeout(attempt_ms)): Promise<void> {
   try {
-    await setWriteBlock(cluster, blocked, { signal: AbortSignal.timeout(attempt_ms) });
+    await setWriteBlock(cluster, blocked, { signal: attempt });
   } catch (error) {
     if (codeOf(error) === null || classify(error) === 'retryable') throw error;
     const what = blocked ? 'could not be blocked' : 'could not be allowed again';

@@ -31,6 +31,8 @@ let isReplaced: boolean;
 let log: string[];
 /** How the source answers since the decision to open. */
 let answer: () => Promise<Document>;
+/** How long the destination takes to tell of the record, as during a fail-over. */
+let reading: () => Promise<void>;
 let record: MigrationRecord;
 /** Every wait of the leader, in order, and whether they come to their end. */
 let waits: number[];
@@ -42,6 +44,7 @@ beforeEach(() => {
   [forgetsChanges, eventsAbove, eventsLate, isReplaced, log] = [false, 0, 0, false, []];
   deletedIn = [];
   answer = () => Promise.resolve({ ok: 1 });
+  reading = () => Promise.resolve();
   [waits, waitsAreOver] = [[], false];
 });
 
@@ -89,7 +92,7 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
     metadata,
     watch: { view, refresh },
     records: {
-      read: () => Promise.resolve(record),
+      read: () => reading().then(() => record),
       confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
       openAsLeader: () => {
         record.phase = 'opening';
@@ -102,6 +105,12 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
     },
   } as unknown as MigrationContext;
   await commit(context, leaderEpoch, never);
+}
+
+/** Longer than any wait that comes to its end. */
+async function failOver(): Promise<void> {
+  await settled();
+  await settled();
 }
 
 function sleep(duration_ms: number): Promise<void> {
@@ -176,6 +185,14 @@ describe('once the opening is decided', () => {
     expect(record.warnings.map(({ name }) => name)).toEqual(['sourceNotClosedAgain', 'sourceBalancerLeftOff']);
   });
 
+  it('a fail-over of the destination takes nothing of the time of the source', async () => {
+    reading = failOver;
+    waitsAreOver = true;
+    await run(bothAsked);
+    expect(fromOpening()).toEqual(opened.filter((step) => step !== 'warnings'));
+    expect(record.warnings).toEqual([]);
+  });
+
   it('a source that refuses is told of, too', async () => {
     answer = () => Promise.reject(serverError(13, 'Unauthorized'));
     await run(bothAsked);
@@ -192,9 +209,12 @@ describe('once the opening is decided', () => {
   });
 
   it('is told of nothing where nothing is asked of the source', async () => {
+    reading = failOver;
+    waitsAreOver = true;
     answer = () => Promise.reject(new MongoNetworkError('connection refused'));
     await run();
     expect(fromOpening()).toEqual(['opening', 'canWrite', 'phase']);
+    expect(waits).toEqual([30_000]);
     expect(record.warnings).toEqual([]);
   });
 });

@@ -1,12 +1,15 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { MongoServerError, type Document } from 'mongodb';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { NoAnswerError } from '../../../../src/cluster/call-scope.js';
+import type { CallOptions, Door } from '../../../../src/cluster/door.js';
 import type { Retrying } from '../../../../src/cluster/retry.js';
+import { untilAborted } from '../../../../src/cluster/within.js';
 import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
 import { blocksAfterFailure, type BlockContext, bringBlock, untilTransactionsEnd, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeDoor, fakeCluster } from '../../fake-door.js';
-import { never, once } from '../../model/parts.js';
+import { never, once, settled } from '../../model/parts.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
 
@@ -53,8 +56,11 @@ describe('bringing a block in line', () => {
   let refusal: number | null;
   /** Called when a command has reached the cluster. */
   let onSent: () => void;
+  /** A command is answered no sooner. */
+  let answered: Promise<void>;
 
   beforeEach(() => {
+    answered = Promise.resolve();
     [sent, records, refusal, onSent] = [[], [], null, () => undefined];
   });
 
@@ -65,7 +71,14 @@ describe('bringing a block in line', () => {
       if (refusal !== null) throw new MongoServerError({ code: refusal, codeName: 'Unauthorized', message: '' });
       return { ok: 1 };
     };
-    const cluster = fakeCluster({ router: new FakeDoor('router', { setUserWriteBlockMode }), kind: 'replicaSet', shardIds: ['rs'] });
+    const door = new FakeDoor('router', { setUserWriteBlockMode });
+    const command = async (database: string, document: Document, options: CallOptions): Promise<Document> => {
+      const reply = await door.command(database, document, options);
+      await untilAborted(answered, options.signal);
+      return reply;
+    };
+    const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: door.close.bind(door) };
+    const cluster = fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'] });
     const read = async (signal: AbortSignal): Promise<MigrationRecord | null> => {
       signal.throwIfAborted();
       return Promise.resolve((records.length > 1 ? records.shift() : records[0]) ?? null);
@@ -114,6 +127,61 @@ describe('bringing a block in line', () => {
     onSent = () => ending.abort(replaced);
     await expect(bringBlock(context(), 'source', ending.signal)).rejects.toBe(replaced);
     expect(sent).toEqual([true, false]);
+  });
+
+  it('is looked at once more also where the command was answered long after the work had ended', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [ending, replaced] = [new AbortController(), new Error('replaced')];
+    let answer: () => void = () => undefined;
+    answered = new Promise((resolve) => (answer = resolve));
+    records = [recordIn('committing'), recordIn('committing', { failure })];
+    onSent = () => ending.abort(replaced);
+    const ended = expect(bringBlock(context(), 'source', ending.signal)).rejects.toBe(replaced);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(sent).toEqual([true]);
+    answer();
+    await ended;
+    expect(sent).toEqual([true, false]);
+  });
+
+  describe('as a wish', () => {
+    let outcomes: ({ error: unknown } | null)[];
+    let passTime: () => void;
+
+    beforeEach(() => {
+      outcomes = [];
+    });
+
+    const wish = () => ({
+      clock: { sleep: () => new Promise<void>((resolve) => (passTime = resolve)) },
+      within_ms: 10_000,
+      onOutcome: (outcome: { error: unknown } | null) => void outcomes.push(outcome),
+    });
+
+    it('is given up with its command when its time is over, and what may have been done is looked at', async () => {
+      answered = new Promise(() => undefined);
+      records = [recordIn('committing'), null];
+      const ended = bringBlock(context(), 'source', never, wish());
+      await settled();
+      expect([sent, outcomes]).toEqual([[true], []]);
+      answered = Promise.resolve();
+      passTime();
+      await ended;
+      expect(sent).toEqual([true, false]);
+      expect(outcomes).toEqual([{ error: expect.any(NoAnswerError) as unknown }, null]);
+    });
+
+    it('is not one whose record cannot be read', async () => {
+      await expect(bringBlock({ ...context(), records: { read: () => Promise.reject(new Error('away')) } }, 'source', never, wish())).rejects.toThrow('away');
+      expect(outcomes).toEqual([]);
+    });
+
+    it('tells of a refusal, and fails nothing', async () => {
+      [records, refusal] = [[recordIn('committing')], 13];
+      await bringBlock(context(), 'source', never, wish());
+      expect(outcomes).toEqual([{ error: expect.objectContaining({ error: 'writeBlockingFailed' }) as unknown }]);
+    });
   });
 
   it('is not begun when the work has ended before', async () => {

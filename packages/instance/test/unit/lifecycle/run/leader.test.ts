@@ -20,7 +20,7 @@ beforeEach(() => {
 
 /** A leader of which the server refuses something; a successor, if there is one, has committed by then. */
 async function lead(): Promise<void> {
-  const record = { phase: 'opening', shareIds: [], warnings: [] };
+  const record = { phase: 'opening', shareIds: [], warnings: [], options: { enableUserWriteBlocking: true } };
   const view = { record, shares: new Map() };
   const context = {
     runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) } },
