@@ -169,7 +169,8 @@ export async function followCommit(
     const { commit } = view.record;
     if (isOpeningDecided(view.record)) return;
     if (commit !== null && commit.round > drained) {
-      if (!(await sync.drain(timeOf(commit.time), () => (watch.view.record.commit?.round ?? 0) > commit.round, stop))) continue;
+      const isSuperseded = (): boolean => isOpeningDecided(watch.view.record) || (watch.view.record.commit?.round ?? 0) > commit.round;
+      if (!(await sync.drain(timeOf(commit.time), isSuperseded, stop))) continue;
       drained = commit.round;
     }
     const found = drainedRound(drained, sync.figures(), before);

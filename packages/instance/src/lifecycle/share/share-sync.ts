@@ -148,8 +148,8 @@ export class ShareSync {
    * Resolves once everything up to the commit time is durable on the destination, nothing is in doubt, all definition
    * changes up to it are done, and the checkpoint lies past it. What a later definition change lets nobody read at the
    * commit time is not waited for: another one follows.
-   * @param isSuperseded whether a later commit time counts: this one may be too old for the source to be read at
-   * @returns false when it is not drained because a later one counts
+   * @param isSuperseded whether this commit time counts no more: it may be too old for the source to be read at, or the source gone
+   * @returns false when it is not drained because it counts no more
    */
   async drain(time: bigint, isSuperseded: () => boolean, signal: AbortSignal): Promise<boolean> {
     this.setCeiling(time);

@@ -66,6 +66,18 @@ it('a share leaves a round that it cannot drain as soon as a later one counts', 
   expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
 });
 
+it('a share that is started again while a commit is sealed drains no more once the opening is decided', async () => {
+  const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
+  const context = { watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) } };
+  const drain = (_time: bigint, isSuperseded: () => boolean) => {
+    expect(isSuperseded()).toBe(false);
+    record.phase = 'opening';
+    expect(isSuperseded()).toBe(true);
+    return Promise.resolve(false);
+  };
+  await followCommit(context as unknown as MigrationContext, { drain } as unknown as ShareSync, null, never, never);
+});
+
 it('a share ends once the opening is decided, and asks the source no more', async () => {
   const record = { phase: 'opening', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
   const context = { watch: { until: () => Promise.resolve({ record }) } };
