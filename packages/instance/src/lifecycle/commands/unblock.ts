@@ -1,27 +1,35 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { systemClock } from '../../cluster/clock.js';
 import type { Cluster } from '../../cluster/door.js';
+import { codeOf } from '../../cluster/failure.js';
 import { type Retrying, retryingFor } from '../../cluster/retry.js';
+import { within } from '../../cluster/within.js';
 import { writeBlockVersion } from '../../cluster/write-block.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import { type ClusterName, connectConfigured, sparesOther } from '../migration/clusters.js';
+import { type ClusterName, type Connect, connectConfigured, sparesOther } from '../migration/clusters.js';
 import { setOrExplain, sideOf, wantedBlocks } from '../migration/write-blocks.js';
 
 /** An operator waits: what fails for longer is told. */
 const retry_ms = 30_000;
+/** A cluster that may be gone for good is looked for during this time. */
+const gone_ms = 5_000;
 
 /**
  * Allows the writes of users on a cluster again, unless a migration that is under way needs them blocked.
  * @throws ConvoyError `migrationLives` in that case, `writeBlockingFailed` when the cluster refuses or is older than such
- *   blocks, what connecting to either cluster throws; the source is not connected to once its destination is opened: it may be gone
+ *   blocks, what connecting to either cluster throws; once the cluster was opened as a destination, its source is done without
+ *   where it does not answer: it may be gone
  */
-export async function unblock(config: InstanceConfig, name: ClusterName, signal: AbortSignal): Promise<void> {
+export async function unblock(config: InstanceConfig, name: ClusterName, signal: AbortSignal, connect: Connect = connectConfigured): Promise<void> {
   const retry = retryingFor(retry_ms);
-  const connect = (one: ClusterName): Promise<Cluster> => retry(`connect to ${one}`, () => connectConfigured(config, one, 'router', signal), signal);
-  const cluster = await connect(name);
+  const open = (one: ClusterName, each: AbortSignal): Promise<Cluster> => retry(`connect to ${one}`, () => connect(config, one, 'router', each), each);
+  const cluster = await open(name, signal);
   try {
-    const other = sparesOther(await recordOn(cluster, retry, signal), cluster) ? null : await connect(name === 'cluster0' ? 'cluster1' : 'cluster0');
+    const openOther = (each: AbortSignal): Promise<Cluster> => open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
+    const mayLackOther = sparesOther(await recordOn(cluster, retry, signal), cluster);
+    const other = mayLackOther ? await unlessGone(openOther, retry, signal) : await openOther(signal);
     try {
       await lift(cluster, other, retry, signal);
     } finally {
@@ -32,9 +40,31 @@ export async function unblock(config: InstanceConfig, name: ClusterName, signal:
   }
 }
 
+/** A cluster that answers, although nothing needs it any more: another migration may have been started towards it. */
+async function unlessGone(open: (signal: AbortSignal) => Promise<Cluster>, retry: Retrying, signal: AbortSignal): Promise<Cluster | null> {
+  const look = async (each: AbortSignal): Promise<Cluster> => {
+    const cluster = await open(each);
+    try {
+      await recordOn(cluster, retry, each);
+      each.throwIfAborted();
+      return cluster;
+    } catch (error) {
+      await cluster.close();
+      throw error;
+    }
+  };
+  try {
+    return await within(gone_ms, systemClock, look, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ConvoyError || codeOf(error) !== null) throw error;
+    return null;
+  }
+}
+
 /**
  * Looks once more afterwards: a migration may have closed the cluster just before the command reached it.
- * @param other null when it has no state of a migration that could need the block
+ * @param other null when it is gone
  * @throws ConvoyError `migrationLives`, `writeBlockingFailed`
  */
 export async function lift(cluster: Cluster, other: Cluster | null, retry: Retrying, signal: AbortSignal): Promise<void> {

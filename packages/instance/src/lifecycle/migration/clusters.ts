@@ -76,8 +76,7 @@ export function mayLackSource(record: MigrationRecord): boolean {
 }
 
 /**
- * Whether a cluster holds the state of a migration that goes on without the other one: none but this one is at work between
- * the two then, so that nothing is to be looked for there.
+ * Whether a cluster holds the state of a migration that goes on without the other one, which may be gone for good then.
  */
 export function sparesOther(record: MigrationRecord | null, { name, clusterId }: Pick<Cluster, 'name' | 'clusterId'>): boolean {
   return record !== null && mayLackSource(record) && record.destination.name === name && record.destination.clusterId === clusterId;

@@ -1,10 +1,12 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Document } from 'mongodb';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Cluster } from '../../../../src/cluster/door.js';
-import { lift } from '../../../../src/lifecycle/commands/unblock.js';
+import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
+import { lift, unblock } from '../../../../src/lifecycle/commands/unblock.js';
+import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';
 import type { MigrationPhase } from '../../../../src/store/migration-record.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { FakeDoor, fakeCluster, serverError } from '../../fake-door.js';
 import { never, once } from '../../model/parts.js';
 
 let sent: unknown[];
@@ -59,4 +61,59 @@ it('a destination that is open is given back without its source', async () => {
   const router = new FakeDoor('destination', { setUserWriteBlockMode: () => ({ ok: sent.push('set') }), find: () => ({ cursor: { firstBatch: [record] } }) });
   await lift({ ...fakeCluster({ router, shardIds: ['a'] }), version: [6, 0, 0], clusterId: '02' }, null, once, never);
   expect(sent).toEqual(['set']);
+});
+
+describe('a cluster that was opened as a destination', () => {
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
+  const [zero, one] = [{ name: 'cluster0', clusterId: '00' }, { name: 'cluster1', clusterId: '01' }];
+  const committed = { phase: 'committed', failure: null, options, source: zero, destination: one };
+  const back = { phase: 'committing', failure: null, options, source: one, destination: zero };
+  let records: Record<ClusterName, Document | null>;
+  /** How the source of the committed migration is reached. */
+  let reached: (signal: AbortSignal) => Promise<unknown>;
+  let closed: string[];
+
+  beforeEach(() => {
+    records = { cluster0: null, cluster1: committed };
+    reached = () => Promise.resolve();
+    closed = [];
+  });
+
+  const connect: Connect = async (_config, name, _access, signal) => {
+    if (name === 'cluster0') await reached(signal);
+    const find = (): Document => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } });
+    const router = new FakeDoor(name, { setUserWriteBlockMode: (_database, { global }) => ({ ok: sent.push(`${name}: ${global}`) }), find });
+    const { clusterId } = name === 'cluster0' ? zero : one;
+    return { ...fakeCluster({ router, name, clusterId, version: [6, 0, 0] }), close: () => Promise.resolve(void closed.push(name)) };
+  };
+
+  const run = (): Promise<void> => unblock({} as InstanceConfig, 'cluster1', never, connect);
+
+  it('stays closed as the source of another migration that commits', async () => {
+    records.cluster0 = back;
+    await expect(run()).rejects.toMatchObject({ error: 'migrationLives' });
+    expect(sent).toEqual([]);
+    expect(closed).toEqual(['cluster0', 'cluster1']);
+  });
+
+  it.each([
+    ['has gone from the name service', () => Promise.reject(new Error('querySrv ENOTFOUND'))],
+    ['does not answer', (signal: AbortSignal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))],
+    ['answers too late', (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', resolve))],
+  ])('is given back where its source %s', async (_, how) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    reached = how;
+    const ended = run();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await ended;
+    expect(sent).toEqual(['cluster1: false']);
+    expect(closed).toContain('cluster1');
+  });
+
+  it('is not given back where its source answers and cannot be looked at', async () => {
+    reached = () => Promise.reject(serverError(18, 'AuthenticationFailed'));
+    await expect(run()).rejects.toMatchObject({ codeName: 'AuthenticationFailed' });
+    expect(sent).toEqual([]);
+  });
 });
