@@ -87,6 +87,8 @@ export class SyncInstance implements ContractService {
   /** Why it does not, in words that anybody may read. */
   get whyNotReady(): string {
     if (this.#startFailure !== null) return `The instance cannot begin (${this.#startFailure.error}); progress and its log say more.`;
+    const { refusal } = this.#clusters;
+    if (refusal !== null) return `${refusal}, and the other cluster has not told yet whether the instance can do without it; the log says more.`;
     return 'The instance connects to both clusters and looks for the migration that it takes part in; try again shortly.';
   }
 

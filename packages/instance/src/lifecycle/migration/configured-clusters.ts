@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import type { Cluster } from '../../cluster/door.js';
+import { failureName } from '../../cluster/failure.js';
 import { Metadata } from '../../store/metadata.js';
 import { MigrationRecords } from '../../store/migration-record.js';
 import { type ClusterName, type Connect, openDestination, sparesOther } from './clusters.js';
@@ -13,6 +14,7 @@ const names: readonly ClusterName[] = ['cluster1', 'cluster0'];
 /** Both clusters that an instance is configured with, each connected to once, for its router. */
 export class ConfiguredClusters {
   readonly #connected = new Map<ClusterName, Cluster>();
+  #refusal: string | null = null;
 
   constructor(
     private readonly runtime: Runtime,
@@ -32,6 +34,11 @@ export class ConfiguredClusters {
     return clusterIdsOf(this.#connected);
   }
 
+  /** What keeps one from being connected to for good while the other one has not told whether it can be done without; anybody may read it. */
+  get refusal(): string | null {
+    return this.#refusal;
+  }
+
   /**
    * Connects to both; without the source when the destination tells of a migration that needs it no more.
    * @throws what connecting throws
@@ -39,12 +46,21 @@ export class ConfiguredClusters {
   async open(signal: AbortSignal): Promise<void> {
     const spared = new AbortController();
     const each = AbortSignal.any([signal, spared.signal]);
-    const connecting = names.map((name) => this.#open(name, each));
+    const connecting = names.map(async (name) => {
+      try {
+        return await this.#open(name, each);
+      } catch (error) {
+        if (!each.aborted) this.#tellRefusal(name, error);
+        throw error;
+      }
+    });
     const sparing = connecting.map(async (cluster) => {
       if (!(await this.#sparesOther(await cluster, each))) throw new ConvoyError('notReady');
     });
-    if (await Promise.any(sparing).then(() => true, () => false)) spared.abort();
-    else await Promise.all(connecting);
+    if (await Promise.any(sparing).then(() => true, () => false)) {
+      spared.abort();
+      this.#refusal = null;
+    } else await Promise.all(connecting);
   }
 
   /** @throws ConvoyError `notReady` while it is not connected to */
@@ -69,6 +85,11 @@ export class ConfiguredClusters {
     signal.throwIfAborted();
     this.#connected.set(name, cluster);
     return cluster;
+  }
+
+  #tellRefusal(name: ClusterName, error: unknown): void {
+    this.#refusal = `${name} cannot be connected to (${error instanceof ConvoyError ? error.error : failureName(error)})`;
+    this.runtime.logger.error({ event: 'clusterRefused', cluster: name, err: error }, 'a cluster cannot be connected to; the instance begins only if the other one needs it no more');
   }
 
   async #sparesOther(cluster: Cluster, signal: AbortSignal): Promise<boolean> {

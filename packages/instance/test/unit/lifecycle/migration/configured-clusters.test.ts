@@ -5,8 +5,8 @@ import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/c
 import { ConfiguredClusters } from '../../../../src/lifecycle/migration/configured-clusters.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
-import { never, once } from '../../model/parts.js';
+import { FakeDoor, fakeCluster, serverError } from '../../fake-door.js';
+import { never, once, settled } from '../../model/parts.js';
 
 const ids = { cluster0: '00', cluster1: '01' };
 const committed = { phase: 'committed', failure: null, source: { name: 'cluster0', clusterId: '00' }, destination: { name: 'cluster1', clusterId: '01' } } as unknown as MigrationRecord;
@@ -16,6 +16,8 @@ const opening = { ...committed, phase: 'opening' } as MigrationRecord;
 let records: Record<ClusterName, MigrationRecord | null>;
 let comesBack: Record<ClusterName, Promise<void>>;
 let closed: string[];
+/** Errors that were logged, by the cluster that they are about. */
+let logged: unknown[];
 let clusters: ConfiguredClusters;
 
 const connect: Connect = async (_config, name, _access, signal) => {
@@ -27,8 +29,9 @@ const connect: Connect = async (_config, name, _access, signal) => {
 beforeEach(() => {
   records = { cluster0: null, cluster1: null };
   comesBack = { cluster0: Promise.resolve(), cluster1: Promise.resolve() };
-  closed = [];
-  clusters = new ConfiguredClusters({ retrying: once } as unknown as Runtime, connect);
+  [closed, logged] = [[], []];
+  const logger = { error: ({ event, cluster }: { event: string; cluster: string }) => void logged.push([event, cluster]) };
+  clusters = new ConfiguredClusters({ retrying: once, logger } as unknown as Runtime, connect);
 });
 
 const connected = (): string[] => clusters.connected.map(([name]) => name);
@@ -66,6 +69,41 @@ describe('an instance that begins', () => {
     expect(connected()).toEqual(['cluster1', 'cluster0']);
     expect(clusters.ids).toEqual(ids);
   });
+});
+
+describe('one that refuses while the other one is away', () => {
+  const refused = serverError(18, 'AuthenticationFailed');
+  let comeBack: () => void;
+  let opened: Promise<void>;
+
+  beforeEach(async () => {
+    comesBack.cluster0 = Promise.reject(refused);
+    comesBack.cluster1 = new Promise((resolve) => (comeBack = resolve));
+    opened = clusters.open(never);
+    await settled();
+  });
+
+  it('is told of at once, and ends the begin when the other one needs it', async () => {
+    expect(clusters.refusal).toBe('cluster0 cannot be connected to (AuthenticationFailed (18))');
+    expect(logged).toEqual([['clusterRefused', 'cluster0']]);
+    comeBack();
+    await expect(opened).rejects.toBe(refused);
+  });
+
+  it('is done without when the other one needs it no more', async () => {
+    records.cluster1 = committed;
+    comeBack();
+    await opened;
+    expect([connected(), clusters.refusal]).toEqual([['cluster1'], null]);
+  });
+});
+
+it('one that is given up because it is not needed is told of nowhere', async () => {
+  records.cluster1 = committed;
+  comesBack.cluster0 = new Promise(() => undefined);
+  await clusters.open(never);
+  await settled();
+  expect([clusters.refusal, logged]).toEqual([null, []]);
 });
 
 it('one that was left out is connected to when it is needed', async () => {
