@@ -108,9 +108,10 @@ export class SyncInstance implements ContractService {
 
   start(request: StartRequest): Promise<void> {
     return this.#command('start', async (signal) => {
-      refuseOtherClusters(this.#clusters.ids, this.fleet.reports());
       const sourceName = requireClusterName(request.source);
-      const destination = this.#clusters.get(requireClusterName(request.destination));
+      await this.#clusters.reach(sourceName, signal);
+      const destination = await this.#clusters.reach(requireClusterName(request.destination), signal);
+      refuseOtherClusters(this.#clusters.ids, this.fleet.reports());
       const records = new MigrationRecords(this.#metadata(destination));
       const recorded = await records.read(signal);
       if (recorded !== null) refuseRecorded(recorded, this.identity.release);
