@@ -2,6 +2,7 @@ import type { ObjectId } from 'bson';
 import type { Doc } from '../bson/value.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
+import { firstOf } from '../node/first-of.js';
 import type { NodeCondition } from '../node/node-condition.js';
 import type { ShardStream, ShardStreamEvent } from '../shard/shard-access.js';
 import { ConnectionClosedByFailPoint, type FailCommand } from '../wire/fail-command.js';
@@ -10,9 +11,6 @@ import { ConnectionClosedByFailPoint, type FailCommand } from '../wire/fail-comm
 export const hostSelectionMsDefault = 15_000;
 /** How often a router repeats a command whose connection broke, when repeating is safe (server: three times). */
 const repetitionsMax = 3;
-
-/** A reason of one's own: without one every abort makes an error with its stack. */
-const over = new Error('waited enough');
 
 /** Commands that may be repeated because they change nothing. */
 const reads: ReadonlySet<string> = new Set(['find', 'count', 'distinct', 'listCollections', 'listIndexes', 'listDatabases', 'collStats', 'dbStats', 'dataSize']);
@@ -159,11 +157,8 @@ class GuardedStream implements ShardStream {
     return this.stream.tokenSeen;
   }
 
-  async waitForChange(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    await Promise.race([this.stream.waitForChange(timeoutMs, either), this.condition.change(timeoutMs, either)]);
-    done.abort(over);
+  waitForChange(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    return firstOf([(until) => this.stream.waitForChange(timeoutMs, until), (until) => this.condition.change(timeoutMs, until)], signal);
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import { type Doc, RawDocument } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import { firstOf } from '../../node/first-of.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { getMoreContext, inContext, tokenNotFound } from '../../shard/change-stream/stream-failure.js';
 import type { ShardStream, ShardStreamEvent, StreamStart } from '../../shard/shard-access.js';
@@ -179,17 +180,11 @@ export class MergedStream implements RouterCursor {
     this.#reached = time;
   }
 
-  async #wait(leftMs: number, signal: AbortSignal): Promise<void> {
+  #wait(leftMs: number, signal: AbortSignal): Promise<void> {
     const idle = this.#sources.filter((source) => source.position >= source.ahead.length);
-    const done = new AbortController();
-    const either = AbortSignal.any([signal, done.signal]);
-    await Promise.race(idle.map((source) => source.stream.waitForChange(leftMs, either)));
-    done.abort(over);
+    return firstOf(idle.map(({ stream }) => (until) => stream.waitForChange(leftMs, until)), signal);
   }
 }
-
-/** A reason of one's own: without one every abort makes an error with its stack. */
-const over = new Error('waited enough');
 
 function tokenOf(event: ShardStreamEvent): Doc {
   const id = scanPath(event.bytes, '_id');
