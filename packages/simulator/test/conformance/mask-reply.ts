@@ -17,8 +17,9 @@ export function maskReply(reply: Json, asked: Asked, roles: HostRoles): Json {
 }
 
 function masked(value: Json, path: string, asked: Asked, roles: HostRoles): Json {
-  const covering = patterns.filter((pattern) => coversPath(pattern, path, asked));
-  if (covering.some((pattern) => coversWhole(pattern, value))) return placeholder(covering.find((pattern) => coversWhole(pattern, value)));
+  const covering = patternsAt(path, asked);
+  const whole = covering.find((pattern) => coversWhole(pattern, value));
+  if (whole !== undefined) return placeholder(whole);
   if (typeof value === 'string') return maskedText(withRoles(value, roles), covering);
   if (isLeaf(value) || value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map((each) => masked(each, elementPath(path), asked, roles));
@@ -29,6 +30,19 @@ function masked(value: Json, path: string, asked: Asked, roles: HostRoles): Json
     if (!isOmitted(at, asked)) document[field] = masked(inner, at, asked, roles);
   }
   return document;
+}
+
+/**
+ * The patterns that cover a path, those for single steps or subjects before those for all: where a narrow one takes any value,
+ * what stands in its place must not depend on whether a wide one happens to cover that value, too.
+ */
+function patternsAt(path: string, asked: Asked): Pattern[] {
+  const covering = patterns.filter((pattern) => coversPath(pattern, path, asked));
+  return [...covering.filter(isNarrow), ...covering.filter((pattern) => !isNarrow(pattern))];
+}
+
+function isNarrow({ subjects, steps }: Pattern): boolean {
+  return subjects !== undefined || steps !== undefined;
 }
 
 /** Whether a pattern stands for the whole value, so that nothing of it is compared. */
@@ -52,8 +66,8 @@ function coversWhole(pattern: Pattern, value: Json): boolean {
   return 'value' in pattern.covers && pattern.covers.value(value);
 }
 
-function placeholder(pattern: Pattern | undefined): string {
-  return `<${pattern?.name ?? ''}>`;
+function placeholder({ name }: Pattern): string {
+  return `<${name}>`;
 }
 
 function maskedText(text: string, covering: readonly Pattern[]): string {
