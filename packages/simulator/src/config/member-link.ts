@@ -2,7 +2,6 @@ import type { ObjectId } from 'bson';
 import type { Doc } from '../bson/value.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
-import { firstOf } from '../node/first-of.js';
 import type { NodeCondition } from '../node/node-condition.js';
 import type { ShardStream, ShardStreamEvent } from '../shard/shard-access.js';
 import { ConnectionClosedByFailPoint, type FailCommand } from '../wire/fail-command.js';
@@ -158,7 +157,7 @@ class GuardedStream implements ShardStream {
   }
 
   waitForChange(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    return firstOf([(until) => this.stream.waitForChange(timeoutMs, until), (until) => this.condition.change(timeoutMs, until)], signal);
+    return Promise.race([this.stream.waitForChange(timeoutMs, signal), this.condition.change(timeoutMs, signal)]);
   }
 
   close(): void {

@@ -92,7 +92,10 @@ export interface ShardStream {
   readonly scannedTo: Timestamp;
   /** True once the event of the token that the stream resumes at was met, and when it does not resume at an event. */
   readonly tokenSeen: boolean;
-  /** Resolves when the oplog grows, after `timeoutMs`, or when the signal aborts; never rejects. */
+  /**
+   * Resolves when the oplog grows, after `timeoutMs`, or when the signal aborts; never rejects.
+   * @param signal to be aborted by who has waited enough: what is still waiting then ends with it
+   */
   waitForChange(timeoutMs: number, signal: AbortSignal): Promise<void>;
   close(): void;
 }
