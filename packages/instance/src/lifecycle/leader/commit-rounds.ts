@@ -8,6 +8,7 @@ import { refuseFunctionChanges } from '../../ddl/server-functions.js';
 import { storeEntries } from '../../store/share-storage.js';
 import { refuseDifferences } from './commit.js';
 import type { DefinitionLeader } from './definition-leader.js';
+import { finalTotal } from './final-total.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
 import { filterOf, type MigrationContext } from '../migration/migration-context.js';
@@ -72,7 +73,9 @@ async function seal(
   signal: AbortSignal,
 ): Promise<void> {
   await storeEntries(context.metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
-  await context.records.updateAsLeader(leaderEpoch, { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch } }, signal);
+  // A commit that came right after the copy may have been told before the last shares had stored what they copied.
+  const total = finalTotal(context.watch.view);
+  await context.records.updateAsLeader(leaderEpoch, { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch }, ...total }, signal);
   context.fleet.nudge();
 }
 

@@ -4,6 +4,7 @@ import { commit } from '../leader/commit.js';
 import { drainRounds } from '../leader/commit-rounds.js';
 import { DefinitionLeader } from '../leader/definition-leader.js';
 import { beginReverse } from '../leader/begin-reverse.js';
+import { finalTotal } from '../leader/final-total.js';
 import { initialise } from '../leader/initialise.js';
 import type { MigrationContext } from '../migration/migration-context.js';
 import { allShares, type MigrationView } from '../migration/migration-watch.js';
@@ -109,13 +110,6 @@ export async function supervise(context: Pick<MigrationContext, 'records' | 'wat
   const { watch } = context;
   const isTold = (view: MigrationView): boolean => allShares(view, (share) => share.commitRequested);
   await watch.until((view) => isTold(view) || allShares(view, (share) => share.copyDone), signal);
-  await setFinalTotal(context, leaderEpoch, signal);
+  await context.records.updateAsLeader(leaderEpoch, finalTotal(watch.view), signal);
   await watch.until(isTold, signal);
-}
-
-/** The total becomes what was copied in all, so that a client that adds by hand gets exactly 100 %. */
-async function setFinalTotal(context: Pick<MigrationContext, 'records' | 'watch'>, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  let total = 0;
-  for (const share of context.watch.view.shares.values()) total += share.copied.bytes;
-  await context.records.updateAsLeader(leaderEpoch, { estimatedTotalBytes: Math.max(1, total) }, signal);
 }

@@ -1,4 +1,3 @@
-import { Long } from 'bson';
 import type { Collation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { hashShardKeyValue } from '../../bson/hash.js';
@@ -55,11 +54,6 @@ export function keyText(values: readonly Value[], fields: readonly IndexField[],
 /** The string under which the `_id` index holds a value. */
 export function idKeyText(id: Value, collation: Collation | undefined): string {
   return encodeKeyText([collatedValue(id, collation)]);
-}
-
-/** A hash as it is stored in a hashed index. */
-export function hashedKeyText(hash: Long): string {
-  return encodeKeyText([hash]);
 }
 
 function expand(doc: Doc, fields: readonly IndexField[]): KeyValues[] {

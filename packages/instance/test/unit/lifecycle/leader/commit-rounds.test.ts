@@ -12,6 +12,7 @@ import { FakeDoor, fakeCluster } from '../../fake-door.js';
 import { never, once, settled } from '../../model/parts.js';
 
 let rounds: CommitRound[];
+let totals_bytes: (number | undefined)[];
 let notes: number;
 let now_ms: number;
 /** What a share says of a round: changes above its time, after so many notes on the source. */
@@ -22,21 +23,23 @@ let pauses_ms: number[];
 /** Told after every note and every write of the record. */
 let changed: Signalled;
 let context: MigrationContext;
+/** What the share has stored as copied once it has drained. */
+const copied_bytes = 4_096;
 
 beforeEach(() => {
-  [rounds, notes, now_ms] = [[], 0, 0];
+  [rounds, totals_bytes, notes, now_ms] = [[], [], 0, 0];
   answerOf = () => ({ eventsAbove: 0, afterNotes: 0 });
   changedAfter = () => false;
   untilApplied = () => Promise.resolve();
   pauses_ms = [];
   changed = new Signalled();
-  const share = { drained: null } as unknown as ShareRecord;
+  const share = { drained: null, copied: { bytes: 0, documents: 0 } } as unknown as ShareRecord;
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
   const view: MigrationView = { record: { commit: null, options, shareIds: ['rs'] } as unknown as MigrationRecord, shares: new Map([['rs', share]]) };
   const answer = (): void => {
     const round = rounds.at(-1)?.round ?? 0;
     const { eventsAbove, afterNotes } = answerOf(round);
-    if (round > 0 && notes >= afterNotes) share.drained = { round, eventsAbove };
+    if (round > 0 && notes >= afterNotes) Object.assign(share, { drained: { round, eventsAbove }, copied: { bytes: copied_bytes, documents: 1 } });
     changed.changed();
   };
   const note = (): Document => {
@@ -58,8 +61,9 @@ beforeEach(() => {
     metadata: { deleteMany: () => Promise.resolve(), putMany: () => Promise.resolve() },
     watch: { view, until: (condition: (seen: MigrationView) => boolean, signal: AbortSignal) => changed.until(() => condition(view), signal) },
     records: {
-      updateAsLeader: (_epoch: number, { commit }: Partial<MigrationRecord>) => {
+      updateAsLeader: (_epoch: number, { commit, estimatedTotalBytes }: Partial<MigrationRecord>) => {
         if (commit) rounds.push(commit);
+        totals_bytes.push(estimatedTotalBytes);
         answer();
         return Promise.resolve();
       },
@@ -84,6 +88,11 @@ describe('the commit time', () => {
   it('is sealed when all shares have drained it and nothing was seen above', async () => {
     await commit();
     expect(made()).toEqual([[1, false], [1, true]]);
+  });
+
+  it('is sealed with the total of what the shares have stored as copied when they had drained', async () => {
+    await commit();
+    expect(totals_bytes).toEqual([undefined, copied_bytes]);
   });
 
   it('is a later one while the source shows writes above the last', async () => {
