@@ -6,14 +6,14 @@ export const processHazards: readonly Hazard[] = [
   {
     number: 51,
     hazard: "A dead or frozen process's last writes arrive after its successor has begun",
-    handling: 'Writes go in server sessions of the identity, numbered by epoch; a successor fences them on every shard before it reads anything.',
+    handling: 'Writes go in server sessions of the identity, numbered by epoch; a successor fences them on every shard before it reads anything, and an owner the session of every write that it had to send again.',
     sabotages: [
       {
         takesOut: 'the fence of a restarted instance',
         file: instance('lifecycle/run/member.ts'),
         symbol: 'fenceFormerOwner',
-        find: 'await fenceSessions(destination.router, runtime.retrying, sessions, record.epoch, fenceIds, signal);',
-        replace: 'void [fenceSessions, destination, runtime, sessions, signal];\n  void fenceIds;',
+        find: 'await new SessionFence(destination, runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);',
+        replace: 'void [SessionFence, destination, runtime, sessions, signal];',
         tests: [integrationTest('contract/fenced-sessions.test.ts', 'the servers refuse what a former process of an instance still sends, on every shard')],
       },
       {
@@ -26,9 +26,9 @@ export const processHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'the look whether every shard has taken the fence',
-        file: instance('store/fence.ts'),
-        symbol: 'sendFence',
-        find: 'if (outcome.n < write.statements.length) {',
+        file: instance('store/session-fence.ts'),
+        symbol: 'send',
+        find: 'if (outcome.n < this.#write.statements.length) {',
         replace: 'if (outcome.n < 0) {',
         tests: [instanceTest('store/fencing.test.ts', 'that did not change a document on every shard is none')],
       },
@@ -40,6 +40,17 @@ export const processHazards: readonly Hazard[] = [
         replace: '',
         tests: [instanceTest('store/fencing.test.ts', 'is not sent when the owner cannot be confirmed')],
       },
+      {
+        takesOut: 'the fence behind a write that was sent more than once',
+        file: instance('store/fenced-writer.ts'),
+        symbol: 'writeIn',
+        find: 'if (sendings > 1) {',
+        replace: 'if (sendings > 1_000) {',
+        tests: [
+          instanceTest('store/fencing.test.ts', 'that was sent more than once is over when its session is fenced on every shard, under a number of its own'),
+          integrationTest('contract/fenced-sessions.test.ts', 'a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one changed nothing'),
+        ],
+      },
     ],
   },
   {
@@ -50,9 +61,9 @@ export const processHazards: readonly Hazard[] = [
       {
         takesOut: 'the number of the first sending',
         file: instance('store/fenced-writer.ts'),
-        symbol: 'write',
-        find: '() => this.#send(write, ticket, signal)',
-        replace: '() => this.#send(write, { ...ticket, txnNumber: slot.next++ }, signal)',
+        symbol: 'writeIn',
+        find: 'return this.#send(write, ticket, signal);',
+        replace: 'return this.#send(write, { ...ticket, txnNumber: slot.next++ }, signal);',
         tests: [instanceTest('store/fencing.test.ts', 'whose outcome is unknown, or with a statement that may succeed later, is sent again under its number')],
       },
       {

@@ -3,11 +3,11 @@ import { restoreBalancer } from '../cluster/balancer.js';
 import type { Cluster } from '../cluster/door.js';
 import { classify } from '../cluster/failure.js';
 import { setWriteBlock } from '../cluster/write-block.js';
-import { fenceSessions } from '../store/fence.js';
 import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from '../store/metadata.js';
 import { turnsOf } from '../store/reversal.js';
 import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
+import { SessionFence } from '../store/session-fence.js';
 import type { ShareRecords } from '../store/share-record.js';
 import { type LeftoverZones, removeLeftoverZones } from './leftover-zones.js';
 
@@ -126,11 +126,11 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
 
 async function fenceOwners({ records, shares, destination, retrying }: Remains, signal: AbortSignal): Promise<void> {
   await records.takeLeaderEpoch(signal);
-  const fenceIds = destination.shardIds.map((_, index) => index);
+  const fence = new SessionFence(destination, retrying);
   const present = await destination.router.command(metadataDatabase, { count: 'fence' }, { signal });
   for (const { _id } of await shares.readAll(signal)) {
     const share = await shares.take(_id, { syncID: _id, incarnation: 'cleanup' }, 0, signal);
-    if (Number(present.n) < fenceIds.length) continue;
-    await fenceSessions(destination.router, retrying, share.sessions.map((session) => session.value()), share.epoch, fenceIds, signal);
+    if (Number(present.n) < destination.shardIds.length) continue;
+    await fence.stopFormerOwner(share.sessions.map((session) => session.value()), share.epoch, signal);
   }
 }

@@ -1,19 +1,13 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
-import { classify, kindOfCode } from '../cluster/failure.js';
+import { classify } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
+import type { SessionFence } from './session-fence.js';
 import { Signalled } from './signalled.js';
+import { refuseFailures } from './write-failures.js';
 
 /** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
 const numbersPerEpoch = 2n ** 32n;
-
-/** A statement inside a bulk failed in a way that sending it again under the same number mends. */
-export class RetryableStatement extends Error {
-  constructor(readonly code: number) {
-    super(`a statement failed with retryable code ${code}`);
-    this.name = 'RetryableStatement';
-  }
-}
 
 /** Makes sure that the share is still owned, when that was not confirmed lately; rejects with `staleEpoch` when it is not. */
 export type ConfirmOwner = () => Promise<void>;
@@ -25,7 +19,10 @@ interface Slot {
 
 /**
  * Sends the data writes of one share, each in one of a fixed number of server sessions that belong to the share's identity.
- * One write is in flight per session; an unknown outcome is sent again under the same number and so takes effect once.
+ * One write is in flight per session; an unknown outcome is sent again under the same number. A server remembers a number only
+ * where a document was really changed: a copy of the write that a router still holds would be carried out later by a shard
+ * on which the answered one changed nothing, over newer documents, or in a collection that has come under the same name. So a
+ * write that was sent more than once is over when its session is fenced.
  * After another owner has fenced the sessions, the servers refuse what is still under way.
  */
 export class FencedWriter {
@@ -36,6 +33,7 @@ export class FencedWriter {
    * @param sessions 16-byte ids of the sessions
    * @param epoch the share's epoch, below 2^31
    * @param confirm asked before every write
+   * @param fence refuses copies of repeated writes
    */
   constructor(
     private readonly door: Door,
@@ -43,6 +41,7 @@ export class FencedWriter {
     sessions: readonly Uint8Array[],
     epoch: number,
     private readonly confirm: ConfirmOwner,
+    private readonly fence: SessionFence,
   ) {
     const first = BigInt(epoch) * numbersPerEpoch + 1n;
     this.#idle = sessions.map((lsid) => ({ lsid, next: first }));
@@ -57,14 +56,35 @@ export class FencedWriter {
     await this.#freed.until(() => this.#idle.length > 0, signal);
     const slot = this.#idle.pop();
     if (slot === undefined) return this.write(write, signal);
-    const ticket = { lsid: slot.lsid, txnNumber: slot.next };
-    slot.next += 1n;
     try {
-      return await this.retrying(`${write.kind} documents`, () => this.#send(write, ticket, signal), signal);
+      return await this.#writeIn(slot, write, signal);
     } finally {
       this.#idle.push(slot);
       this.#freed.changed();
     }
+  }
+
+  async #writeIn(slot: Slot, write: RawWrite, signal: AbortSignal): Promise<WriteOutcome> {
+    const ticket = { lsid: slot.lsid, txnNumber: slot.next };
+    slot.next += 1n;
+    let sendings = 0;
+    const send = (): Promise<WriteOutcome> => {
+      sendings += 1;
+      return this.#send(write, ticket, signal);
+    };
+    const answer = await this.retrying(`${write.kind} documents`, send, signal).then(
+      (outcome) => ({ outcome }),
+      (error: unknown) => {
+        if (signal.aborted || error instanceof ConvoyError) throw error;
+        return { error };
+      },
+    );
+    if (sendings > 1) {
+      await this.fence.raise(slot.lsid, slot.next, signal);
+      slot.next += 1n;
+    }
+    if ('error' in answer) throw answer.error;
+    return answer.outcome;
   }
 
   async #send(write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
@@ -75,17 +95,5 @@ export class FencedWriter {
     });
     refuseFailures(outcome);
     return outcome;
-  }
-}
-
-/**
- * Looks through the failures of single statements for those that concern the whole write.
- * @throws ConvoyError `staleEpoch`; RetryableStatement when the write has to be sent again under its number
- */
-export function refuseFailures(outcome: WriteOutcome): void {
-  for (const failure of outcome.failures) {
-    const kind = kindOfCode(failure.code);
-    if (kind === 'staleEpoch') throw new ConvoyError('staleEpoch');
-    if (kind === 'retryable') throw new RetryableStatement(failure.code);
   }
 }

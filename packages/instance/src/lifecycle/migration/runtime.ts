@@ -4,7 +4,7 @@ import { retrying, type RetryNotice, retryPolicy, type Retrying } from '../../cl
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { Logger } from '../../logging/logger.js';
 import type { Metrics } from '../../metrics/metrics.js';
-import { RetryableStatement } from '../../store/fenced-writer.js';
+import { RetryableStatement } from '../../store/write-failures.js';
 import { MetadataWriteError } from '../../store/metadata.js';
 
 /** What one process has: its settings, its clock, where it writes what happens. */

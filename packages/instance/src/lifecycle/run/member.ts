@@ -3,7 +3,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { Definition } from '../../store/definition-journal.js';
-import { fenceSessions } from '../../store/fence.js';
+import { SessionFence } from '../../store/session-fence.js';
 import { sourceShardOf, turnsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
 import type { DrainedRound, ShareRecord } from '../../store/share-record.js';
@@ -145,8 +145,7 @@ async function fenceFormerOwner(context: MigrationContext, record: ShareRecord, 
   if (record.epoch <= 1) return;
   const { destination, runtime } = context;
   const sessions = record.sessions.map((session) => session.value());
-  const fenceIds = destination.shardIds.map((_, index) => index);
-  await fenceSessions(destination.router, runtime.retrying, sessions, record.epoch, fenceIds, signal);
+  await new SessionFence(destination, runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
 }
 
 /**

@@ -68,7 +68,7 @@ export class ShareSync {
     this.#storage = new ShareStorage(metadata, record._id, record.epoch, hard);
     this.#repairs = new RepairSet(this.#storage, this.#budget, input.doubtfulKeysMax);
     this.#unknown = this.#makeUnknown();
-    this.#writers = shareWriters(destination.router, runtime.retrying, record, runtime.config.lanes, () => this.#checkpoint.confirmOwner());
+    this.#writers = shareWriters(destination, runtime.retrying, record, runtime.config.lanes, () => this.#checkpoint.confirmOwner());
     const begunBefore = record.begun?.toBigInt() ?? input.startTime - 1n;
     const saveBegun = (time: bigint): Promise<void> => this.#checkpoint.update({ begun: timestampOf(time) });
     this.#begun = new Begun(begunBefore, saveBegun, () => this.#router.readBelow);

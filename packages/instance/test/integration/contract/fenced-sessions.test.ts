@@ -1,7 +1,12 @@
 import { BSON, type Binary, type Document } from 'mongodb';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Cluster, Door, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
 import { kindOfCode } from '../../../src/cluster/failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
+import { createFence } from '../../../src/store/fence.js';
+import { FencedWriter } from '../../../src/store/fenced-writer.js';
+import { SessionFence } from '../../../src/store/session-fence.js';
 import { Scene } from './scene.js';
 import { startBody } from './start-conditions.js';
 
@@ -53,4 +58,73 @@ it('the servers refuse what a former process of an instance still sends, on ever
     await destination.close();
   }
   expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments({ late: true })).toBe(0);
+});
+
+/** Of every write of data the first sending goes astray: the client sees a lost connection, and a router still holds the command. */
+class LosingDoor implements Pick<Door, 'write'> {
+  readonly astray: (() => Promise<WriteOutcome>)[] = [];
+  readonly #sent = new Set<bigint>();
+
+  constructor(private readonly door: Door) {}
+
+  write(write: RawWrite, ticket: WriteTicket, options: { signal: AbortSignal }): Promise<WriteOutcome> {
+    const send = (): Promise<WriteOutcome> => this.door.write(write, ticket, options);
+    if (write.collection === 'fence' || this.#sent.has(ticket.txnNumber)) return send();
+    this.#sent.add(ticket.txnNumber);
+    this.astray.push(send);
+    return Promise.reject(new Error('connection lost'));
+  }
+}
+
+/** Writes that are each sent twice, of which only the second sending arrives by itself. */
+function losingWriter(destination: Cluster): { writer: FencedWriter; astray: LosingDoor['astray'] } {
+  const door = new LosingDoor(destination.router);
+  const router = door as unknown as Door;
+  const twice = <T>(_what: string, operation: () => Promise<T>): Promise<T> => operation().catch(operation);
+  const fence = new SessionFence({ router, shardIds: destination.shardIds }, twice);
+  return { writer: new FencedWriter(router, twice, [randomBytes(16)], 1, () => Promise.resolve(), fence), astray: door.astray };
+}
+
+function codesOf({ failures }: WriteOutcome): (string | null)[] {
+  return failures.map(({ code }) => kindOfCode(code));
+}
+
+it('a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one changed nothing', async () => {
+  const documents = scene.cluster1.client.db('late').collection<{ _id: number; v: number }>('documents');
+  const destination = await openCluster('cluster1', scene.cluster1.connectionString, { direct: false, signal });
+  try {
+    await createFence(destination.router, 'sharded', destination.shardIds, { signal });
+    await documents.insertMany([{ _id: 1, v: 1 }]);
+    const { writer, astray } = losingWriter(destination);
+    const put = BSON.serialize({ q: { _id: 1 }, u: { _id: 1, v: 1 }, upsert: true });
+    const remove = BSON.serialize({ q: { _id: 2 }, limit: 1 });
+    await writer.write({ database: 'late', collection: 'documents', kind: 'update', statements: [put], ordered: false }, signal);
+    await writer.write({ database: 'late', collection: 'documents', kind: 'delete', statements: [remove], ordered: false }, signal);
+    await documents.updateOne({ _id: 1 }, { $set: { v: 2 } });
+    await documents.insertOne({ _id: 2, v: 2 });
+    const late = await Promise.all(astray.map((send) => send()));
+    expect(late.map(codesOf)).toEqual([['staleEpoch'], ['staleEpoch']]);
+    expect(await documents.find().sort({ _id: 1 }).toArray()).toEqual([{ _id: 1, v: 2 }, { _id: 2, v: 2 }]);
+  } finally {
+    await destination.close();
+  }
+});
+
+it('a copy of a repeated write that a router still holds finds its way into no collection that was made under the same name on another shard', async () => {
+  const { client } = scene.cluster1;
+  const destination = await openCluster('cluster1', scene.cluster1.connectionString, { direct: false, signal });
+  try {
+    await createFence(destination.router, 'sharded', destination.shardIds, { signal });
+    const [first = '', second = first] = destination.shardIds;
+    await client.db('admin').command({ enableSharding: 'remade', primaryShard: first });
+    const { writer, astray } = losingWriter(destination);
+    await writer.write({ database: 'remade', collection: 'documents', kind: 'insert', statements: [BSON.serialize({ _id: 1 })], ordered: false }, signal);
+    await client.db('remade').dropDatabase();
+    await client.db('admin').command({ enableSharding: 'remade', primaryShard: second });
+    await client.db('remade').createCollection('documents');
+    expect(await Promise.all(astray.map(async (send) => codesOf(await send())))).toEqual([['staleEpoch']]);
+    expect(await client.db('remade').collection('documents').countDocuments()).toBe(0);
+  } finally {
+    await destination.close();
+  }
 });

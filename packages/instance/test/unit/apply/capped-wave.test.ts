@@ -8,7 +8,9 @@ import type { Door, RawWrite, WriteFailure, WriteOutcome } from '../../../src/cl
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { FencedWriter } from '../../../src/store/fenced-writer.js';
 import { RepairSet } from '../../../src/store/repair-set.js';
+import { SessionFence } from '../../../src/store/session-fence.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { once } from '../model/parts.js';
 
 const { signal } = new AbortController();
 const collection: SyncedCollection = {
@@ -103,7 +105,7 @@ async function apply(door: Door, events: readonly RoutedEvent[]): Promise<number
   for (const event of events) queue.push(event);
   const budget = new ByteBudget(1024 * 1024);
   const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
-  const writer = new FencedWriter(door, (_label, run) => run(), [new Uint8Array(16)], 1, () => Promise.resolve());
+  const writer = new FencedWriter(door, once, [new Uint8Array(16)], 1, () => Promise.resolve(), new SessionFence({ router: door, shardIds: [] }, once));
   let waves = 0;
   for (; queue.length > 0; waves += 1) {
     expect(await sendWave(composeWave(queue, { repairs, budget }), { writer, findPresent: () => Promise.resolve(null) }, signal)).toEqual([]);

@@ -7,7 +7,7 @@ import { createRuntime, type Runtime } from '../../../src/lifecycle/migration/ru
 import { ShareSync } from '../../../src/lifecycle/share/share-sync.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
-import { fenceSessions } from '../../../src/store/fence.js';
+import { SessionFence } from '../../../src/store/session-fence.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { runTogether } from '../../../src/store/run-together.js';
 import { ShareRecords } from '../../../src/store/share-record.js';
@@ -95,7 +95,7 @@ export class ShareOwner {
     const { signal } = this.#stop;
     const record = await records.take(this.view.id, { syncID: this.view.id, incarnation: 'x' }, 4, signal);
     const sessions = record.sessions.map((session) => session.value());
-    if (record.epoch > 1) await fenceSessions(door, this.#runtime.retrying, sessions, record.epoch, [0, 1], signal);
+    if (record.epoch > 1) await new SessionFence(destinationOf(door), this.#runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
     const journal = new JournalModel(metadata, this.board, this.scheduler);
     const { done, undone, position } = this.board === null ? noDefinitions : await journal.begin(signal);
     const { entries, known } = followedCatalog(this.view.begun, done);

@@ -1,14 +1,16 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
-import { createFence, fenceSessions } from '../../../src/store/fence.js';
+import { createFence } from '../../../src/store/fence.js';
 import { FencedWriter } from '../../../src/store/fenced-writer.js';
+import { SessionFence } from '../../../src/store/session-fence.js';
 import { serverError } from '../model/calls.js';
 import { FakeDoor } from '../fake-door.js';
 import { bytesOf, never, once, settled, times } from '../model/parts.js';
 
 const write: RawWrite = { database: 'shop', collection: 'orders', kind: 'insert', statements: [bytesOf({ _id: 1 })], ordered: false };
 const fine: WriteOutcome = { n: 1, nModified: 0, upserted: 0, failures: [] };
+const fenced: WriteOutcome = { ...fine, n: 2 };
 const epoch = 3;
 const base = BigInt(epoch) * 2n ** 32n;
 const sessions = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)];
@@ -31,7 +33,16 @@ function doorOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): { do
 }
 
 function writerOf(door: Door, retrying = once, confirm = (): Promise<void> => Promise.resolve()): FencedWriter {
-  return new FencedWriter(door, retrying, sessions, epoch, confirm);
+  return new FencedWriter(door, retrying, sessions, epoch, confirm, fenceOf(door));
+}
+
+function fenceOf(door: Door, retrying = once): SessionFence {
+  return new SessionFence({ router: door, shardIds: ['a', 'b'] }, retrying);
+}
+
+/** What was sent, in order: the kind of write and its number in the epoch. */
+function sentOf({ tickets, writes }: Pick<ReturnType<typeof doorOf>, 'tickets' | 'writes'>): string[] {
+  return writes.map(({ collection }, at) => `${collection} ${(tickets[at]?.txnNumber ?? 0n) - base}`);
 }
 
 describe('a fenced write', () => {
@@ -48,9 +59,44 @@ describe('a fenced write', () => {
   });
 
   it('whose outcome is unknown, or with a statement that may succeed later, is sent again under its number', async () => {
-    const { door, tickets } = doorOf([new Error('connection lost'), outcomeOf(112), fine]);
+    const { door, tickets, writes } = doorOf([new Error('connection lost'), outcomeOf(112), fine, fenced]);
     expect(await writerOf(door, times(3)).write(write, never)).toEqual(fine);
-    expect(new Set(tickets.map(({ txnNumber }) => txnNumber)).size).toBe(1);
+    expect(sentOf({ tickets, writes }).slice(0, 3)).toEqual(['orders 1', 'orders 1', 'orders 1']);
+  });
+
+  it('that was sent more than once is over when its session is fenced on every shard, under a number of its own', async () => {
+    const { door, tickets, writes } = doorOf([new Error('connection lost'), fine, fenced, fine]);
+    const writer = new FencedWriter(door, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), fenceOf(door));
+    await writer.write(write, never);
+    await writer.write(write, never);
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
+    expect(writes[2]?.statements).toHaveLength(2);
+  });
+
+  it('that was sent more than once is not over before the fence is', async () => {
+    let raise: (outcome: WriteOutcome) => void = () => undefined;
+    const { door, writes } = doorOf([new Error('connection lost'), fine, new Promise((resolve) => (raise = resolve))]);
+    let over = false;
+    const written = writerOf(door, times(2)).write(write, never).then(() => (over = true));
+    await settled();
+    expect([writes.length, over]).toEqual([3, false]);
+    raise(fenced);
+    await written;
+    expect(over).toBe(true);
+  });
+
+  it('that a server refuses for good after a copy was sent is fenced, too', async () => {
+    const { door, tickets, writes } = doorOf([new Error('connection lost'), serverError(175), fenced]);
+    await expect(writerOf(door, times(2)).write(write, never)).rejects.toMatchObject({ code: 175 });
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
+  });
+
+  it('that was answered at once needs no fence', async () => {
+    const { door, tickets, writes } = doorOf([fine, outcomeOf(11000)]);
+    const writer = writerOf(door);
+    await writer.write(write, never);
+    await writer.write(write, never);
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 2']);
   });
 
   it('returns the failures that repeating cannot mend', async () => {
@@ -87,11 +133,9 @@ describe('a fenced write', () => {
 });
 
 describe('a fence', () => {
-  const fenced: WriteOutcome = { ...fine, n: 2 };
-
   it('changes one document on every shard in every session, below all numbers of the new epoch', async () => {
     const { door, tickets, writes } = doorOf([fenced, fenced]);
-    await fenceSessions(door, once, sessions, epoch, [0, 1], never);
+    await fenceOf(door).stopFormerOwner(sessions, epoch, never);
     expect(tickets).toEqual(sessions.map((lsid) => ({ lsid, txnNumber: base })));
     for (const { kind, statements } of writes) {
       expect(kind).toBe('update');
@@ -101,18 +145,18 @@ describe('a fence', () => {
 
   it('that failed on one shard for the moment is raised again under the same number', async () => {
     const { door, tickets } = doorOf([{ ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] }, fenced]);
-    await fenceSessions(door, times(2), sessions.slice(0, 1), epoch, [0, 1], never);
+    await fenceOf(door, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });
 
   it('that did not change a document on every shard is none', async () => {
     const { door } = doorOf([{ ...fenced, n: 1 }]);
-    await expect(fenceSessions(door, once, sessions, epoch, [0, 1], never)).rejects.toMatchObject({ error: 'internalError' });
+    await expect(fenceOf(door).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'internalError' });
   });
 
   it('of an owner that has been succeeded meanwhile ends by name', async () => {
     const { door } = doorOf([outcomeOf(225)]);
-    await expect(fenceSessions(door, once, sessions, epoch, [0, 1], never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(fenceOf(door).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'staleEpoch' });
   });
 });
 

@@ -12,7 +12,7 @@ import { FakeDoor, fakeCluster } from '../../fake-door.js';
 import { never, once, settled } from '../../model/parts.js';
 
 let rounds: CommitRound[];
-let totals_bytes: (number | undefined)[];
+let totals_bytes: MigrationRecord['estimatedTotalBytes'][];
 let notes: number;
 let now_ms: number;
 /** What a share says of a round: changes above its time, after so many notes on the source. */
@@ -63,7 +63,7 @@ beforeEach(() => {
     records: {
       updateAsLeader: (_epoch: number, { commit, estimatedTotalBytes }: Partial<MigrationRecord>) => {
         if (commit) rounds.push(commit);
-        totals_bytes.push(estimatedTotalBytes);
+        totals_bytes.push(estimatedTotalBytes ?? null);
         answer();
         return Promise.resolve();
       },
@@ -92,7 +92,7 @@ describe('the commit time', () => {
 
   it('is sealed with the total of what the shares have stored as copied when they had drained', async () => {
     await commit();
-    expect(totals_bytes).toEqual([undefined, copied_bytes]);
+    expect(totals_bytes).toEqual([null, copied_bytes]);
   });
 
   it('is a later one while the source shows writes above the last', async () => {
