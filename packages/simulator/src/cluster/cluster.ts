@@ -37,6 +37,8 @@ export interface ClusterOptions {
   readonly testCommands?: boolean;
   /** Access control, off by default. */
   readonly auth?: AuthSetting;
+  /** Wall clock in milliseconds by which cluster times go, so that tests can hold it; default `Date.now`. */
+  readonly now?: () => number;
 }
 
 /** A running sharded cluster. */
@@ -71,7 +73,7 @@ const defaultHost = '127.0.0.1';
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const address = options.host ?? defaultHost;
   const port = (offset: number): number => (options.basePort === undefined || options.basePort === 0 ? 0 : options.basePort + offset);
-  const clock = new ClusterClock();
+  const clock = new ClusterClock(options.now);
   const deployment = new Deployment(options.version === undefined ? defaultVersion : ServerVersion.parse(options.version));
   deployment.testCommands = options.testCommands ?? true;
   const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs, hostSelectionMs: options.hostSelectionMs };
@@ -84,7 +86,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   for (let index = 0; index < options.shards; index += 1) await roster.start(port(2 + index));
   await catalog.initialize(roster.members.map((member) => memberShard(member, member.id, clock)));
   const chunkBytesMax = (): number => chunkBytes(configShard.stored, deployment.version);
-  const migration = { catalog, ranges, cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard), chunkBytesMax };
+  const migration = { catalog, ranges, cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard), lockWaitMs: (shard: string) => roster.lockWaitMs(shard), chunkBytesMax };
   const balancer = new Balancer({ migration, configShard, version: deployment.version, roundMs: options.balancerRoundMs ?? roundMsDefault });
   const shared = { catalog, clock, deployment, configShard, realm: config.realm, balancer, migration, available: roster.available };
   const routers: RouterMember[] = [];

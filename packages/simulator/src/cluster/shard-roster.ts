@@ -45,8 +45,16 @@ export class ShardRoster {
 
   /** Milliseconds that a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */
   cleanupDelayMs(shard: string): number {
-    const parameters = this.#byShard.get(shard)?.node.diagnostics.parameters;
-    return (numberOf(parameters?.value('orphanCleanupDelaySecs')) ?? 0) * millisecondsPerSecond;
+    return this.#parameter(shard, 'orphanCleanupDelaySecs') * millisecondsPerSecond;
+  }
+
+  /** Milliseconds that a move from a shard waits for transactions (`migrationLockAcquisitionMaxWaitMS`). */
+  lockWaitMs(shard: string): number {
+    return this.#parameter(shard, 'migrationLockAcquisitionMaxWaitMS');
+  }
+
+  #parameter(shard: string, name: string): number {
+    return numberOf(this.#byShard.get(shard)?.node.diagnostics.parameters.value(name)) ?? 0;
   }
 }
 

@@ -25,6 +25,7 @@ export class ServerParameters {
     this.#values.set('minSnapshotHistoryWindowInSeconds', new Int32(300));
     this.#values.set('transactionLifetimeLimitSeconds', new Int32(60));
     this.#values.set('orphanCleanupDelaySecs', new Int32(900));
+    this.#values.set('migrationLockAcquisitionMaxWaitMS', new Int32(500));
   }
 
   value(name: string): Value | undefined {

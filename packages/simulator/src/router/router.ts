@@ -101,7 +101,7 @@ function shardingCommands(balancer: Balancer, migration: Migration, available: A
     ['listShards', listShards],
     ['getShardMap', getShardMap],
     ['enableSharding', enableShardingCommand],
-    ['movePrimary', movePrimaryCommand],
+    ['movePrimary', (context, request) => movePrimaryCommand(context, request, migration)],
     ['shardCollection', shardCollectionCommand],
     ['reshardCollection', reshardCollectionCommand],
     ['configureCollectionBalancing', configureCollectionBalancing],

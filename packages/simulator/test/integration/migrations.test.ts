@@ -170,6 +170,7 @@ describe('migrations of chunks', () => {
     session.startTransaction();
     await items('transactions').updateOne({ k: 1 }, { $set: { v: 1 } }, { session });
     await expect(move('transactions', 1, 'shard1')).rejects.toMatchObject({ code: 24 });
+    await shard0.db('admin').command({ setParameter: 1, migrationLockAcquisitionMaxWaitMS: 60_000 });
     const moved = move('transactions', 1, 'shard1');
     await session.commitTransaction();
     await moved;

@@ -15,6 +15,8 @@ export interface Migration {
   readonly ranges: RangeDeletions;
   /** Milliseconds a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */
   readonly cleanupDelayMs: (shard: string) => number;
+  /** Milliseconds that the last step of a move from a shard waits for transactions that wrote to the collection (`migrationLockAcquisitionMaxWaitMS`). */
+  readonly lockWaitMs: (shard: string) => number;
   /** Bytes that a chunk may hold to be moved. */
   readonly chunkBytesMax: () => number;
 }
@@ -27,8 +29,6 @@ export interface MoveOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long the last step waits for transactions that wrote to the collection (server: `migrationLockAcquisitionMaxWaitMS`). */
-const lockWaitMs = 500;
 /** A chunk may be larger than its size by this before it counts as too large (server source: migration chunk cloner). */
 const tooLargeFactor = 1.3;
 
@@ -51,7 +51,7 @@ export async function moveChunk(migration: Migration, namespace: string, min: Ke
     await from.node.ready(options.signal);
     await to.node.ready(options.signal);
     await ranges.cleanNow(to, namespace, planned.min, planned.max);
-    await from.access.transactionsDone(namespace, lockWaitMs);
+    await from.access.transactionsDone(namespace, migration.lockWaitMs(from.id));
     const collection = catalog.sharded(namespace);
     const chunk = collection.chunks.find(min);
     if (chunk.shard !== from.id) throw new CommandError(117, 'ConflictingOperationInProgress', `chunk moved away from ${from.id} meanwhile`);

@@ -3,6 +3,7 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
+import type { Migration } from './chunk-migration.js';
 
 /** `enableSharding`: makes the database and lets its collections be sharded. */
 export async function enableShardingCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -17,14 +18,11 @@ export async function enableShardingCommand(context: RouterContext, request: Com
   return new Map();
 }
 
-/** How long a move waits for transactions that wrote to a collection, as for a chunk. */
-const lockWaitMs = 500;
-
 /**
  * `movePrimary`: moves the unsharded collections and the views of a database to another shard.
- * @throws CommandError 24 when transactions hold it up
+ * @throws CommandError 24 when transactions hold it up for as long as they may a chunk
  */
-export async function movePrimaryCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+export async function movePrimaryCommand(context: RouterContext, request: CommandRequest, { lockWaitMs }: Migration): Promise<Doc> {
   const { catalog } = context;
   const name = requiredText(request.body, 'movePrimary');
   const to = catalog.shard(requiredText(request.body, 'to'));
@@ -32,7 +30,7 @@ export async function movePrimaryCommand(context: RouterContext, request: Comman
   if (from === to) return doc(['primary', to.connectionString]);
   for (const shard of [from, to]) await shard.node.ready(request.signal);
   const unsharded = (): CollectionFacts[] => from.access.collectionsOf(name).filter(({ namespace }) => catalog.collection(namespace) === undefined);
-  for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs);
+  for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs(from.id));
   for (const { namespace, uuid, options, indexes } of unsharded()) {
     to.access.ensureCollection(namespace, uuid, options, indexes);
     to.access.receiveMigrated(namespace, from.access.documents(namespace, () => true));
