@@ -13,7 +13,6 @@ import { WireClient } from './wire-client.js';
 const password = 'PASSWORD';
 /** Idle streams move on fast, so that a replay need not wait for them. */
 const noopIntervalMs = 20;
-const connectMs = 5000;
 
 /** One shard behind one router, with access control; `root` exists, and a collection with one document. */
 export async function openAccessStage(): Promise<Stage> {
@@ -65,7 +64,7 @@ class AccessStage implements Stage {
     const toShard = typeof step.command === 'string' && step.command.includes('shard0');
     const host = toShard ? (this.cluster.shards[0] ?? '') : this.cluster.router;
     const auth = { username: step.who ?? '', password: toShard ? password : 'another' };
-    const client = new MongoClient(`mongodb://${host}/`, { auth, directConnection: true, serverSelectionTimeoutMS: connectMs });
+    const client = new MongoClient(`mongodb://${host}/`, { auth, directConnection: true });
     try {
       await client.connect();
       return new Map();

@@ -11,7 +11,7 @@ const root = { user: 'root', password, roles: ['root'] };
 
 async function connect(host: string, username?: string): Promise<MongoClient> {
   const auth = username === undefined ? {} : { auth: { username, password } };
-  return new MongoClient(`mongodb://${host}/`, { directConnection: true, serverSelectionTimeoutMS: 5000, ...auth }).connect();
+  return new MongoClient(`mongodb://${host}/`, { directConnection: true, ...auth }).connect();
 }
 
 describe('access control of a cluster', () => {

@@ -9,7 +9,7 @@ describe('logging in with the official driver', () => {
   const clients: MongoClient[] = [];
 
   async function connect(host: string, options: Record<string, unknown> = {}): Promise<MongoClient> {
-    const client = new MongoClient(`mongodb://${host}/`, { serverSelectionTimeoutMS: 5000, directConnection: true, ...options });
+    const client = new MongoClient(`mongodb://${host}/`, { directConnection: true, ...options });
     clients.push(client);
     return client.connect();
   }
