@@ -9,7 +9,7 @@ afterEach(async () => {
 });
 
 it('an index of a sharded collection becomes unique on all shards or on none', async () => {
-  const cluster = await startCluster({ shards: 2, version: '6.0' });
+  const cluster = await startCluster({ shards: 2, version: '6.0', balancerRoundMs: 0 });
   const client = await new MongoClient(cluster.connectionString).connect();
   closers.push(() => cluster.close(), () => client.close());
   const admin = client.db('admin');

@@ -17,7 +17,7 @@ interface Running {
 
 /** A cluster with `shop.orders`, 100 documents, sharded by a range of `n` and split in the middle. */
 async function clusterOf(version: ReleaseSeries): Promise<Running> {
-  const cluster = await startCluster({ shards: 2, version });
+  const cluster = await startCluster({ shards: 2, version, balancerRoundMs: 0 });
   closers.push(() => cluster.close());
   const connect = async (connectionString: string): Promise<MongoClient> => {
     const client = await new MongoClient(connectionString).connect();
