@@ -15,7 +15,14 @@ export default defineConfig({
     projects: [
       {
         resolve: sources,
-        test: { name: 'unit', include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'], testTimeout: 30_000, expect: polling },
+        test: {
+          name: 'unit',
+          include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'],
+          testTimeout: 30_000,
+          expect: polling,
+          // Some start clusters and make users, whose passwords are hashed thousands of times.
+          hookTimeout: 60_000,
+        },
       },
       {
         resolve: sources,
