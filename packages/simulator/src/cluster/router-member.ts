@@ -46,10 +46,7 @@ export class RouterMember {
   /** @param name by which faults name it */
   static async start(name: string, shared: RouterSurroundings, address: string, port: number): Promise<RouterMember> {
     const started: { router?: ServedNode } = {};
-    const server = await WireServer.listen(address, port, () => {
-      if (started.router === undefined) throw new Error('a connection came before the router was ready');
-      return started.router;
-    });
+    const server = await WireServer.listen(address, port, () => started.router);
     const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString, shared.deployment);
     const transactions = new RouterTransactions(shared.clock);
     const sender = new ShardSender(shared.catalog, transactions);

@@ -58,10 +58,7 @@ export class ShardMember {
 
   static async start(options: MemberOptions): Promise<ShardMember> {
     const started: { node?: ServedNode; control?: MemberControl } = {};
-    const server = await WireServer.listen(options.address, options.port, () => {
-      if (started.node === undefined) throw new Error('a connection came before the node was ready');
-      return started.node;
-    });
+    const server = await WireServer.listen(options.address, options.port, () => started.node);
     const identity = new NodeIdentity(options.kind, options.address, server.port, options.setName, options.configServer, options.deployment);
     const shard = new ShardNode({
       name: options.id,

@@ -18,18 +18,18 @@ export class WireServer {
     private readonly server: Server,
     private readonly host: string,
     readonly port: number,
-    private readonly node: () => ServedNode,
+    private readonly node: () => ServedNode | undefined,
   ) {
     server.maxConnections = connectionsMax;
     server.on('connection', (socket) => this.#accept(socket));
   }
 
   /**
-   * Opens a port before its node exists, because a node wants to know its port.
-   * @param node gives the node; asked once per connection
+   * Opens a port before its node exists, because a node wants to know its port. Connections that come before it are closed.
+   * @param node gives the node, undefined while there is none; asked once per connection
    * @param port 0 takes any free one
    */
-  static async listen(host: string, port: number, node: () => ServedNode): Promise<WireServer> {
+  static async listen(host: string, port: number, node: () => ServedNode | undefined): Promise<WireServer> {
     const server = createServer();
     await open(server, host, port);
     return new WireServer(server, host, (server.address() as AddressInfo).port, node);
@@ -42,7 +42,9 @@ export class WireServer {
 
   /** The node behind the port, for clients in the same process. */
   get served(): ServedNode {
-    return this.node();
+    const node = this.node();
+    if (node === undefined) throw new Error('the node is not ready yet');
+    return node;
   }
 
   get connectionCount(): number {
@@ -63,12 +65,17 @@ export class WireServer {
   }
 
   #accept(socket: Socket): void {
+    const node = this.node();
+    if (node === undefined) {
+      socket.destroy();
+      return;
+    }
     const state: ConnectionState = {
       id: this.#nextConnectionId++,
       remoteAddress: `${socket.remoteAddress ?? ''}:${socket.remotePort ?? 0}`,
       authenticated: [],
     };
-    const connection = new ClientConnection(socket, this.node(), state, this.faults);
+    const connection = new ClientConnection(socket, node, state, this.faults);
     this.#connections.add(connection);
     socket.on('close', () => this.#connections.delete(connection));
   }
