@@ -135,7 +135,10 @@ export interface ShardAccess {
 
   /** Live documents of a collection that `wanted` accepts, in natural order. */
   documents(namespace: string, wanted: (document: Uint8Array) => boolean): Uint8Array[];
-  /** Stores documents that a chunk migration brings; no change events (`fromMigrate`). Throws CommandError 11000 on a duplicate `_id`. */
+  /**
+   * Stores documents that a chunk migration brings; no change events (`fromMigrate`).
+   * @throws CommandError 11000 on a duplicate key, 112 when a running transaction holds one of the keys; some documents may be there then
+   */
   receiveMigrated(namespace: string, documents: readonly Uint8Array[]): void;
   /** Waits for running transactions that wrote to a collection. Throws CommandError 24 when they take longer than the limit. */
   transactionsDone(namespace: string, limitMs: number): Promise<void>;

@@ -14,6 +14,7 @@ import { removeCollection } from './commands/drop.js';
 import { createOperation } from './oplog/definition-operations.js';
 import { documentKeyFrom } from './oplog/document-key.js';
 import { refuseInvalidTime, waitWithin } from './command-limits.js';
+import { failure } from './failure.js';
 import { refuseInvalidWriteConcern } from './write/write-concern.js';
 import { WOULD_CHANGE_OWNING_SHARD } from './write/shard-key-change.js';
 import { readiness } from './read/read-concern.js';
@@ -26,6 +27,7 @@ import type { View } from './storage/catalog.js';
 import type { Collection } from './storage/collection.js';
 import { visibleBytes, type ReadView } from './storage/record.js';
 import { LATEST, timeKey } from './storage/time-key.js';
+import { HeldByTransaction } from './storage/write-unit.js';
 
 /** The server's `periodicNoopIntervalSecs` in test clusters. */
 const NOOP_INTERVAL_MS = 1000;
@@ -194,7 +196,11 @@ export class ShardNode implements CommandNode, ShardAccess {
     if (collection === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns not found: ${namespace}`);
     const clusterTime = oplog.nextTime();
     const unit = { time: timeKey(clusterTime), transaction: null };
-    for (const document of documents) collection.insert(document, unit);
+    try {
+      for (const document of documents) collection.insert(document, unit);
+    } catch (error) {
+      throw error instanceof HeldByTransaction ? failure.writeConflict() : error;
+    }
     oplog.append(clusterTime, [{ kind: 'silent', note: new Map([['migratedTo', namespace]]) }]);
   }
 

@@ -178,6 +178,23 @@ describe('migrations of chunks', () => {
     expect(await items('transactions', shard1).findOne({ k: 1 })).toEqual({ _id: 6, k: 1, v: 1 });
   });
 
+  it('waits for a transaction that holds an _id which the chunk brings', async () => {
+    await filled('held');
+    await move('held', 1, 'shard1');
+    const waitUpTo = (limitMs: number) => shard0.db('admin').command({ setParameter: 1, migrationLockAcquisitionMaxWaitMS: limitMs });
+    const session = client.startSession();
+    session.startTransaction();
+    await items('held').insertOne({ _id: 1, k: 30 }, { session });
+    await waitUpTo(20);
+    await expect(move('held', -1, 'shard1')).rejects.toMatchObject({ code: 24 });
+    await waitUpTo(60_000);
+    const moved = move('held', -1, 'shard1');
+    await session.abortTransaction();
+    await moved;
+    await session.endSession();
+    expect(await items('held', shard1).countDocuments()).toBe(10);
+  });
+
   it('splits by find, bounds and middle, merges, and refuses what does not fit', async () => {
     await filled('splits');
     const admin = client.db('admin');

@@ -31,6 +31,7 @@ export interface MoveOptions {
 
 /** A chunk may be larger than its size by this before it counts as too large (server source: migration chunk cloner). */
 const tooLargeFactor = 1.3;
+const writeConflict = 112;
 
 /** Shards that give or take a chunk; each takes part in one migration at a time. */
 const busy = new WeakMap<ShardingCatalog, Set<string>>();
@@ -51,11 +52,7 @@ export async function moveChunk(migration: Migration, namespace: string, min: Ke
     await from.node.ready(options.signal);
     await to.node.ready(options.signal);
     await ranges.cleanNow(to, namespace, planned.min, planned.max);
-    await from.access.transactionsDone(namespace, migration.lockWaitMs(from.id));
-    const collection = catalog.sharded(namespace);
-    const chunk = collection.chunks.find(min);
-    if (chunk.shard !== from.id) throw new CommandError(117, 'ConflictingOperationInProgress', `chunk moved away from ${from.id} meanwhile`);
-    const saved = handOver(migration, collection, chunk, { from, to }, options.forceJumbo === true);
+    const { collection, chunk, saved } = await handOverBetweenTransactions(migration, namespace, min, { from, to }, options.forceJumbo === true);
     await saved;
     const { done } = await ranges.schedule(from, collection, chunk.min, chunk.max, options.waitForDelete === true ? 0 : migration.cleanupDelayMs(from.id));
     if (options.waitForDelete === true) await done;
@@ -64,12 +61,41 @@ export async function moveChunk(migration: Migration, namespace: string, min: Ke
   }
 }
 
+interface Ways {
+  readonly from: ClusterShard;
+  readonly to: ClusterShard;
+}
+
+interface HandedOver {
+  readonly collection: ShardedCollection;
+  readonly chunk: Chunk;
+  /** Resolves when the config database shows the new owner. */
+  readonly saved: Promise<void>;
+}
+
+/** Hands the chunk over as soon as no transaction stands in the way: one that wrote on the old owner, or one that holds a key on the new. */
+async function handOverBetweenTransactions(migration: Migration, namespace: string, min: KeyValues, { from, to }: Ways, forceJumbo: boolean): Promise<HandedOver> {
+  const limitMs = migration.lockWaitMs(from.id);
+  for (;;) {
+    await from.access.transactionsDone(namespace, limitMs);
+    const collection = migration.catalog.sharded(namespace);
+    const chunk = collection.chunks.find(min);
+    if (chunk.shard !== from.id) throw new CommandError(117, 'ConflictingOperationInProgress', `chunk moved away from ${from.id} meanwhile`);
+    try {
+      return { collection, chunk, saved: handOver(migration, collection, chunk, { from, to }, forceJumbo) };
+    } catch (error) {
+      if (!(error instanceof CommandError) || error.code !== writeConflict) throw error;
+      await to.access.transactionsDone(namespace, limitMs);
+    }
+  }
+}
+
 /** Copy and change of owner, in one go. @returns resolves when the config database shows it */
 function handOver(
   { catalog, chunkBytesMax }: Migration,
   collection: ShardedCollection,
   chunk: Chunk,
-  { from, to }: { from: ClusterShard; to: ClusterShard },
+  { from, to }: Ways,
   forceJumbo: boolean,
 ): Promise<void> {
   const { namespace } = collection;
@@ -78,7 +104,6 @@ function handOver(
   const inside = inRange(collection, chunk.min, chunk.max);
   const documents = from.access.documents(namespace, inside);
   if (!forceJumbo) refuseTooLarge(collection, chunk, documents, chunkBytesMax());
-  if (!collection.chunks.shards.includes(to.id)) from.access.noteNewShard(namespace, to.id);
   to.access.ensureCollection(namespace, facts.uuid, facts.options, facts.indexes);
   to.access.setShardKey(namespace, collection.key.doc);
   try {
@@ -87,6 +112,7 @@ function handOver(
     to.access.removeMigrated(namespace, inside);
     throw error;
   }
+  if (!collection.chunks.shards.includes(to.id)) from.access.noteNewShard(namespace, to.id);
   to.access.receiveSessionRecords(from.access.sessionRecords(namespace, inside));
   from.noteOrphans(collection);
   return giveChunk(catalog, collection, chunk, to.id);
