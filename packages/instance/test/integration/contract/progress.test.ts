@@ -19,14 +19,17 @@ const documents = 400;
 const slow = { loadRateBytesPerSecond: 100_000 };
 const shards = ['shard0', 'shard1'];
 
-/** A sharded collection, spread over both shards by a hashed key, and an unsharded one. */
+/**
+ * A sharded collection, spread over both shards by a hashed key, and an unsharded one. Their copy at a slow rate lasts longest on the
+ * shard that has both: for seconds a part is copied and a part is not, whichever comes first.
+ */
 async function load(): Promise<void> {
   const { client } = scene.cluster0;
   await client.db('admin').command({ enableSharding: 'shop' });
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
   const text = 'x'.repeat(documentBytes);
   await client.db('shop').collection('orders').insertMany(Array.from({ length: documents }, (_, n) => ({ n, text })));
-  await client.db('shop').collection('plain').insertMany([{ n: 0 }, { n: 1 }]);
+  await client.db('shop').collection('plain').insertMany(Array.from({ length: documents }, (_, n) => ({ n, text })));
 }
 
 function expectWithinTotal({ collectionCopy }: Progress): void {

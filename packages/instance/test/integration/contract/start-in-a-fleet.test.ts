@@ -19,6 +19,12 @@ afterEach(() => scene.clear());
 
 const filtered = startBody({ includeNamespaces: [{ database: 'shop' }, { database: 'other' }] });
 
+/** Once it waits for a peer and has begun its history, it changes nothing more. */
+async function restsFor(instance: ServedInstance, id: string): Promise<void> {
+  await waitsFor(instance, id);
+  await expect.poll(() => scene.cluster1.client.db('convoy_metadata').collection('history').countDocuments()).toBe(1);
+}
+
 function waitsFor(instance: ServedInstance, id: string): Promise<unknown> {
   return instance.until(`it waits for ${id}`, ({ state, warnings }) => {
     return state === 'RUNNING' && warnings?.some(({ name, description }) => name === 'waitingForInstances' && description.includes(id)) === true;
@@ -30,7 +36,7 @@ describe('instances of one fleet that are started by hand', () => {
     await using first = await scene.startInstance({ id: 'shard0' });
     await using second = await scene.startInstance({ id: 'shard1' });
     await accepts(first, filtered);
-    await waitsFor(first, 'shard1');
+    await restsFor(first, 'shard1');
 
     const before = await scene.cluster1.contents();
     const wrong = startBody({ includeNamespaces: [{ database: 'shop' }], buildIndexes: 'never' });
@@ -56,7 +62,7 @@ describe('instances of one fleet that are started by hand', () => {
     await using first = await scene.startInstance({ id: 'shard0' });
     await using stranger = await scene.startInstance({ id: 'shard1', cluster0: elsewhere.cluster0.connectionString });
     await accepts(first, startBody());
-    await waitsFor(first, 'shard1');
+    await restsFor(first, 'shard1');
     const before = await scene.cluster1.contents();
     const reply = await stranger.command('start', startBody());
     expect([reply.status, reply.body.error]).toEqual([409, 'migrationExists']);
