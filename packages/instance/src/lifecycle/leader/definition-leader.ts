@@ -1,3 +1,4 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
 import type { Catalog } from '../../catalog/namespace.js';
 import { readCatalog, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
@@ -156,8 +157,8 @@ export class DefinitionLeader {
       const shape = { source, buildIndexes, isChanging: (uuid: string) => ledger.isChanging(uuid), isFollowedName: (database: string, name: string) => ledger.followed.at(database, name) !== undefined, exclusively: (work: () => Promise<void>) => this.#exclusively(work) };
       await runtime.retrying('bring definitions into line', () => reconcileShape({ ...this.#destination(), ...shape }, now, found, signal), signal);
     } catch (error) {
-      // What was changed by the journal meanwhile is looked at again; so is what the source has changed since.
-      if (signal.aborted || (codeOf(error) === null && before === ledger.known)) throw error;
+      // What was changed by the journal meanwhile is looked at again; so is what the source, or somebody on the destination, has changed since.
+      if (signal.aborted || (codeOf(error) === null && before === ledger.known && !isReplacedIndex(error))) throw error;
       runtime.logger.warn({ event: 'comparisonBrokenOff', failure: failureName(error) }, 'definitions could not be brought into line; they are looked at again');
       this.#compareSoon = true;
     }
@@ -299,4 +300,9 @@ export class DefinitionLeader {
       took_ms = clock.monotonic_ms() - began_ms;
     }
   }
+}
+
+/** An index is built only where none has its name: another one that has it all the same has come since the destination was read. */
+function isReplacedIndex(error: unknown): boolean {
+  return error instanceof ConvoyError && error.error === 'catalogDiffers';
 }
