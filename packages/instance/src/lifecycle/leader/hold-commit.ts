@@ -56,11 +56,12 @@ async function tell({ records, watch, metadata }: MigrationContext, leaderEpoch:
   await watch.refresh(signal);
 }
 
+/** Lists what is violated now in the place of what was listed before; who reads meanwhile finds no less than what is violated still. */
 async function list({ metadata, runtime }: MigrationContext, { violations }: UniqueIndexViolated, { heldFrom, looks }: { heldFrom: Date; looks: number }, signal: AbortSignal): Promise<void> {
   const seen = { kind: 'duplicate', firstSeen: heldFrom, lastSeen: new Date(runtime.clock.now_ms()), looks };
   const documents = violations.flatMap(({ namespace, index, ids }) =>
     ids.map((id, nth) => ({ _id: `duplicate/${namespace}/${index}/${nth}`, namespace, id: storedValue(id), detail: `shares a key of the unique index ${index}`, ...seen })),
   );
-  await metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
   await metadata.putMany('mismatches', documents, signal);
+  await metadata.deleteMany('mismatches', { kind: 'duplicate', lastSeen: { $ne: seen.lastSeen } }, signal);
 }
