@@ -82,7 +82,7 @@ class DocumentClient {
   }
 
   async waitUntil(condition: (progress: ProgressDocument) => boolean): Promise<ProgressDocument> {
-    for (let calls = 0; calls < 1000; calls += 1) {
+    for (let calls = 0; calls < 3000; calls += 1) {
       const progress = await this.progress();
       if (condition(progress)) return progress;
       await new Promise((resolve) => setTimeout(resolve, 30));
