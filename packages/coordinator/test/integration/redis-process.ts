@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -10,24 +11,30 @@ const READY = /Ready to accept connections|\+monitor/;
 /** Below those that Linux gives to outgoing connections: none of them takes the port of a server that is down for a moment. */
 const PORTS = { from: 15_000, to: 32_000 };
 
-/** A port of this machine that was free a moment ago. */
+/** A port of this machine that was free a moment ago, and is given out once while this process lives. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to);
-    if (await isFree(port)) return port;
+    if (await take(port)) return port;
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
+/** Holds the UDP port of the same number, which keeps nobody from listening by TCP: whoever looks for a port leaves it out. */
+async function take(port: number): Promise<boolean> {
+  const reservation = createSocket('udp4');
   try {
+    reservation.bind({ port, address: '127.0.0.1', exclusive: true });
+    await once(reservation, 'listening');
+    const server = createServer().listen(port, '127.0.0.1');
     await once(server, 'listening');
+    server.close();
+    await once(server, 'close');
+    reservation.unref();
+    return true;
   } catch {
+    reservation.close();
     return false;
   }
-  server.close();
-  await once(server, 'close');
-  return true;
 }
 
 /** Starts a `redis-server` with the given arguments and waits until it serves. */

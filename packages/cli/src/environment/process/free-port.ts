@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { randomInt } from 'node:crypto';
@@ -12,19 +13,36 @@ const portMax = 32_000;
 const attemptsMax = 50;
 
 /**
- * A TCP port of 127.0.0.1 that nobody listens on at this moment. For processes that must keep their port over a restart;
- * whatever can choose a port by itself should.
+ * A TCP port of 127.0.0.1 that nobody listens on at this moment, and that is given out once while this process lives.
+ * For processes that must keep their port over a restart; whatever can choose a port by itself should.
  * @throws the failure to listen when no free port is found
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
     const port = randomInt(portMin, portMax);
     try {
-      await listenOnce(port);
+      await take(port);
       return port;
     } catch (error) {
       if (attempt >= attemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     }
+  }
+}
+
+/**
+ * Holds the UDP port of the same number until this process ends. It keeps nobody from listening by TCP, and whoever looks for a
+ * port leaves this number out: also while the process that is to listen on it starts, or starts again.
+ */
+async function take(port: number): Promise<void> {
+  const reservation = createSocket('udp4');
+  try {
+    reservation.bind({ port, address: '127.0.0.1', exclusive: true });
+    await once(reservation, 'listening');
+    await listenOnce(port);
+    reservation.unref();
+  } catch (error) {
+    reservation.close();
+    throw error;
   }
 }
 

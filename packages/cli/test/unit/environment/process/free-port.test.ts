@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
@@ -9,4 +10,12 @@ test('a free port can be listened on, and outgoing connections do not take it', 
   const server = createServer().listen(port, '127.0.0.1');
   await once(server, 'listening');
   server.close();
+});
+
+test('whoever looks for a port, in this process or another one, leaves out what was given before', async () => {
+  const port = await freePort();
+  const other = createSocket('udp4');
+  other.bind({ port, address: '127.0.0.1', exclusive: true });
+  await expect(once(other, 'listening')).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  other.close();
 });
