@@ -16,7 +16,8 @@ export function redisFailureReason(thrown: unknown): string {
 }
 
 /**
- * Waits for a call to Redis, but no longer than a time limit.
+ * Waits for a call to Redis, but no longer than a time limit. A process that was not let run for that time takes a reply
+ * that has come meanwhile.
  * @param call the reply to come; it may still come later and is then dropped
  * @param limit_ms milliseconds
  * @throws ConvoyError `redisUnavailable` with the reason
@@ -24,7 +25,8 @@ export function redisFailureReason(thrown: unknown): string {
 export async function callRedis<Reply>(call: Promise<Reply>, limit_ms: number): Promise<Reply> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('no reply in time'), { code: 'TIMEOUT' })), limit_ms);
+    // Of both that wait, the timer would be seen before the socket.
+    timer = setTimeout(() => setImmediate(() => reject(Object.assign(new Error('no reply in time'), { code: 'TIMEOUT' }))), limit_ms);
   });
   try {
     return await Promise.race([call, limit]);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { callRedis, redisFailureReason } from '../../../src/redis/redis-failure.js';
@@ -25,6 +27,18 @@ describe('callRedis', () => {
 
   it('does not wait beyond the limit', async () => {
     await expect(callRedis(new Promise(() => undefined), 5)).rejects.toMatchObject({ error: 'redisUnavailable' });
+  });
+
+  it('takes a reply that has come while the process was not let run', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    const call = callRedis(once(client, 'data'), 5);
+    socket.end('reply');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    expect(String(await call)).toBe('reply');
+    server.close();
   });
 
   it('says the reason of a failure that was named already', async () => {
