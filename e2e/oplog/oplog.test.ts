@@ -1,5 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
+import type { ContractClient } from '@convoy/api/client/contract-client';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { loadEverything } from '../data.js';
 import { Clusters, defaultStart, untilCanCommit, untilProgress } from '../fleet.js';
 import { isFullRun, needs } from '../requirements.js';
@@ -8,8 +10,11 @@ import { Filling } from './filling.js';
 import { oplogEdges } from './oplog-edges.js';
 
 const megabyte = 2 ** 20;
-/** With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. */
-const size = isFullRun ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 } : { orders: 5_000, oplogBytes: 2 * megabyte, loadRateBytesPerSecond: 75_000 };
+/**
+ * With CONVOY_TEST_FULL=1 the copy takes minutes, and the oplog holds half a minute of writes. Otherwise the copy takes one, and the
+ * oplog holds some seconds, for which an instance may be kept from reading on a busy machine.
+ */
+const size = isFullRun ? { orders: 36_000, oplogBytes: 20 * megabyte, loadRateBytesPerSecond: 100_000 } : { orders: 5_000, oplogBytes: 4 * megabyte, loadRateBytesPerSecond: 75_000 };
 /** Only a copy that takes so many times what the oplog holds proves something. */
 const oplogsPerCopy = 5;
 const copyWithin_ms = 400_000;
@@ -56,10 +61,19 @@ test.each(accesses)('a pause outlasts the oplog: every instance says so by name,
   await expect.poll(isForgotten, { timeout: 100_000 }).toBe(true);
   await filling.stop();
 
-  await client.resume();
+  await resume(client);
   const told = sourceAccess === 'direct' ? 'The oplog reaches back to 20' : 'does not reach back that far';
   for (const service of [...fleet.instances, fleet.coordinator]) {
     const failure = untilProgress(service.client, 'the failure', () => false);
     await expect(failure).rejects.toMatchObject({ error: 'oplogHistoryLost', message: expect.stringContaining(told) as unknown });
   }
 });
+
+/** An instance may have failed before another one has heard of the command: that one refuses it. */
+async function resume(client: ContractClient): Promise<void> {
+  const refusals = await client.resume().then(
+    () => [],
+    (error: unknown) => (error instanceof ConvoyError ? error.instances : undefined)?.flatMap((result) => (result.success ? [] : [result.error])) ?? [String(error)],
+  );
+  expect(refusals.filter((refusal) => refusal !== 'migrationFailed')).toEqual([]);
+}
