@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { migratorCredentials } from '@convoy/cli/environment/cluster/access-control';
 import { loadEverything } from './data.js';
-import { Clusters, defaultStart, untilCanCommit, untilCommitted } from './fleet.js';
+import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
 import { guarded, isFullRun, needs } from './requirements.js';
 import { Workload } from './workload.js';
 
@@ -42,7 +42,8 @@ test.each(accesses)('a fleet migrates, goes back and once more forward, under wr
     // The definition of the cluster that is written to is what both have in the end.
     await clusters.shoppers[from].db('e2e').collection('customers').createIndexes([{ key: { [`turn${turn}`]: 1 } }]);
     await clusters.shoppers[from].db('e2e').collection(`made-in-turn-${turn}`).insertOne({ turn });
-    await client.commit();
+    // The new collection is copied first; the fleet may then say that it cannot be committed yet.
+    await untilTaken(() => client.commit());
     await expect(workload.ended).rejects.toMatchObject(refused);
     for (const instance of fleet.instances) await untilCommitted(instance.client);
     await clusters.expectEqual();
