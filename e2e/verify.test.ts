@@ -36,13 +36,14 @@ function newFolder(): string {
 /** How long a process of a machine under load may take to come to a step. */
 const stepLimit_ms = 60_000;
 
-/** Waits for a step in the journal of the only comparison under a folder. */
-async function untilJournalHas(home: string, step: string): Promise<void> {
+/** Waits for steps in the journal of the only comparison under a folder. */
+async function untilJournalHas(home: string, steps: readonly string[]): Promise<void> {
   const folder = join(home, 'convoy');
-  await pollUntil(`the journal has ${step}`, stepLimit_ms, () => {
+  await pollUntil(`the journal has ${steps.join(' and ')}`, stepLimit_ms, () => {
     try {
       const [name = ''] = readdirSync(folder);
-      return readFileSync(join(folder, name, 'journal.ndjson'), 'utf8').includes(step);
+      const journal = readFileSync(join(folder, name, 'journal.ndjson'), 'utf8');
+      return steps.every((step) => journal.includes(step));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
       throw error;
@@ -119,13 +120,13 @@ test('a comparison that is interrupted or killed goes on where it was', async ()
   const mismatches = join(folder, 'mismatches.ndjson');
   const args = ['verify', '--source', clusters.source.connectionString, '--destination', clusters.destination.connectionString, '--settle', '16', '--mismatches', mismatches];
   const endings = [
-    { signal: 'SIGINT', step: '"step":"done"', code: 130 },
-    { signal: 'SIGKILL', step: '"step":"look"', code: null },
+    { signal: 'SIGINT', steps: ['"run":1', '"step":"done"'], code: 130 },
+    { signal: 'SIGKILL', steps: ['"run":2', '"step":"look"'], code: null },
   ] as const;
-  for (const { signal, step, code } of endings) {
+  for (const { signal, steps, code } of endings) {
     const child: ChildProcess = spawn(process.execPath, [convoyProgram, ...args, '--json'], { env: { ...process.env, XDG_STATE_HOME: folder }, stdio: ['ignore', 'ignore', 'ignore'] });
     const ended = once(child, 'exit');
-    await untilJournalHas(folder, step);
+    await untilJournalHas(folder, steps);
     child.kill(signal);
     expect(await ended).toEqual([code, code === null ? signal : null]);
   }
