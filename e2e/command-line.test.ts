@@ -23,7 +23,8 @@ test('a migration from the command line, with pause and resume (servers from 5.0
   await using fleet = await clusters.startFleet();
   const service = ['--url', fleet.coordinator.url];
 
-  expect(await convoy('progress', ...service)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: convoy check/) as string });
+  // The coordinator hears of it a moment after an instance is ready.
+  await expect.poll(() => convoy('progress', ...service), { timeout: 60_000 }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^IDLE\nNext: convoy check/) as string });
   expect(await convoy('commit', ...service)).toMatchObject({ code: 1, stderr: expect.stringMatching(/\nNext: /) as string });
   expect(await convoy('start', '--no-verification', '--wait', ...service)).toMatchObject({ code: 0, stderr: '' });
   const watching = convoy('watch', ...service);
