@@ -2,6 +2,9 @@ import { expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { follow } from '@convoy/cli/environment/fleet/follow';
 
+/** Of what comes at once, or never. */
+const limit_ms = 20_000;
+
 const replies = (values: readonly (number | Error)[]) => {
   const rest = [...values];
   return () => {
@@ -12,19 +15,19 @@ const replies = (values: readonly (number | Error)[]) => {
 
 test('shows every reply and answers with the first that fits', async () => {
   const shown: number[] = [];
-  const reply = await follow(replies([1, 2, 3]), { what: 'two', limit_ms: 5_000, until: (value) => value === 2, show: (value) => shown.push(value) });
+  const reply = await follow(replies([1, 2, 3]), { what: 'two', limit_ms, until: (value) => value === 2, show: (value) => shown.push(value) });
   expect(reply).toBe(2);
   expect(shown).toEqual([1, 2]);
 });
 
 test('waits out failures that pass by themselves', async () => {
   const read = replies([new ConvoyError('notReady'), new ConvoyError('instanceUnreachable'), 1]);
-  expect(await follow(read, { what: 'one', limit_ms: 5_000, until: (value) => value === 1 })).toBe(1);
+  expect(await follow(read, { what: 'one', limit_ms, until: (value) => value === 1 })).toBe(1);
 });
 
 test('ends with the failure of the migration', async () => {
   const read = replies([1, new ConvoyError('oplogHistoryLost')]);
-  await expect(follow(read, { what: 'never', limit_ms: 5_000, until: () => false })).rejects.toMatchObject({ error: 'oplogHistoryLost' });
+  await expect(follow(read, { what: 'never', limit_ms, until: () => false })).rejects.toMatchObject({ error: 'oplogHistoryLost' });
 });
 
 test('says what did not happen in time', async () => {
@@ -33,6 +36,6 @@ test('says what did not happen in time', async () => {
 
 test('ends when it is interrupted', async () => {
   const reason = new Error('enough');
-  const read = follow(replies([]), { what: 'never', limit_ms: 5_000, until: () => false, signal: AbortSignal.abort(reason) });
+  const read = follow(replies([]), { what: 'never', limit_ms, until: () => false, signal: AbortSignal.abort(reason) });
   await expect(read).rejects.toMatchObject({ name: 'AbortError', cause: reason });
 });
