@@ -19,21 +19,29 @@ interface ProgressData {
   readonly instances: readonly { readonly id: string }[];
 }
 
+/** Messages and comments of a stream; what comes while nobody waits is kept. */
+async function* messagesOf(response: IncomingMessage): AsyncGenerator<string, undefined> {
+  let text = '';
+  for await (const chunk of response) {
+    const messages = (text + String(chunk)).split('\n\n');
+    text = messages.pop() ?? '';
+    yield* messages;
+  }
+}
+
 /** A stream of server-sent events. */
 async function openEvents(url: string, lastEventId?: string): Promise<{ next: () => Promise<{ id: string; data: ProgressData }>; close: () => void }> {
   const headers = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
   const sent = request(`${url}/api/v1/events`, { headers }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   expect(response.headers['content-type']).toBe('text/event-stream');
-  let text = '';
+  const messages = messagesOf(response);
   const next = async (): Promise<{ id: string; data: ProgressData }> => {
     for (;;) {
-      const event = /^id: (?<id>\d+)\nevent: progress\ndata: (?<data>.*)\n\n/.exec(text)?.groups;
-      if (event !== undefined) {
-        text = text.slice(text.indexOf('\n\n') + 2);
-        return { id: event['id'] ?? '', data: JSON.parse(event['data'] ?? '') as ProgressData };
-      }
-      text += String(((await once(response, 'data')) as [Buffer])[0]);
+      const { value } = await messages.next();
+      if (value === undefined) throw new Error('the stream has ended');
+      const event = /^id: (?<id>\d+)\nevent: progress\ndata: (?<data>.*)$/.exec(value)?.groups;
+      if (event !== undefined) return { id: event['id'] ?? '', data: JSON.parse(event['data'] ?? '') as ProgressData };
     }
   };
   return { next, close: () => sent.destroy() };
