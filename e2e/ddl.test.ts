@@ -13,7 +13,7 @@ async function untilChanged(workload: DefinitionWorkload, changes: number): Prom
   await expect.poll(() => workload.changes, { timeout: 120_000 }).toBeGreaterThan(changes);
 }
 
-test.each(accesses)('a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s (servers from 5.0)', { timeout: 400_000, ...needs({ version: [5, 0] }) }, async (sourceAccess) => {
+test.each(accesses)('a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s (servers from 5.0)', { timeout: 560_000, ...needs({ version: [5, 0] }) }, async (sourceAccess) => {
   const seed = Date.now() % 100_000;
   console.log(`seed of the definition changes: ${seed}`);
   await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });

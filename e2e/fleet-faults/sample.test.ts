@@ -11,7 +11,7 @@ import { randomSeed } from './random-seed.js';
 import { redisFaultNames } from './redis-faults.js';
 import { StalledLeaders } from './stalled-leader.js';
 
-const testWithin_ms = 400_000;
+const testWithin_ms = 560_000;
 /** Longer than every lease. */
 const absence_ms = 7_000;
 const seed = randomSeed();
