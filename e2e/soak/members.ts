@@ -71,6 +71,8 @@ export class Members {
         await Promise.race([this.#progressOf(place), this.world.time.sleep(answer_ms)]);
         const state = this.#current[place]?.migrationState;
         if (state === 'COMMITTING' || state === 'COMMITTED') break;
+        // A pause that nobody waited for any more was taken late.
+        if (state === 'PAUSED') await this.#resumeAll();
         // Of a process that dies meanwhile no answer comes.
         await Promise.race([this.#current[place]?.commit().catch(refusedForNow), this.world.time.sleep(answer_ms)]);
         await this.world.time.sleep(poll_ms);

@@ -161,7 +161,7 @@ export const limitHazards: readonly Hazard[] = [
       },
       {
         takesOut: 'lost cursors from what is tried again',
-        file: instance('lifecycle/migration/runtime.ts'),
+        file: instance('store/retryable.ts'),
         symbol: 'isRetryable',
         find: "return kind === 'retryable' || kind === 'cursorLost';",
         replace: "return kind === 'retryable';",

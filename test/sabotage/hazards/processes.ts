@@ -35,7 +35,7 @@ export const processHazards: readonly Hazard[] = [
       {
         takesOut: 'the question for the owner before a write',
         file: instance('store/fenced-writer.ts'),
-        symbol: 'send',
+        symbol: 'writeIn',
         find: 'await this.confirm();',
         replace: '',
         tests: [instanceTest('store/fencing.test.ts', 'is not sent when the owner cannot be confirmed')],
@@ -44,8 +44,8 @@ export const processHazards: readonly Hazard[] = [
         takesOut: 'the fence behind a write that was sent more than once',
         file: instance('store/fenced-writer.ts'),
         symbol: 'writeIn',
-        find: 'if (sendings > 1) {',
-        replace: 'if (sendings > 1_000) {',
+        find: "if (sendings > ('error' in answer ? 0 : 1)) {",
+        replace: "if (sendings > ('error' in answer ? 0 : 1_000)) {",
         tests: [
           instanceTest('store/fencing.test.ts', 'that was sent more than once is over when its session is fenced on every shard, under a number of its own'),
           integrationTest('contract/fenced-sessions.test.ts', 'a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one changed nothing'),

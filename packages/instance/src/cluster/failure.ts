@@ -1,4 +1,4 @@
-import { MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoSystemError } from 'mongodb';
+import { MongoDriverError, MongoNetworkError, MongoServerError, MongoServerSelectionError, MongoSystemError } from 'mongodb';
 import { NoAnswerError } from './call-scope.js';
 
 /** What a failure means for whoever met it. */
@@ -124,12 +124,17 @@ const retryableLabels = ['RetryableWriteError', 'RetryableError', 'TransientTran
 
 /** What a thrown value means, judged by its class, code and labels, never by its text. */
 export function classify(error: unknown): FailureKind {
-  if (isNetworkFailure(error)) return 'retryable';
+  if (isNetworkFailure(error) || isPoolBusy(error)) return 'retryable';
   if (error instanceof CollectionAbsentError) return 'catalogChanged';
   if (!(error instanceof MongoServerError)) return 'fatal';
   const kind = kindByCode.get(codeOf(error) ?? NaN);
   if (kind !== undefined) return kind;
   return retryableLabels.some((label) => error.hasErrorLabel(label)) ? 'retryable' : 'fatal';
+}
+
+/** No connection became free in time; the driver does not export the class. */
+function isPoolBusy(error: unknown): boolean {
+  return error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError';
 }
 
 /** True when nothing is known about whether the node has carried the call out. */

@@ -95,10 +95,10 @@ export async function retrying<T>(
   }
 }
 
-/** Repeats retryable failures for so long: for commands whose user waits for the answer. */
-export function retryingFor(limit_ms: number): Retrying {
+/** Repeats what may be tried again for so long: for commands whose user waits for the answer. */
+export function retryingFor(limit_ms: number, isRetryable: (error: unknown) => boolean): Retrying {
   const policy = retryPolicy({ limit_ms });
-  return (what, operation, signal) => retrying(what, policy, signal, () => operation());
+  return (what, operation, signal) => retrying(what, policy, signal, () => operation(), isRetryable);
 }
 
 function exhausted(what: string, attempts: number, elapsed_ms: number, cause: unknown): ConvoyError {

@@ -75,9 +75,18 @@ async function attemptCopy(
     if (rest !== null) rest.readEnd = reader.readEnd;
   } finally {
     await reader.close();
-    await writer.finish().catch(() => undefined);
+    await writer.finish().catch(refuseUnfenced);
   }
   await closePartition(table, partition, context);
+}
+
+/**
+ * What became of the writes of a failed attempt does not matter, but that they are over does: those that were given up are not,
+ * and a copy of one might be carried out over what comes next. The next owner of the share fences them.
+ * @throws ConvoyError with which a write was given up
+ */
+function refuseUnfenced(error: unknown): void {
+  if (error instanceof ConvoyError && error.error !== 'writeRefused') throw error;
 }
 
 /**

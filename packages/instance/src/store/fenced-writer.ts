@@ -22,7 +22,7 @@ interface Slot {
  * One write is in flight per session; an unknown outcome is sent again under the same number. A server remembers a number only
  * where a document was really changed: a copy of the write that a router still holds would be carried out later by a shard
  * on which the answered one changed nothing, over newer documents, or in a collection that has come under the same name. So a
- * write that was sent more than once is over when its session is fenced.
+ * write that was not answered at once is over when its session is fenced.
  * After another owner has fenced the sessions, the servers refuse what is still under way.
  */
 export class FencedWriter {
@@ -68,7 +68,8 @@ export class FencedWriter {
     const ticket = { lsid: slot.lsid, txnNumber: slot.next };
     slot.next += 1n;
     let sendings = 0;
-    const send = (): Promise<WriteOutcome> => {
+    const send = async (): Promise<WriteOutcome> => {
+      await this.confirm();
       sendings += 1;
       return this.#send(write, ticket, signal);
     };
@@ -79,16 +80,17 @@ export class FencedWriter {
         return { error };
       },
     );
-    if (sendings > 1) {
-      await this.fence.raise(slot.lsid, slot.next, signal);
+    if (sendings > ('error' in answer ? 0 : 1)) {
+      // Taken first: a fence that fails on one shard may stand on the others, where its number is used up.
+      const above = slot.next;
       slot.next += 1n;
+      await this.fence.raise(slot.lsid, above, signal);
     }
     if ('error' in answer) throw answer.error;
     return answer.outcome;
   }
 
   async #send(write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
-    await this.confirm();
     const outcome = await this.door.write(write, ticket, { signal }).catch((error: unknown) => {
       // A replica set refuses the whole command, a router the single statements.
       throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;

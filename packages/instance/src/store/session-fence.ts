@@ -53,7 +53,7 @@ export class SessionFence {
     });
     refuseFailures(outcome);
     if (outcome.n < this.#write.statements.length) {
-      throw new ConvoyError('internalError', 'The fence has lost documents, so that a former owner could still write to a shard.');
+      throw new ConvoyError('internalError', 'The fence has lost documents, so that a late write could still reach a shard.');
     }
   }
 }

@@ -7,6 +7,7 @@ import { retryingFor } from '../../cluster/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { isRetryable } from '../../store/retryable.js';
 import { ShareRecords } from '../../store/share-record.js';
 import { turnsOf } from '../../store/reversal.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
@@ -40,7 +41,7 @@ export async function cleanUp(
   signal: AbortSignal,
   limits: { answerWithin_ms: number } = { answerWithin_ms },
 ): Promise<boolean> {
-  const retry = retryingFor(retry_ms);
+  const retry = retryingFor(retry_ms, isRetryable);
   const connect: ConnectByName = (name) => retry(`connect to ${name}`, () => connectConfigured(config, name, 'router', signal), signal);
   const found = await findMigration(connect, destination, retry, signal);
   const { record, home, other } = found;

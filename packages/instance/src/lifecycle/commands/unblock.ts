@@ -8,6 +8,7 @@ import { writeBlockVersion } from '../../cluster/write-block.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
+import { isRetryable } from '../../store/retryable.js';
 import { type ClusterName, type Connect, connectConfigured, sparesOther } from '../migration/clusters.js';
 import { setOrExplain, sideOf, wantedBlocks } from '../migration/write-blocks.js';
 
@@ -23,7 +24,7 @@ const gone_ms = 5_000;
  *   where it does not answer: it may be gone
  */
 export async function unblock(config: InstanceConfig, name: ClusterName, signal: AbortSignal, connect: Connect = connectConfigured): Promise<void> {
-  const retry = retryingFor(retry_ms);
+  const retry = retryingFor(retry_ms, isRetryable);
   const open = (one: ClusterName, each: AbortSignal): Promise<Cluster> => retry(`connect to ${one}`, () => connect(config, one, 'router', each), each);
   const cluster = await open(name, signal);
   try {

@@ -1,11 +1,9 @@
 import type { Clock } from '../../cluster/clock.js';
-import { classify, kindOfCode } from '../../cluster/failure.js';
 import { retrying, type RetryNotice, retryPolicy, type Retrying } from '../../cluster/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import type { Logger } from '../../logging/logger.js';
 import type { Metrics } from '../../metrics/metrics.js';
-import { RetryableStatement } from '../../store/write-failures.js';
-import { MetadataWriteError } from '../../store/metadata.js';
+import { isRetryable } from '../../store/retryable.js';
 
 /** What one process has: its settings, its clock, where it writes what happens. */
 export interface Runtime {
@@ -47,12 +45,4 @@ export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logg
 /** Server sessions of a share: one per write that may be in flight, and one for repairs. */
 export function writeSessionsMax({ lanes, writers }: InstanceConfig): number {
   return lanes + writers + 1;
-}
-
-/** A lost cursor is opened anew by whoever owns it, when it tries again. */
-function isRetryable(error: unknown): boolean {
-  if (error instanceof RetryableStatement) return true;
-  if (error instanceof MetadataWriteError) return kindOfCode(error.code) === 'retryable';
-  const kind = classify(error);
-  return kind === 'retryable' || kind === 'cursorLost';
 }

@@ -1,9 +1,16 @@
-import { MongoNetworkError, MongoServerError } from 'mongodb';
+import { MongoDriverError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { classify, CollectionAbsentError, failureName, isNetworkFailure, kindOfCode, losesConnection } from '../../../src/cluster/failure.js';
 
 const serverError = (code: number, errorLabels: string[] = []) =>
   new MongoServerError({ ok: 0, code, codeName: 'Name', errmsg: 'not master; interrupted at shutdown; E11000 duplicate key', errorLabels });
+
+/** As the driver's own, which it keeps to itself. */
+class PoolBusyError extends MongoDriverError {
+  override get name(): string {
+    return 'MongoWaitQueueTimeoutError';
+  }
+}
 
 describe('classify', () => {
   test.each([
@@ -35,6 +42,7 @@ describe('classify', () => {
 
   test('retries failures of the network, and nothing that is no failure of a server', () => {
     expect(classify(new MongoNetworkError('gone'))).toBe('retryable');
+    expect(classify(new PoolBusyError('no connection was free'))).toBe('retryable');
     expect(classify(new CollectionAbsentError('gone'))).toBe('catalogChanged');
     expect(classify(new Error('network'))).toBe('fatal');
     expect(classify(undefined)).toBe('fatal');

@@ -1,11 +1,13 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/cluster/clock.js';
 import { copyCapped } from '../../../src/copy/capped.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { FakeDoor, serverError } from '../fake-door.js';
-import { collectionOf, never } from '../model/parts.js';
+import { bytesOf, collectionOf, never } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
-import { copyContext, wholeTable } from './copy-scene.js';
+import { copyContext, cursorDoor, wholeTable } from './copy-scene.js';
 
 /** A clock on which nothing but sleeping takes time, and all of it is noted. */
 class NotedClock implements Clock {
@@ -39,4 +41,19 @@ test.each([
   expect(clock.slept[0]).toBeLessThan(1000);
   expect(Math.max(...clock.slept)).toBe(10_000);
   expect(clock.monotonic_ms()).toBeGreaterThanOrEqual(10 * 60_000);
+});
+
+test('a write that was given up ends the copy, also when its reading had failed in a way that passes', async () => {
+  const givenUp = new ConvoyError('retriesExhausted', 'insert documents failed');
+  const document = bytesOf({ _id: 1 });
+  let batches = 0;
+  const take = () => {
+    batches += 1;
+    if (batches > 1) throw serverError(246, 'not to be read any more');
+    return { documents: [document], bytes: document.length, atClusterTime: new Timestamp({ t: 0, i: 5 }) };
+  };
+  const { table, partition } = wholeTable(collectionOf({ sourceKey: [], destinationKey: [] }));
+  const context = copyContext({ shard: cursorDoor(take, () => true), write: () => Promise.reject(givenUp), clock: new NotedClock() });
+  await expect(copyPartition(table, partition, context, never, never)).rejects.toBe(givenUp);
+  expect(batches).toBe(2);
 });

@@ -91,6 +91,20 @@ describe('a fenced write', () => {
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
   });
 
+  it('never has the number of a fence that failed, which may stand on some shards', async () => {
+    const { door, tickets, writes } = doorOf([new Error('connection lost'), fine, { ...fenced, n: 1 }, fine]);
+    const writer = new FencedWriter(door, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), new SessionFence({ router: door, shardIds: ['a', 'b'] }, once));
+    await expect(writer.write(write, never)).rejects.toMatchObject({ error: 'internalError' });
+    await writer.write(write, never);
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
+  });
+
+  it('whose only sending ended without an answer of the server is fenced', async () => {
+    const { door, tickets, writes } = doorOf([new Error('an unreadable reply'), fenced]);
+    await expect(writerOf(door).write(write, never)).rejects.toThrow('an unreadable reply');
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'fence 2']);
+  });
+
   it('that was answered at once needs no fence', async () => {
     const { door, tickets, writes } = doorOf([fine, outcomeOf(11000)]);
     const writer = writerOf(door);
