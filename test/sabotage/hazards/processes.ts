@@ -165,7 +165,7 @@ export const processHazards: readonly Hazard[] = [
         symbol: 'classText',
         find: 'case elementType.decimal: return `#${numberText(value)}`;',
         replace: 'case elementType.decimal: return `#${value.type}${numberText(value)}`;',
-        tests: [instanceTest('bson/order.test.ts', 'is shared exactly by the values that the order finds equal')],
+        tests: [instanceTest('bson/order.test.ts', '%o and its equals have one')],
       },
       {
         takesOut: 'collations',
