@@ -62,8 +62,8 @@ export const processHazards: readonly Hazard[] = [
         takesOut: 'the number of the first sending',
         file: instance('store/fenced-writer.ts'),
         symbol: 'writeIn',
-        find: 'return this.#send(write, ticket, signal);',
-        replace: 'return this.#send(write, { ...ticket, txnNumber: slot.next++ }, signal);',
+        find: 'return writeTicketed(this.door, write, ticket, signal);',
+        replace: 'return writeTicketed(this.door, write, { ...ticket, txnNumber: slot.next++ }, signal);',
         tests: [instanceTest('store/fencing.test.ts', 'whose outcome is unknown, or with a statement that may succeed later, is sent again under its number')],
       },
       {

@@ -1,13 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
-import { classify } from '../cluster/failure.js';
+import type { Door, RawWrite, WriteOutcome } from '../cluster/door.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { SessionFence } from './session-fence.js';
 import { Signalled } from './signalled.js';
-import { refuseFailures } from './write-failures.js';
-
-/** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
-const numbersPerEpoch = 2n ** 32n;
+import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 
 /** Makes sure that the share is still owned, when that was not confirmed lately; rejects with `staleEpoch` when it is not. */
 export type ConfirmOwner = () => Promise<void>;
@@ -71,7 +67,7 @@ export class FencedWriter {
     const send = async (): Promise<WriteOutcome> => {
       await this.confirm();
       sendings += 1;
-      return this.#send(write, ticket, signal);
+      return writeTicketed(this.door, write, ticket, signal);
     };
     const answer = await this.retrying(`${write.kind} documents`, send, signal).then(
       (outcome) => ({ outcome }),
@@ -88,14 +84,5 @@ export class FencedWriter {
     }
     if ('error' in answer) throw answer.error;
     return answer.outcome;
-  }
-
-  async #send(write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
-    const outcome = await this.door.write(write, ticket, { signal }).catch((error: unknown) => {
-      // A replica set refuses the whole command, a router the single statements.
-      throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
-    });
-    refuseFailures(outcome);
-    return outcome;
   }
 }

@@ -1,10 +1,9 @@
 import { BSON } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster, RawWrite, WriteTicket } from '../cluster/door.js';
-import { classify } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from './metadata.js';
-import { refuseFailures } from './write-failures.js';
+import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 
 /** Has one document on each destination shard, with the shard's position as its `_id`. */
 export const fenceCollection = 'fence';
@@ -40,7 +39,7 @@ export class SessionFence {
    * @param epoch the new owner's; its own numbers lie above the fence
    */
   async stopFormerOwner(sessions: readonly Uint8Array[], epoch: number, signal: AbortSignal): Promise<void> {
-    const txnNumber = BigInt(epoch) * 2n ** 32n;
+    const txnNumber = BigInt(epoch) * numbersPerEpoch;
     for (let at = 0; at < sessions.length; at += fencesParallel) {
       await Promise.all(sessions.slice(at, at + fencesParallel).map((lsid) => this.raise(lsid, txnNumber, signal)));
     }
@@ -48,10 +47,7 @@ export class SessionFence {
 
   /** Only a document that was really changed holds on its shard: anything less is no fence. */
   async #send(ticket: WriteTicket, signal: AbortSignal): Promise<void> {
-    const outcome = await this.destination.router.write(this.#write, ticket, { signal }).catch((error: unknown) => {
-      throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
-    });
-    refuseFailures(outcome);
+    const outcome = await writeTicketed(this.destination.router, this.#write, ticket, signal);
     if (outcome.n < this.#write.statements.length) {
       throw new ConvoyError('internalError', 'The fence has lost documents, so that a late write could still reach a shard.');
     }

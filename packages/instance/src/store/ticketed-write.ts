@@ -1,0 +1,37 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
+import { classify, kindOfCode } from '../cluster/failure.js';
+
+/** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
+export const numbersPerEpoch = 2n ** 32n;
+
+/** A statement inside a bulk failed in a way that sending it again under the same number mends. */
+export class RetryableStatement extends Error {
+  constructor(readonly code: number) {
+    super(`a statement failed with retryable code ${code}`);
+    this.name = 'RetryableStatement';
+  }
+}
+
+/**
+ * Sends a write once, under its number in its session.
+ * @returns what was written and the failures of single statements that repeating cannot mend
+ * @throws ConvoyError `staleEpoch` when the session is fenced; RetryableStatement when the write has to be sent again under its number
+ */
+export async function writeTicketed(door: Door, write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
+  const outcome = await door.write(write, ticket, { signal }).catch((error: unknown) => {
+    // A replica set refuses the whole command, a router the single statements.
+    throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
+  });
+  refuseFailures(outcome);
+  return outcome;
+}
+
+/** Looks through the failures of single statements for those that concern the whole write. */
+function refuseFailures({ failures }: WriteOutcome): void {
+  for (const { code } of failures) {
+    const kind = kindOfCode(code);
+    if (kind === 'staleEpoch') throw new ConvoyError('staleEpoch');
+    if (kind === 'retryable') throw new RetryableStatement(code);
+  }
+}
