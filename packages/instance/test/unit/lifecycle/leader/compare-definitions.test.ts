@@ -1,31 +1,17 @@
-import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { type Document, Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
 import { readCatalog } from '../../../../src/catalog/read/read-catalog.js';
-import { systemClock } from '../../../../src/cluster/clock.js';
 import type { Door } from '../../../../src/cluster/door.js';
-import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import { DefinitionLeader } from '../../../../src/lifecycle/leader/definition-leader.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
-import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
-import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
-import { createLogger } from '../../../../src/logging/logger.js';
-import { Metrics } from '../../../../src/metrics/metrics.js';
-import { DefinitionJournal } from '../../../../src/store/definition-journal.js';
-import { Metadata } from '../../../../src/store/metadata.js';
-import { MigrationRecords } from '../../../../src/store/migration-record.js';
-import { ShareRecords } from '../../../../src/store/share-record.js';
 import { storeEntries } from '../../../../src/store/share-storage.js';
 import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
 import { everything } from '../../catalog/catalog-pair.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-door.js';
-import { MetadataModel } from '../../model/metadata-model.js';
-import { never, once } from '../../model/parts.js';
+import { never } from '../../model/parts.js';
+import { contextOf, leaderEpoch, syncingMigration } from './leader-scene.js';
 
-const leaderEpoch = 1;
 const wanted = { v: 2, key: { a: 1 }, name: 'a_1' };
 const byHand = { ...wanted, sparse: true };
 const uuidOf = ({ uuid }: { uuid: { toHexString(includeDashes: boolean): string } }): string => uuid.toHexString(false);
@@ -55,23 +41,10 @@ async function scene(onListed: (indexes: Document[]) => void) {
   const router: Door = { label: 'destination', command, openCursor, write: server.door.write.bind(server.door), close: () => Promise.resolve() };
   const destination = fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], clusterId: '0b' });
 
-  const model = new MetadataModel();
-  const metadata = new Metadata({ label: 'metadata', command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)) } as unknown as Door, once);
-  const [records, shareRecords] = [new MigrationRecords(metadata), new ShareRecords(metadata)];
-  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: '0a' }, destination: { name: 'cluster1', clusterId: '0b' }, access: 'direct', shareIds: ['rs'], warnings: [] }, never);
-  await records.takeLeaderEpoch(never);
-  await records.updateAsLeader(leaderEpoch, { phase: 'syncing', catalogEpoch: leaderEpoch, startTime: new Timestamp({ t: 90, i: 1 }) }, never);
-  await storeEntries(metadata, leaderEpoch, (await readCatalog(source, everything, never)).map(storedEntry), never);
-  await (await UuidPairs.read(metadata, leaderEpoch, never)).record([{ sourceUuid: uuidOf(from), destinationUuid: uuidOf(to) }], never);
-  const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
-  const runtime = createRuntime(config, systemClock, createLogger({ verbosity: 'FATAL' }), new Metrics({ processMetrics: false }));
-  const fleet = new LoneFleet();
-  const record = await records.read(never);
-  if (record === null) throw new Error('no record');
-  const watch = new MigrationWatch(records, shareRecords, fleet, runtime, { record, shares: new Map() });
-  const journal = new DefinitionJournal(metadata, records);
-  const context: MigrationContext = { runtime, fleet, source, destination, metadata, records, shareRecords, journal, watch, onIndexProgress: () => undefined };
+  const stored = await syncingMigration(['rs']);
+  await storeEntries(stored.metadata, leaderEpoch, (await readCatalog(source, everything, never)).map(storedEntry), never);
+  await (await UuidPairs.read(stored.metadata, leaderEpoch, never)).record([{ sourceUuid: uuidOf(from), destinationUuid: uuidOf(to) }], never);
+  const context = await contextOf(stored, { source, destination });
   return { leader: await DefinitionLeader.take(context, leaderEpoch, never), indexes: to.indexes };
 }
 
