@@ -21,8 +21,8 @@ test('a fleet that may not read the shards moves a cluster under load through it
   await fleet.coordinator.client.start(defaultStart);
   await clusters.cutOver(fleet.coordinator.client, workload);
   const shares = await clusters.clients.destination.db('convoy_metadata').collection('shares').find().toArray();
-  // Where they meet is the middle of a random sample: of 64 documents, 32 of the first eighth are never drawn.
-  expect(shares.filter(({ copied }) => (copied as { documents: number }).documents > orders / 8)).toHaveLength(2);
+  // Where they meet is the middle of a random sample: 32 of 64 documents out of the first quarter are drawn one time in tens of thousands.
+  expect(shares.filter(({ copied }) => (copied as { documents: number }).documents > orders / 4)).toHaveLength(2);
 });
 
 test('an instance that reads through the router is killed in the middle of the copy (servers from 5.0)', needs({ version: [5, 0], inFull: true }), async () => {
