@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
 import { startBrowser } from '@convoy/cli/environment/browser/browser';
 import { findChromium } from '@convoy/cli/environment/browser/find-chromium';
-import { Closers } from '@convoy/cli/environment/closers';
+import { Closers } from '@convoy/testbed/closers';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { bytesText, countText } from '@convoy/coordinator/dashboard/views/quantity';
 import { FleetUnderLoad } from './fleet-under-load.js';

@@ -1,5 +1,5 @@
 import { Binary, Decimal128, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp, UUID, type Document, type MongoClient } from 'mongodb';
-import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 
 /** Documents of one insert command. */
 const batchDocuments = 1_000;

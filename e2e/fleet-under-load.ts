@@ -1,5 +1,5 @@
 import type { ContractClient } from '@convoy/api/client/contract-client';
-import { Closers } from '@convoy/cli/environment/closers';
+import { Closers } from '@convoy/testbed/closers';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { loadEverything } from './data.js';
 import { Clusters } from './fleet.js';

@@ -5,15 +5,15 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Progress } from '@convoy/api/contract/progress';
 import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { compareClusters, type Comparison } from '@convoy/cli/demo/compare';
-import { Closers } from '@convoy/cli/environment/closers';
-import type { TestUser } from '@convoy/cli/environment/cluster/access-control';
-import { startTestCluster } from '@convoy/cli/environment/cluster/start-test-cluster';
-import type { TestCluster, TestClusterOptions } from '@convoy/cli/environment/cluster/test-cluster';
+import { Closers } from '@convoy/testbed/closers';
+import type { TestUser } from '@convoy/testbed/cluster/access-control';
+import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
+import type { TestCluster, TestClusterOptions } from '@convoy/testbed/cluster/test-cluster';
 import { follow } from '@convoy/cli/environment/fleet/follow';
 import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environment/fleet/start-fleet';
-import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
-import type { Redis } from '@convoy/cli/environment/redis/find-redis';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import type { Redis } from '@convoy/testbed/redis/find-redis';
 
 /** Source and destination by name, the rest as it is by default: verified. */
 export const defaultStart: StartRequestBody = { source: 'cluster0', destination: 'cluster1' };

@@ -1,4 +1,4 @@
-import { backendVersion } from '@convoy/cli/environment/cluster/backend-version';
+import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 
 /** Clusters with what came after 5.0, where servers can be asked to be newer, and with users whose writes can be blocked. */
 export const guarded = { release: '7.0', withUsers: true } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { migratorCredentials } from '@convoy/cli/environment/cluster/access-control';
+import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { loadEverything } from './data.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
 import { guarded, isFullRun, needs } from './requirements.js';

@@ -1,6 +1,6 @@
 import type { MongoClient } from 'mongodb';
 import { expect, test } from 'vitest';
-import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { largeCollection, loadEverything } from './data.js';
 import { Clusters, defaultStart, untilCanCommit, untilProgress } from './fleet.js';
 import { needs } from './requirements.js';

@@ -1,5 +1,5 @@
 import { MongoClient, type Document } from 'mongodb';
-import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 
 /** Runs something on the primary of each shard, one after the other. */
 export async function eachShard(cluster: TestCluster, run: (shard: MongoClient) => Promise<void>): Promise<void> {

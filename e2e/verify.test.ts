@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { MongoClient } from 'mongodb';
 import { expect, onTestFinished, test } from 'vitest';
 import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
-import { pollUntil } from '@convoy/cli/environment/process/poll-until';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { loadEverything } from './data.js';
 import { Clusters, defaultStart, untilCanCommit } from './fleet.js';
 import { needs } from './requirements.js';

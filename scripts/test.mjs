@@ -22,7 +22,7 @@ export async function runTests(args) {
 
 /** Puts a Redis server on the PATH of the tests where the machine has none. */
 export async function provideRedis() {
-  const { redisFolder } = await import('../packages/cli/dist/environment/redis/find-redis.js');
+  const { redisFolder } = await import('../packages/testbed/dist/redis/find-redis.js');
   const folder = await redisFolder();
   if (folder !== undefined) process.env.PATH = `${folder}${delimiter}${process.env.PATH}`;
 }

@@ -8,9 +8,10 @@ const sources = modules.filter(({ path }) => /^packages\/[a-z]+\/src\//.test(pat
 const packageArrows: Readonly<Record<string, readonly string[]>> = {
   api: [],
   simulator: [],
+  testbed: ['simulator'],
   instance: ['api'],
   coordinator: ['api'],
-  cli: ['api', 'instance', 'coordinator', 'simulator'],
+  cli: ['api', 'instance', 'coordinator', 'simulator', 'testbed'],
 };
 
 /** Stations that data passes: none knows another one. */

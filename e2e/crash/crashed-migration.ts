@@ -1,9 +1,9 @@
 import type { MongoClient } from 'mongodb';
 import { expect, onTestFinished } from 'vitest';
 import type { ContractClient } from '@convoy/api/client/contract-client';
-import { Closers } from '@convoy/cli/environment/closers';
+import { Closers } from '@convoy/testbed/closers';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
-import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { beginningSteps, commitSteps, type LeaderStep, reverseSteps } from '@convoy/instance/lifecycle/migration/steps';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from '../fleet.js';
 import { guarded, needs } from '../requirements.js';

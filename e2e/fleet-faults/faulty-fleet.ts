@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { Closers } from '@convoy/cli/environment/closers';
+import { Closers } from '@convoy/testbed/closers';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { loadEverything } from '../data.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RedisServer } from '@convoy/cli/environment/redis/redis-server';
+import { RedisServer } from '@convoy/testbed/redis/redis-server';
 import { isFullRun, needs } from '../requirements.js';
 import { FaultyFleet } from './faulty-fleet.js';
 import { type FaultPhase, leaderSteps } from './leader-steps.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisServer } from '@convoy/cli/environment/redis/redis-server';
+import type { RedisServer } from '@convoy/testbed/redis/redis-server';
 import { redisCommand } from './redis-command.js';
 
 /** How a Redis is lost, and comes back. Resolves once it answers again. */

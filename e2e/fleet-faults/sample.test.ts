@@ -1,6 +1,6 @@
 import { test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
-import { RedisServer } from '@convoy/cli/environment/redis/redis-server';
+import { RedisServer } from '@convoy/testbed/redis/redis-server';
 import { needs } from '../requirements.js';
 import { FaultyFleet } from './faulty-fleet.js';
 import { kill } from './killed-leader.js';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
-import { pollUntil } from '@convoy/cli/environment/process/poll-until';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { needs } from '../requirements.js';
 import { catalogOf } from './catalog-of.js';
 import type { PassedCommand } from '../gate/command-gate.js';

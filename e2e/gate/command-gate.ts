@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Document } from 'mongodb';
-import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { commandOf, type SentCommand, messagesOf, replyOf, requestIdOf, responseToOf } from './wire-messages.js';
 
 type Matches = (command: SentCommand) => boolean;

@@ -1,6 +1,6 @@
 import type { Collection, MongoClient } from 'mongodb';
 import { Random } from '@convoy/cli/demo/random';
-import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 
 const database = 'moving';
 /** Sharded by `place`, by the hash of `_id`, and not at all. */

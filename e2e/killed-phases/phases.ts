@@ -5,7 +5,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Random } from '@convoy/cli/demo/random';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
-import { pollUntil } from '@convoy/cli/environment/process/poll-until';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { DefinitionWorkload } from '../definition-workload.js';
 import { type Clusters, untilCanCommit, untilCommitted } from '../fleet.js';
 import { MovingWorkload } from '../killed-copy/moving-workload.js';

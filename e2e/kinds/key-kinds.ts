@@ -1,5 +1,5 @@
 import { Int32, type Document, type MongoClient } from 'mongodb';
-import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { eachShard, onShards } from '../shards.js';
 import { documentOf, type RawId } from './id-values.js';
 import { RawConnection } from './raw-connection.js';

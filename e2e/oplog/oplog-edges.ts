@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import { eachShard } from '../shards.js';
-import type { TestCluster } from '@convoy/cli/environment/cluster/test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 
 /** The times of the oldest and the latest entry of an oplog. */
 export interface OplogEdges {

@@ -1,4 +1,4 @@
-import type { ScratchFolder } from '../environment/process/scratch-folder.js';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 /** One figure. */
 export interface Row {

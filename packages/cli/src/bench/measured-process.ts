@@ -1,4 +1,4 @@
-import { Child } from '../environment/process/child.js';
+import { Child } from '@convoy/testbed/process/child';
 
 /** A process that measures something by itself, and prints the result as one line of JSON. */
 export interface MeasuredProcess {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { exitCodes } from '../commands/exit-code.js';
 import { interruption } from '../commands/interruption.js';
-import { ScratchFolder } from '../environment/process/scratch-folder.js';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { Benchmark } from './benchmark.js';
 import { applyBenchmark } from './apply/apply.js';
 import { steadyBenchmark } from './apply/steady.js';

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
-import { Closers } from '../environment/closers.js';
-import { startTestCluster } from '../environment/cluster/start-test-cluster.js';
-import type { TestCluster } from '../environment/cluster/test-cluster.js';
+import { Closers } from '@convoy/testbed/closers';
+import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { startFleet, type Fleet } from '../environment/fleet/start-fleet.js';
-import { ScratchFolder } from '../environment/process/scratch-folder.js';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { LiveView } from '../progress-view/live-view.js';
 import { formatCount } from '../progress-view/quantity.js';
 import { compareClusters } from './compare.js';

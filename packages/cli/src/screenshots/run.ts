@@ -5,11 +5,11 @@ import { ContractClient } from '@convoy/api/client/contract-client';
 import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { startBrowser } from '../environment/browser/browser.js';
 import { findChromium } from '../environment/browser/find-chromium.js';
-import { Closers } from '../environment/closers.js';
+import { Closers } from '@convoy/testbed/closers';
 import { convoyProgram } from '../environment/fleet/convoy-program.js';
 import { follow } from '../environment/fleet/follow.js';
-import { Child } from '../environment/process/child.js';
-import { ScratchFolder } from '../environment/process/scratch-folder.js';
+import { Child } from '@convoy/testbed/process/child';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 interface Picture {
   readonly file: string;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { MongoClient } from 'mongodb';
-import type { TestCluster } from '../../environment/cluster/test-cluster.js';
-import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { type BenchClusters, shards } from '../copy/bench-clusters.js';
 import { fill, shardByHash } from '../copy/bench-documents.js';
 import { runMeasured } from '../measured-process.js';

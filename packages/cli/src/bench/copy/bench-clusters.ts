@@ -1,8 +1,8 @@
 import { MongoClient } from 'mongodb';
-import { startTestCluster } from '../../environment/cluster/start-test-cluster.js';
-import type { TestCluster } from '../../environment/cluster/test-cluster.js';
-import { Closers } from '../../environment/closers.js';
-import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import { Closers } from '@convoy/testbed/closers';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 /** Databases that belong to the servers. */
 const ownDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);

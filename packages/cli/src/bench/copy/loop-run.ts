@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { runMeasured } from '../measured-process.js';
 import { type BenchClusters, shards } from './bench-clusters.js';
 import { type BenchCollection, shardByHash } from './bench-documents.js';

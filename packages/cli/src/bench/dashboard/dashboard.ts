@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, CDPSession } from 'playwright-core';
 import { startBrowser } from '../../environment/browser/browser.js';
-import { findRedis } from '../../environment/redis/find-redis.js';
+import { findRedis } from '@convoy/testbed/redis/find-redis';
 import { type Benchmark, type BenchmarkContext, type Row, withGoal } from '../benchmark.js';
 import { readUsage } from '../process-usage.js';
 import { StagedFleet } from './staged-fleet.js';

@@ -8,7 +8,7 @@ import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
 import { createLogger } from '@convoy/instance/logging/logger';
 import { CoordinatorProcess } from '../../environment/fleet/coordinator-process.js';
-import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 const report_ms = 250;
 const post_ms = 2_000;

@@ -1,4 +1,4 @@
-import { findRedis } from '../../environment/redis/find-redis.js';
+import { findRedis } from '@convoy/testbed/redis/find-redis';
 import { type Benchmark, type Row, withGoal } from '../benchmark.js';
 import { FleetOfSize } from './fleet-of-size.js';
 import { RedisObserver, type RedisUsage } from './redis-usage.js';

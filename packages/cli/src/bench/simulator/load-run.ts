@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
-import { Child } from '../../environment/process/child.js';
-import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import { Child } from '@convoy/testbed/process/child';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { runMeasured } from '../measured-process.js';
 import type { LoadOrder, LoadReport, LoadStep, StepResult } from './load-order.js';
 

@@ -1,6 +1,6 @@
 import { startCluster } from '@convoy/simulator/cluster/cluster';
 import { MongoClient } from 'mongodb';
-import { startSimulatedCluster } from '../../environment/cluster/simulated-cluster.js';
+import { startSimulatedCluster } from '@convoy/testbed/cluster/simulated-cluster';
 import { benchDocumentBytes, benchNamespace } from '../bench-data.js';
 import type { Benchmark, BenchmarkContext, Row } from '../benchmark.js';
 import { runEcho, runOrder } from './load-run.js';

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { ScratchFolder } from '../../environment/process/scratch-folder.js';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import type { BenchClusters } from '../copy/bench-clusters.js';
 import type { BenchCollection } from '../copy/bench-documents.js';
 import { runMeasured } from '../measured-process.js';

@@ -1,6 +1,6 @@
 import { ContractClient } from '@convoy/api/client/contract-client';
-import { Child } from '../process/child.js';
-import type { ScratchFolder } from '../process/scratch-folder.js';
+import { Child } from '@convoy/testbed/process/child';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { convoyProgram, listensLine, listensWithin_ms } from './convoy-program.js';
 
 /** One `convoy coordinator` process on a free port. */

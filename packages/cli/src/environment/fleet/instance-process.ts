@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { ContractClient } from '@convoy/api/client/contract-client';
-import type { TestCluster } from '../cluster/test-cluster.js';
-import { Child, type Exit } from '../process/child.js';
-import { freePort } from '../process/free-port.js';
-import { pollUntil } from '../process/poll-until.js';
-import type { ScratchFolder } from '../process/scratch-folder.js';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import { Child, type Exit } from '@convoy/testbed/process/child';
+import { freePort } from '@convoy/testbed/process/free-port';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { convoyProgram, listensLine, listensWithin_ms } from './convoy-program.js';
 
 export interface InstanceProcessOptions {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { Closers } from '../closers.js';
-import type { TestCluster } from '../cluster/test-cluster.js';
-import type { ScratchFolder } from '../process/scratch-folder.js';
-import { findRedis, type Redis } from '../redis/find-redis.js';
+import { Closers } from '@convoy/testbed/closers';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { findRedis, type Redis } from '@convoy/testbed/redis/find-redis';
 import { CoordinatorProcess } from './coordinator-process.js';
 import { InstanceProcess } from './instance-process.js';
 

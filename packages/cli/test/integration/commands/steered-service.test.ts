@@ -4,7 +4,7 @@ import { idleProgress, type Progress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { createHttpApp } from '@convoy/api/http/http-app';
 import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
-import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { RecordingService } from '../../../../api/test/unit/http/recording-service.js';
 
 const running: Progress = { ...idleProgress(), state: 'RUNNING', info: 'collection copy', collectionCopy: { estimatedTotalBytes: 200, estimatedCopiedBytes: 50 } };

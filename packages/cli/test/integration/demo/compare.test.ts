@@ -1,9 +1,9 @@
 import { MongoClient, type Db } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { compareClusters } from '@convoy/cli/demo/compare';
-import { Closers } from '@convoy/cli/environment/closers';
-import { startTestCluster } from '@convoy/cli/environment/cluster/start-test-cluster';
-import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import { Closers } from '@convoy/testbed/closers';
+import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 const closers = new Closers();
 const clients: Partial<Record<'source' | 'destination', MongoClient>> = {};

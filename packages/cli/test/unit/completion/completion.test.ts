@@ -5,7 +5,7 @@ import { bashCompletion } from '@convoy/cli/completion/bash';
 import { fishCompletion } from '@convoy/cli/completion/fish';
 import { wordsOf } from '@convoy/cli/completion/words';
 import { zshCompletion } from '@convoy/cli/completion/zsh';
-import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { convoyCommand } from '@convoy/cli/program';
 
 const words = wordsOf(convoyCommand());

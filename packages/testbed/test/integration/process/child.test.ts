@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { Child, type ChildOptions } from '@convoy/cli/environment/process/child';
-import { pollUntil } from '@convoy/cli/environment/process/poll-until';
-import { ScratchFolder } from '@convoy/cli/environment/process/scratch-folder';
+import { Child, type ChildOptions } from '@convoy/testbed/process/child';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 
 const dist = (path: string) => pathToFileURL(fileURLToPath(new URL(`../../../dist/${path}`, import.meta.url))).href;
 
@@ -59,8 +59,8 @@ test('a program that does not exist is named', async () => {
 
 test('children and folders of a process that is killed do not outlive it', async () => {
   const parent = `
-    import { Child } from '${dist('environment/process/child.js')}';
-    import { ScratchFolder } from '${dist('environment/process/scratch-folder.js')}';
+    import { Child } from '${dist('process/child.js')}';
+    import { ScratchFolder } from '${dist('process/scratch-folder.js')}';
     const folder = ScratchFolder.create('test');
     const child = await Child.start({
       name: 'child', command: process.execPath, args: ['-e', "console.log('ready'); setInterval(() => {}, 1000)"],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { imageVersion } from '@convoy/cli/environment/cluster/backend-version';
-import { storageArguments } from '@convoy/cli/environment/cluster/real-servers';
+import { imageVersion } from '@convoy/testbed/cluster/backend-version';
+import { storageArguments } from '@convoy/testbed/cluster/real-servers';
 
 test.each([
   ['mongo:6.0', [6, 0, 0]],

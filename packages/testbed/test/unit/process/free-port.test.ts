@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { freePort } from '../../../../src/environment/process/free-port.js';
+import { freePort } from '../../../src/process/free-port.js';
 
 test('a free port can be listened on, and outgoing connections do not take it', async () => {
   const port = await freePort();

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** The compiled script: the same path whether this file runs from `src` (tests) or from `dist`. */
-const script = fileURLToPath(new URL('../../../dist/environment/process/reaper-process.js', import.meta.url));
+const script = fileURLToPath(new URL('../../dist/process/reaper-process.js', import.meta.url));
 
 let reaper: ChildProcess | undefined;
 

@@ -5,7 +5,7 @@ import { addresses, loginAs, makeUsers } from './access-control.js';
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
-const processScript = fileURLToPath(new URL('../../../../simulator/dist/process.js', import.meta.url));
+const processScript = fileURLToPath(new URL('../../../simulator/dist/process.js', import.meta.url));
 
 /** A simulated cluster listens within a second; a machine under load may need longer. */
 const readyWithin_ms = 30_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Closers } from '@convoy/cli/environment/closers';
+import { Closers } from '@convoy/testbed/closers';
 
 test('closes the last one first, and all of them whatever fails', async () => {
   const closed: string[] = [];

@@ -7,7 +7,7 @@ import type { RedisProgram } from './redis-program.js';
 
 const execFileAsync = promisify(execFile);
 
-const cacheFolder = fileURLToPath(new URL('../../../../../.cache/', import.meta.url));
+const cacheFolder = fileURLToPath(new URL('../../../../.cache/', import.meta.url));
 const download_ms = 120_000;
 
 /**
