@@ -1,20 +1,14 @@
-import type { Socket } from 'node:net';
 import Fastify, { LogController } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import { failureReply } from '../contract/reply.js';
 import { ConvoyError } from '../errors/convoy-error.js';
 import { useAccessGuard } from './access-guard.js';
 import type { AccessSettings } from './access-guard.js';
+import { CONNECTION_LIMITS, Connections } from './connections.js';
+import type { ConnectionLimits } from './connections.js';
 import { contractRoutes } from './contract-routes.js';
 import type { ContractRoutesOptions } from './contract-routes.js';
 import { replyWithFailure } from './failure-replies.js';
 import { useHealthRoutes } from './health-routes.js';
-
-/** Time in which a client has to send a whole request: bodies are small, and slow senders must not hold connections. */
-const REQUEST_TIMEOUT_MS = 30_000;
-
-/** Connections held at once: far above a fleet's clients, and far below the limit of open files. */
-const CONNECTIONS_MAX = 1_000;
 
 /** Settings of a server that speaks the contract. */
 export interface HttpAppOptions extends ContractRoutesOptions {
@@ -25,26 +19,16 @@ export interface HttpAppOptions extends ContractRoutesOptions {
   readonly whyNotReady?: () => string;
   /** Receives requests' failures; nothing is logged when left out. */
   readonly logger?: FastifyBaseLogger;
-}
-
-/** Answers what is not even HTTP, on the bare connection. */
-function refuseMalformed(_error: Error, socket: Socket): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const body = JSON.stringify(failureReply(new ConvoyError('invalidHttpRequest')));
-  socket.end(
-    'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n' +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  /** Bounds of its connections other than `CONNECTION_LIMITS`, for tests. */
+  readonly limits?: Partial<ConnectionLimits>;
 }
 
 /** The framework's own reply while it closes has another shape than the contract's. */
-function refuseWhileClosing(app: FastifyInstance): void {
+function refuseWhileClosing(app: FastifyInstance, connections: Connections): void {
   let closing = false;
   app.addHook('preClose', (done) => {
     closing = true;
+    connections.closeWaiting(app.server);
     done();
   });
   app.addHook('onRequest', (_request, _reply, done) => {
@@ -57,18 +41,22 @@ function refuseWhileClosing(app: FastifyInstance): void {
  * @throws ConvoyError `invalidConfiguration` for access settings that would let anybody in
  */
 export async function createHttpApp(options: HttpAppOptions): Promise<FastifyInstance> {
+  const limits = { ...CONNECTION_LIMITS, ...options.limits };
+  const connections = new Connections(limits);
   const app: FastifyInstance = Fastify({
     ...(options.logger === undefined ? { logger: false } : { loggerInstance: options.logger }),
     logController: new LogController({ disableRequestLogging: true }),
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { connectionsCheckingInterval: limits.checkInterval_ms, headersTimeout: limits.headersTimeout_ms },
+    requestTimeout: limits.requestTimeout_ms,
+    connectionTimeout: limits.silence_ms,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: replyWithFailure,
-    clientErrorHandler: refuseMalformed,
+    clientErrorHandler: (_error, socket) => connections.refuse(socket),
   });
-  app.server.maxConnections = CONNECTIONS_MAX;
+  connections.watch(app.server);
   useAccessGuard(app, options.access);
-  refuseWhileClosing(app);
+  refuseWhileClosing(app, connections);
   await app.register(contractRoutes, options);
   useHealthRoutes(app, options.isReady, options.whyNotReady);
   return app;

@@ -2,7 +2,10 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
+import type { FastifyStaticOptions } from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { replyWithFailure } from '@convoy/api/http/failure-replies';
 
 /** Paths that show nothing of a fleet and are open to all who may reach the service: the page asks for a token itself. */
 export const DASHBOARD_PREFIXES = ['/', '/dashboard/'];
@@ -18,15 +21,32 @@ const HEADERS = {
   'cache-control': 'no-cache',
 };
 
-/** Serves the dashboard at `/`: its page and style as they are, its compiled modules, and the charts' library. */
+/** What the file server refuses for a request's headers; all else is a path that leads nowhere, or out of a folder. */
+const HEADER_STATUSES = [412, 416];
+
+/**
+ * Serves the dashboard at `/`: its page and style as they are, its compiled modules, and the charts' library. Whatever
+ * the file server refuses is answered in the contract's shape.
+ */
 export async function serveDashboard(app: FastifyInstance): Promise<void> {
   const charts = dirname(createRequire(import.meta.url).resolve('uplot'));
-  const options = { cacheControl: false, index: false as const, setHeaders: (response: { setHeader: (name: string, value: string) => void }) => setHeaders(response) };
-  await app.register(fastifyStatic, { ...options, root: `${packageFolder}static`, prefix: '/dashboard/' });
-  // What is compiled lies in dist, also for tests, which run the sources.
-  await app.register(fastifyStatic, { ...options, root: `${packageFolder}dist/dashboard`, prefix: '/dashboard/modules/', decorateReply: false });
-  await app.register(fastifyStatic, { ...options, root: charts, prefix: '/dashboard/charts/', decorateReply: false });
-  app.get('/', (_request, reply) => reply.sendFile('dashboard.html'));
+  const options: Omit<FastifyStaticOptions, 'root'> = { cacheControl: false, index: false, setHeaders };
+  // A scope of its own: only here an error with a status is the file server's and not a defect.
+  await app.register(async (files) => {
+    files.setErrorHandler((thrown, request, reply) => replyWithFailure(refusalOf(thrown), request, reply));
+    await files.register(fastifyStatic, { ...options, root: `${packageFolder}static`, prefix: '/dashboard/' });
+    // What is compiled lies in dist, also for tests, which run the sources.
+    const modules = { root: `${packageFolder}dist/dashboard`, prefix: '/dashboard/modules/', decorateReply: false };
+    await files.register(fastifyStatic, { ...options, ...modules });
+    await files.register(fastifyStatic, { ...options, root: charts, prefix: '/dashboard/charts/', decorateReply: false });
+    files.get('/', (_request, reply) => reply.sendFile('dashboard.html'));
+  });
+}
+
+function refusalOf(thrown: unknown): unknown {
+  const status = thrown instanceof Error && 'statusCode' in thrown ? thrown.statusCode : undefined;
+  if (typeof status !== 'number' || status < 400 || status >= 500) return thrown;
+  return new ConvoyError(HEADER_STATUSES.includes(status) ? 'invalidHttpRequest' : 'unknownPath', undefined, { cause: thrown });
 }
 
 function setHeaders(response: { setHeader: (name: string, value: string) => void }): void {

@@ -1,0 +1,107 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { failureReply } from '../contract/reply.js';
+import { ConvoyError } from '../errors/convoy-error.js';
+
+/** Bounds of a server's connections. */
+export interface ConnectionLimits {
+  /** Connections held at once; for one more, the oldest that has no whole request is closed. */
+  readonly connectionsMax: number;
+  /** Time in which a client has to send a request's head. */
+  readonly headersTimeout_ms: number;
+  /** Time in which it has to send the whole request. */
+  readonly requestTimeout_ms: number;
+  /** How often both times are checked. */
+  readonly checkInterval_ms: number;
+  /** Silence in both directions after which a connection is closed: streams send a comment every 15 s. */
+  readonly silence_ms: number;
+  /** Time in which a client that was refused may take the answer before its connection is closed. */
+  readonly linger_ms: number;
+}
+
+/** Far above a fleet's clients and far below the limit of open files; bodies are small, and no answer takes minutes. */
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  connectionsMax: 1_000,
+  headersTimeout_ms: 10_000,
+  requestTimeout_ms: 30_000,
+  checkInterval_ms: 5_000,
+  silence_ms: 300_000,
+  linger_ms: 1_000,
+};
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Whether the server owes a connection an answer: the request has arrived whole, and its answer is not all sent. */
+function isOwed(exchange: Exchange | undefined): boolean {
+  return exchange?.request.complete === true && !exchange.response.writableFinished;
+}
+
+/**
+ * The connections of one server. However many send nothing, or half a request, a client that sends a whole one is
+ * answered: those that wait for their request make room, the oldest first.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** In the order of their arrival, each with its last request. */
+  readonly #exchanges = new Map<Socket, Exchange | undefined>();
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  /** Watches the connections of a server that does not listen yet. */
+  watch(server: Server): void {
+    server.on('connection', (socket) => this.#add(socket));
+    server.prependListener('request', (request, response) => {
+      if (this.#exchanges.has(request.socket)) this.#exchanges.set(request.socket, { request, response });
+    });
+  }
+
+  /** Answers what is not HTTP, or came too slowly, on the bare connection, and closes it. */
+  refuse(socket: Socket): void {
+    const begun = this.#exchanges.get(socket)?.response;
+    // After the head of an answer, another one would be taken for a part of its body.
+    if (!socket.writable || (begun?.headersSent === true && !begun.writableFinished)) {
+      socket.destroy();
+      return;
+    }
+    const body = JSON.stringify(failureReply(new ConvoyError('invalidHttpRequest')));
+    socket.end(
+      'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n' +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    // A client that leaves its side open would hold the connection for ever; one closed at once might miss the answer.
+    const timer = setTimeout(() => socket.destroy(), this.#limits.linger_ms).unref();
+    socket.once('close', () => clearTimeout(timer));
+  }
+
+  /** Closes all that wait for a request, now and again until the server has closed: it would wait for them. */
+  closeWaiting(server: Server): void {
+    const close = (): void => {
+      for (const [socket, exchange] of this.#exchanges) if (!isOwed(exchange)) this.#drop(socket);
+    };
+    close();
+    const timer = setInterval(close, this.#limits.linger_ms).unref();
+    server.once('close', () => clearInterval(timer));
+  }
+
+  #add(socket: Socket): void {
+    if (this.#exchanges.size >= this.#limits.connectionsMax) this.#drop(this.#longestWaiting() ?? socket);
+    if (socket.destroyed) return;
+    this.#exchanges.set(socket, undefined);
+    socket.once('close', () => this.#exchanges.delete(socket));
+  }
+
+  #longestWaiting(): Socket | undefined {
+    for (const [socket, exchange] of this.#exchanges) if (!isOwed(exchange)) return socket;
+    return undefined;
+  }
+
+  #drop(socket: Socket): void {
+    this.#exchanges.delete(socket);
+    socket.destroy();
+  }
+}
