@@ -14,6 +14,9 @@ const roles = {
 
 export type TestUser = keyof typeof roles;
 
+/** The same users as a simulated cluster takes them when it is started. */
+export const testUsers = Object.entries(roles).map(([user, held]) => ({ user, password, roles: [...held] }));
+
 /** Credentials as an instance's setting `shards` takes them: with them it reads the shards themselves. */
 export const migratorCredentials = { user: 'migrator', password } as const;
 

@@ -10,7 +10,7 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 const readyWithin_ms = 60_000;
 
 /** A cluster of `mongod` and `mongos` processes from `binaries`, one member per replica set. */
-export async function startBinariesCluster({ name, topology, oplogBytes, withUsers, folder }: TestClusterOptions, binaries: string): Promise<TestCluster> {
+export async function startBinariesCluster({ name, topology, oplogBytes, withUsers, routers, folder }: TestClusterOptions, binaries: string): Promise<TestCluster> {
   const children: Child[] = [];
   const security = withUsers ? ['--keyFile', keyFile(folder.file(`${name}-key`))] : [];
   const launch: Launch = async (server, program, args) => {
@@ -33,7 +33,7 @@ export async function startBinariesCluster({ name, topology, oplogBytes, withUse
     await Promise.all(children.map((child) => child.kill()));
   };
   try {
-    const described = await startServers(launch, topology, withUsers);
+    const described = await startServers(launch, topology, withUsers, routers);
     return {
       ...described,
       backend: 'binaries',

@@ -33,8 +33,13 @@ export function storageArguments(dataPath: string, oplogBytes: number | undefine
  * Starts the servers of a cluster, one member per replica set, and makes a cluster of them.
  * @param withUsers makes the users of `access-control.ts`; the servers must have been started with a key file then
  */
-export function startServers(launch: Launch, topology: { shards: number } | 'replicaSet', withUsers = false): Promise<Described> {
-  return topology === 'replicaSet' ? startReplicaSet(launch, withUsers) : startSharded(launch, topology.shards, withUsers);
+export function startServers(
+  launch: Launch,
+  topology: { shards: number } | 'replicaSet',
+  withUsers = false,
+  routers = 1,
+): Promise<Described> {
+  return topology === 'replicaSet' ? startReplicaSet(launch, withUsers) : startSharded(launch, topology.shards, withUsers, routers);
 }
 
 async function startReplicaSet(launch: Launch, withUsers: boolean): Promise<Described> {
@@ -48,13 +53,15 @@ async function startReplicaSet(launch: Launch, withUsers: boolean): Promise<Desc
   };
 }
 
-async function startSharded(launch: Launch, shardCount: number, withUsers: boolean): Promise<Described> {
+async function startSharded(launch: Launch, shardCount: number, withUsers: boolean, routerCount: number): Promise<Described> {
   const [config, shards] = await Promise.all([
     startSet(launch, 'cfg', ['--configsvr']),
     Promise.all(Array.from({ length: shardCount }, (_, index) => startSet(launch, `s${index}`, ['--shardsvr']))),
   ]);
-  const router = await launch('router', 'mongos', ['--configdb', `cfg/${config}`, '--setParameter', 'enableTestCommands=1']);
-  const bare = `mongodb://${router}/`;
+  const routerArguments = ['--configdb', `cfg/${config}`, '--setParameter', 'enableTestCommands=1'];
+  const names = Array.from({ length: routerCount }, (_, index) => (index === 0 ? 'router' : `router${index}`));
+  const routers = await Promise.all(names.map((name) => launch(name, 'mongos', routerArguments)));
+  const bare = `mongodb://${routers.join(',')}/`;
   if (withUsers) await Promise.all([bare, ...shards.map(directTo)].map(makeUsers));
   const reached = addresses(bare, withUsers);
   for (const [index, host] of shards.entries()) {

@@ -25,6 +25,8 @@ export interface TestCluster extends AsyncDisposable {
 export interface TestClusterOptions {
   /** For messages and log files, for example `source`. */
   name: string;
+  /** Routers of a sharded cluster of binaries; one where none is given. */
+  routers?: number;
   /** Number of shards of a sharded cluster, or a plain replica set. */
   topology: { shards: number } | 'replicaSet';
   /** How much oplog each shard keeps, when it is not to be plenty; real servers round it up to megabytes. */

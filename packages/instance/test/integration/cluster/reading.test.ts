@@ -6,7 +6,7 @@ import { appendNote, currentTime, highestTime, operationTimes, timeAboveAll, tim
 import type { RawBatch, RawCursor } from '../../../src/cluster/door.js';
 import { classify, CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
-import { SimulatedCluster } from './simulated-cluster.js';
+import { SplitCluster } from './split-cluster.js';
 
 const decoded = (batch: RawBatch): Document[] => batch.documents.map((bytes) => BSON.deserialize(bytes));
 
@@ -21,7 +21,7 @@ async function readUpTo(cursor: RawCursor, time: bigint, signal: AbortSignal): P
 }
 
 /** A time at or above everything that was written. */
-async function timeAfterWrites({ cluster, signal }: SimulatedCluster): Promise<bigint> {
+async function timeAfterWrites({ cluster, signal }: SplitCluster): Promise<bigint> {
   return highestTime((await operationTimes(cluster, { signal })).values());
 }
 
@@ -37,10 +37,10 @@ async function failureOf(promise: Promise<unknown>): Promise<unknown> {
 
 describe('a snapshot read', () => {
   test('shows a range at one time, over all its batches, whatever is written meanwhile', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
-    await simulated.insert(...Array.from({ length: 20 }, (_, index) => ({ _id: index, sk: index - 10, v: 0 })));
-    const at = timestampOf(await timeAfterWrites(simulated));
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
+    await servers.insert(...Array.from({ length: 20 }, (_, index) => ({ _id: index, sk: index - 10, v: 0 })));
+    const at = timestampOf(await timeAfterWrites(servers));
     const range = { database: 'db', collection: 'coll', min: encodeValue(4), max: encodeValue(16), at, batchSize: 2, signal };
     for (const door of [cluster.router, cluster.shard('shard1')]) {
       const cursor = await openSnapshotCursor(door, range);
@@ -53,31 +53,31 @@ describe('a snapshot read', () => {
   });
 
   test('goes by the collection\'s UUID on a shard', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
-    await simulated.insert({ _id: 'a', sk: -1 });
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
+    await servers.insert({ _id: 'a', sk: -1 });
     const listing = await cluster.shard('shard0').command('db', { listCollections: 1, filter: { name: 'coll' } }, { signal });
     const [entry] = (listing['cursor'] as { firstBatch: { info: { uuid: Binary } }[] }).firstBatch;
-    const at = timestampOf(await timeAfterWrites(simulated));
+    const at = timestampOf(await timeAfterWrites(servers));
     const collection = entry?.info.uuid.buffer ?? Buffer.alloc(16);
     const cursor = await openSnapshotCursor(cluster.shard('shard0'), { database: 'db', collection, at, batchSize: 10, signal });
     expect(await readAll(cursor, signal)).toEqual([{ _id: 'a', sk: -1 }]);
   });
 
   test('of a collection that was not there then has a name of its own', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
-    const at = timestampOf(await timeAfterWrites(simulated));
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
+    const at = timestampOf(await timeAfterWrites(servers));
     const error = await failureOf(openSnapshotCursor(cluster.shard('shard0'), { database: 'db', collection: 'later', at, batchSize: 10, signal }));
     expect(error).toBeInstanceOf(CollectionAbsentError);
   });
 
   test('that is dropped under its cursor ends with a change of the catalog', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
     const shard = cluster.shard('shard0');
-    await simulated.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
-    const at = timestampOf(await timeAfterWrites(simulated));
+    await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
+    const at = timestampOf(await timeAfterWrites(servers));
     const cursor = await openSnapshotCursor(shard, { database: 'db', collection: 'coll', at, batchSize: 2, signal });
     await cluster.router.command('db', { drop: 'coll' }, { signal });
     expect(classify(await failureOf(cursor.next({ signal })))).toBe('catalogChanged');
@@ -85,9 +85,9 @@ describe('a snapshot read', () => {
   });
 
   test('of the far past or the future is refused', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
-    await simulated.insert({ _id: 1, sk: 1 });
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
+    await servers.insert({ _id: 1, sk: 1 });
     const past = timestampOf((await currentTime(cluster.router, { signal })) - (4_000n << 32n));
     for (const door of [cluster.router, cluster.shard('shard1')]) {
       const error = await failureOf(openSnapshotCursor(door, { database: 'db', collection: 'coll', at: past, batchSize: 2, signal }));
@@ -96,11 +96,11 @@ describe('a snapshot read', () => {
   });
 
   test('whose cursor the server has lost says so', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
     const shard = cluster.shard('shard0');
-    await simulated.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
-    const at = timestampOf(await timeAfterWrites(simulated));
+    await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
+    const at = timestampOf(await timeAfterWrites(servers));
     const cursor = await openSnapshotCursor(shard, { database: 'db', collection: 'coll', at, batchSize: 2, signal });
     await shard.command('admin', { configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['getMore'], errorCode: 43 } }, { signal });
     expect(classify(await failureOf(cursor.next({ signal })))).toBe('cursorLost');
@@ -110,11 +110,11 @@ describe('a snapshot read', () => {
 
 describe('a change stream', () => {
   test('of a shard and of the router shows every event from its start on, as bytes', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
-    const startAtOperationTime = timestampOf((await timeAfterWrites(simulated)) + 1n);
-    await simulated.insert({ _id: 1, sk: -1 }, { _id: 2, sk: 1 });
-    const end = await timeAfterWrites(simulated);
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
+    const startAtOperationTime = timestampOf((await timeAfterWrites(servers)) + 1n);
+    await servers.insert({ _id: 1, sk: -1 }, { _id: 2, sk: 1 });
+    const end = await timeAfterWrites(servers);
     await Promise.all(cluster.shardIds.map((id) => appendNote(cluster.shard(id), { signal })));
     const doors = [[cluster.router, [1, 2]], [cluster.shard('shard0'), [1]], [cluster.shard('shard1'), [2]]] as const;
     for (const [door, ids] of doors) {
@@ -133,23 +133,23 @@ describe('a change stream', () => {
   });
 
   test('that is idle moves on with the server\'s own ticks', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
-    const startAtOperationTime = timestampOf(await timeAfterWrites(simulated));
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
+    const startAtOperationTime = timestampOf(await timeAfterWrites(servers));
     const cursor = await openChangeStream(cluster.router, { startAtOperationTime, batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
-    const later = (await timeAfterWrites(simulated)) + 2n;
+    const later = (await timeAfterWrites(servers)) + 2n;
     await readUpTo(cursor, later, signal);
     await cursor.close();
   });
 
   test('of a router moves on when it is woken, though a shard is idle and has not ticked for long', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false, tick_ms: 600_000 });
-    const { cluster, signal } = simulated;
+    await using servers = await SplitCluster.start({ direct: false, tick_ms: 600_000 });
+    const { cluster, signal } = servers;
     const begin = await timeAboveAll(cluster, { signal });
     const cursor = await openChangeStream(cluster.router, { startAtOperationTime: timestampOf(begin), batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
-    await simulated.insert({ _id: 1, sk: 1 });
+    await servers.insert({ _id: 1, sk: 1 });
     const written = await currentTime(cluster.router, { signal });
-    await simulated.insert({ _id: 2, sk: 2 });
+    await servers.insert({ _id: 2, sk: 2 });
     await wakeStream(cluster, 'shard0', { signal });
     const events = await readUpTo(cursor, written, signal);
     expect(events.map((event) => (event['fullDocument'] as Document)['_id'] as number)[0]).toBe(1);
@@ -157,11 +157,11 @@ describe('a change stream', () => {
   });
 
   test('of a router is passed by a time above everything that was written, however often it is asked for', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false, tick_ms: 600_000 });
-    const { cluster, signal } = simulated;
+    await using servers = await SplitCluster.start({ direct: false, tick_ms: 600_000 });
+    const { cluster, signal } = servers;
     const begin = await timeAboveAll(cluster, { signal });
     const cursor = await openChangeStream(cluster.router, { startAtOperationTime: timestampOf(begin), batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
-    await simulated.insert({ _id: 1, sk: 1 }, { _id: 2, sk: -1 });
+    await servers.insert({ _id: 1, sk: 1 }, { _id: 2, sk: -1 });
     const commit = await timeAboveAll(cluster, { signal });
     const reading = readUpTo(cursor, commit, signal);
     const passed = reading.then(() => true);
@@ -171,9 +171,9 @@ describe('a change stream', () => {
   });
 
   test('ends at once when it is aborted while it waits', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: true });
-    const { cluster, signal } = simulated;
-    const startAtOperationTime = timestampOf(await timeAfterWrites(simulated));
+    await using servers = await SplitCluster.start({ direct: true });
+    const { cluster, signal } = servers;
+    const startAtOperationTime = timestampOf(await timeAfterWrites(servers));
     const cursor = await openChangeStream(cluster.shard('shard0'), { startAtOperationTime, batchDocumentsMax: 10, signal, allChangesForCluster: true, version: cluster.version });
     const controller = new AbortController();
     const waiting = failureOf((async () => { for (;;) await cursor.next({ signal: controller.signal, maxTime_ms: 20_000 }); })());

@@ -6,7 +6,7 @@ import { kindOfCode } from '../../../src/cluster/failure.js';
 import type { RawWrite } from '../../../src/cluster/door.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { retryPolicy, retrying } from '../../../src/cluster/retry.js';
-import { SimulatedCluster } from './simulated-cluster.js';
+import { SplitCluster } from './split-cluster.js';
 
 const epoch = 1n << 32n;
 
@@ -18,15 +18,15 @@ function updateOf(statements: Document[]): RawWrite {
   return { database: 'db', collection: 'coll', kind: 'update', statements: statements.map((statement) => BSON.serialize(statement)), ordered: false };
 }
 
-async function contents({ cluster, signal }: SimulatedCluster): Promise<Document[]> {
+async function contents({ cluster, signal }: SplitCluster): Promise<Document[]> {
   const reply = await cluster.router.command('db', { find: 'coll', sort: { _id: 1 }, batchSize: 1_000 }, { signal });
   return (reply['cursor'] as { firstBatch: Document[] }).firstBatch;
 }
 
 describe('bulk writes through the router', () => {
   test('insert, replace and delete by ready-made statements', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false });
-    const { cluster, signal } = simulated;
+    await using servers = await SplitCluster.start({ direct: false });
+    const { cluster, signal } = servers;
     const documents = [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }];
     expect(await cluster.router.write(insertOf(documents), null, { signal })).toMatchObject({ n: 2, failures: [] });
     const special = BSON.serialize(new Map<string, unknown>([['_id', 2], ['sk', 1], ['a.b', 1], ['$c', 2], ['time', new Timestamp(0n)], ['10', 1]]));
@@ -38,13 +38,13 @@ describe('bulk writes through the router', () => {
     expect(removal).toMatchObject({ n: 1, failures: [] });
     const cursor = await cluster.router.openCursor('db', { find: 'coll', filter: { _id: 2 } }, { signal });
     expect(Buffer.from(cursor.first.documents[0] ?? []).toString('hex')).toBe(Buffer.from(special).toString('hex'));
-    expect((await contents(simulated)).map(({ _id }) => _id as number)).toEqual([2, 3]);
+    expect((await contents(servers)).map(({ _id }) => _id as number)).toEqual([2, 3]);
   });
 
   test('return duplicate keys as failures of their statements', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false });
-    const { cluster, signal } = simulated;
-    await simulated.insert({ _id: 1, sk: 1 });
+    await using servers = await SplitCluster.start({ direct: false });
+    const { cluster, signal } = servers;
+    await servers.insert({ _id: 1, sk: 1 });
     const outcome = await cluster.router.write(insertOf([{ _id: 0, sk: 1 }, { _id: 1, sk: 2 }, { _id: 2, sk: 3 }]), null, { signal });
     expect(outcome.n).toBe(2);
     expect(outcome.failures.map(({ index, code }) => [index, kindOfCode(code)])).toEqual([[1, 'duplicateKey']]);
@@ -54,22 +54,22 @@ describe('bulk writes through the router', () => {
 
 describe('a write with a ticket', () => {
   test('takes effect once, however often it is sent', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false });
-    const { cluster, signal } = simulated;
-    await simulated.insert({ _id: 1, sk: -1, v: 0 }, { _id: 2, sk: 1, v: 0 });
+    await using servers = await SplitCluster.start({ direct: false });
+    const { cluster, signal } = servers;
+    await servers.insert({ _id: 1, sk: -1, v: 0 }, { _id: 2, sk: 1, v: 0 });
     const increments = updateOf([{ q: { sk: -1, _id: 1 }, u: { $inc: { v: 1 } } }, { q: { sk: 1, _id: 2 }, u: { $inc: { v: 1 } } }]);
     const ticket = { lsid: randomBytes(16), txnNumber: epoch + 1n };
     for (let time = 0; time < 3; time += 1) {
       expect(await cluster.router.write(increments, ticket, { signal })).toMatchObject({ n: 2, failures: [] });
     }
-    expect((await contents(simulated)).map(({ v }) => v as number)).toEqual([1, 1]);
+    expect((await contents(servers)).map(({ v }) => v as number)).toEqual([1, 1]);
   });
 
   test('is refused once a higher epoch has written in its session, on the shards that saw it', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false });
-    const { cluster, signal } = simulated;
+    await using servers = await SplitCluster.start({ direct: false });
+    const { cluster, signal } = servers;
     const lsid = randomBytes(16);
-    await simulated.insert({ _id: 2, sk: 1 });
+    await servers.insert({ _id: 2, sk: 1 });
     await cluster.router.write(updateOf([{ q: { sk: 1, _id: 2 }, u: { $set: { epoch: 2 } } }]), { lsid, txnNumber: 2n * epoch }, { signal });
     const late = await cluster.router.write(insertOf([{ _id: -5, sk: -5 }, { _id: 5, sk: 5 }]), { lsid, txnNumber: epoch + 9n }, { signal });
     expect(late.n).toBe(1);
@@ -77,10 +77,10 @@ describe('a write with a ticket', () => {
   });
 
   test('keeps its fence when the process that wrote it has gone', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false });
-    const { cluster, signal } = simulated;
+    await using servers = await SplitCluster.start({ direct: false });
+    const { cluster, signal } = servers;
     const lsid = randomBytes(16);
-    const successor = await openCluster('cluster0', `mongodb://${simulated.routers.join(',')}/`, { direct: false, signal });
+    const successor = await openCluster('cluster0', servers.connectionString, { direct: false, signal });
     await successor.router.write(insertOf([{ _id: 1, sk: 1 }]), { lsid, txnNumber: 2n * epoch }, { signal });
     await successor.close();
     await cluster.router.command('admin', { refreshSessions: [{ id: new Binary(lsid, 4) }] }, { signal });
@@ -89,27 +89,27 @@ describe('a write with a ticket', () => {
   });
 
   test('is sent again after a lost connection, through another router too', async () => {
-    await using simulated = await SimulatedCluster.start({ direct: false, routers: 2 });
-    const { cluster, signal } = simulated;
-    await simulated.insert({ _id: 1, sk: -1, v: 0 });
-    await simulated.admin({ configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['update'], closeConnection: true } });
+    await using servers = await SplitCluster.start({ direct: false, routers: 2 });
+    const { cluster, signal } = servers;
+    await servers.insert({ _id: 1, sk: -1, v: 0 });
+    await servers.admin({ configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['update'], closeConnection: true } });
     const increment = updateOf([{ q: { sk: -1, _id: 1 }, u: { $inc: { v: 1 } } }]);
     const ticket = { lsid: randomBytes(16), txnNumber: epoch };
     const tries: number[] = [];
     const outcome = await retrying('the write', retryPolicy({ onRetry: ({ attempt }) => tries.push(attempt) }), signal, () => cluster.router.write(increment, ticket, { signal }));
     expect(outcome).toMatchObject({ n: 1, failures: [] });
     expect(tries).toEqual([1]);
-    expect((await contents(simulated)).map(({ v }) => v as number)).toEqual([1]);
+    expect((await contents(servers)).map(({ v }) => v as number)).toEqual([1]);
   });
 });
 
 test('a transaction runs in the session that its commands name', async () => {
-  await using simulated = await SimulatedCluster.start({ direct: false });
-  const { cluster, signal } = simulated;
+  await using servers = await SplitCluster.start({ direct: false });
+  const { cluster, signal } = servers;
   const session = { lsid: { id: new Binary(randomBytes(16), 4) }, txnNumber: Long.fromBigInt(epoch), autocommit: false };
   const insert = { insert: 'coll', documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] };
   await cluster.router.command('db', { ...insert, startTransaction: true, ...session }, { signal });
-  expect(await contents(simulated)).toEqual([]);
+  expect(await contents(servers)).toEqual([]);
   await cluster.router.command('admin', { commitTransaction: 1, writeConcern: { w: 'majority' }, ...session }, { signal });
-  expect(await contents(simulated)).toHaveLength(2);
+  expect(await contents(servers)).toHaveLength(2);
 });

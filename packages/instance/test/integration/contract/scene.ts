@@ -1,8 +1,8 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
-import { startCluster } from '@convoy/simulator/cluster/cluster';
-import { startReplicaSet } from '@convoy/simulator/cluster/replica-set';
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
+import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient, type Document } from 'mongodb';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createLogger } from '../../../src/logging/logger.js';
@@ -12,7 +12,7 @@ import { ServedInstance } from './served-instance.js';
 /** What a cluster is: a number of shards, or a replica set. */
 export type Shape = { readonly shards: number } | 'replicaSet';
 
-/** The releases of the servers, 5.0 where none is named, and whether they know their users: nobody logs in where they do not. */
+/** The releases of the servers, as `startLocalCluster` takes them, and whether they know their users: nobody logs in where they do not. */
 export interface Releases {
   readonly cluster0?: ReleaseSeries;
   readonly cluster1?: ReleaseSeries;
@@ -21,28 +21,12 @@ export interface Releases {
   readonly oplogBytes1?: number;
 }
 
-const password = 'secret';
-const userRoles = {
-  root: ['root'],
-  /** What operations.md asks for, on a source and on a destination. */
-  migrator: ['backup', 'clusterMonitor', 'readAnyDatabase', 'clusterManager', 'readWriteAnyDatabase', 'restore'],
-  shopper: ['readWriteAnyDatabase', 'dbAdminAnyDatabase'],
-} as const;
-
-const migrator = { user: 'migrator', password };
 /** Settings with which an instance reads the shards of clusters that know their users. */
-export const readsShards = { sourceAccess: 'direct', shards: { cluster0: migrator, cluster1: migrator } } as const;
-
-function loggedIn(connectionString: string, user: keyof typeof userRoles): string {
-  const url = new URL(connectionString);
-  [url.username, url.password] = [user, password];
-  url.searchParams.set('authSource', 'admin');
-  return url.href;
-}
+export const readsShards = { sourceAccess: 'direct', shards: { cluster0: migratorCredentials, cluster1: migratorCredentials } } as const;
 
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 
-/** A simulated cluster and a user's client of it. */
+/** A cluster and a user's client of it. */
 export class Side {
   private constructor(
     readonly connectionString: string,
@@ -53,14 +37,12 @@ export class Side {
     private readonly stop: () => Promise<void>,
   ) {}
 
-  static async open(shape: Shape, version: ReleaseSeries = '5.0', withUsers = false, oplogBytesMax?: number): Promise<Side> {
-    const users = Object.entries(userRoles).map(([user, roles]) => ({ user, password, roles: [...roles] }));
-    const options = { version, ...(withUsers && { auth: { users, ...(shape !== 'replicaSet' && { shardUsers: users }) } }), ...(oplogBytesMax !== undefined && { oplogBytesMax }) };
-    const simulated = shape === 'replicaSet' ? await startReplicaSet(options) : await startCluster({ shards: shape.shards, ...options });
-    const as = (user: keyof typeof userRoles): string => (withUsers ? loggedIn(simulated.connectionString, user) : simulated.connectionString);
-    const client = await new MongoClient(as('root')).connect();
-    const shopper = withUsers ? await new MongoClient(as('shopper')).connect() : client;
-    return new Side(as('migrator'), client, shopper, shape, () => simulated.close());
+  static async open(shape: Shape, release?: ReleaseSeries, withUsers = false, oplogBytes?: number): Promise<Side> {
+    const options = { ...(release !== undefined && { release }), ...(oplogBytes !== undefined && { oplogBytes }) };
+    const servers = await startLocalCluster({ topology: shape, withUsers, ...options });
+    const client = await new MongoClient(servers.connectionStringOf('root')).connect();
+    const shopper = withUsers ? await new MongoClient(servers.connectionStringOf('shopper')).connect() : client;
+    return new Side(servers.connectionString, client, shopper, shape, () => servers.close());
   }
 
   /** Databases of users and of Convoy. */
@@ -106,7 +88,8 @@ export class Scene implements AsyncDisposable {
 
   static async open(cluster0: Shape, cluster1: Shape, releases: Releases = {}): Promise<Scene> {
     const { withUsers } = releases;
-    return new Scene(await Side.open(cluster0, releases.cluster0, withUsers), await Side.open(cluster1, releases.cluster1, withUsers, releases.oplogBytes1));
+    const sides = [Side.open(cluster0, releases.cluster0, withUsers), Side.open(cluster1, releases.cluster1, withUsers, releases.oplogBytes1)] as const;
+    return new Scene(...(await Promise.all(sides)));
   }
 
   /** Runs an instance and waits until it takes commands. */

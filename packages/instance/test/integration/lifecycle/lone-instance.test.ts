@@ -1,6 +1,6 @@
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { type Cluster, startCluster } from '@convoy/simulator/cluster/cluster';
+import { type LocalCluster, startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
@@ -10,11 +10,12 @@ import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 
-let clusters: Cluster[] = [];
+let clusters: LocalCluster[] = [];
 let clients: MongoClient[] = [];
 
 beforeAll(async () => {
-  clusters = [await startCluster({ shards: 2 }), await startCluster({ shards: 2 })];
+  const topology = { shards: 2 };
+  clusters = await Promise.all([startLocalCluster({ topology }), startLocalCluster({ topology })]);
   clients = clusters.map((cluster) => new MongoClient(cluster.connectionString));
 });
 

@@ -3,7 +3,7 @@ import type { Mismatch } from '@convoy/api/contract/mismatch';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Progress } from '@convoy/api/contract/progress';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
-import { type Cluster as SimulatedCluster, startCluster } from '@convoy/simulator/cluster/cluster';
+import { type LocalCluster, startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import type { Document } from 'mongodb';
 import { MongoClient } from 'mongodb';
 import { expect } from 'vitest';
@@ -21,7 +21,7 @@ import { DoorProxy } from './door-proxy.js';
 /** A machine under load is slow. */
 export const patience = { timeout: 120_000, interval: 50 };
 
-/** Two simulated clusters, and one instance that migrates between them. */
+/** Two clusters, and one instance that migrates between them. */
 export class EmbeddedMigration implements AsyncDisposable {
   readonly source: MongoClient;
   readonly destination: MongoClient;
@@ -30,14 +30,15 @@ export class EmbeddedMigration implements AsyncDisposable {
   /** The instance's commands to the destination wait for it. */
   #gate: Promise<unknown> = Promise.resolve();
 
-  private constructor(private readonly clusters: readonly [SimulatedCluster, SimulatedCluster]) {
+  private constructor(private readonly clusters: readonly [LocalCluster, LocalCluster]) {
     this.source = new MongoClient(clusters[0].connectionString);
     this.destination = new MongoClient(clusters[1].connectionString);
     this.instance = this.#instance();
   }
 
   static async open(): Promise<EmbeddedMigration> {
-    return new EmbeddedMigration([await startCluster({ shards: 2 }), await startCluster({ shards: 2 })]);
+    const topology = { shards: 2 };
+    return new EmbeddedMigration(await Promise.all([startLocalCluster({ topology }), startLocalCluster({ topology })]));
   }
 
   /** Starts with the contract's defaults. */

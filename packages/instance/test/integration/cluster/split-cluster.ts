@@ -1,4 +1,4 @@
-import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import type { Document } from 'mongodb';
 import type { Cluster } from '../../../src/cluster/door.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
@@ -6,23 +6,22 @@ import { openCluster } from '../../../src/cluster/open-cluster.js';
 /** Longest wait of one test; every call of it ends then. */
 const testLimit_ms = 60_000;
 
-/** A simulated cluster of two shards with a collection `db.coll` sharded by `{sk: 1}` and split at 0. */
-export class SimulatedCluster implements AsyncDisposable {
+/** A cluster of two shards with a collection `db.coll` sharded by `{sk: 1}` and split at 0. */
+export class SplitCluster implements AsyncDisposable {
   readonly signal = AbortSignal.timeout(testLimit_ms);
 
   private constructor(
     readonly cluster: Cluster,
-    readonly routers: readonly string[],
+    readonly connectionString: string,
     private readonly stop: () => Promise<void>,
   ) {}
 
   /** @param options `tick_ms` is how often idle shards write an entry by themselves */
-  static async start(options: { direct: boolean; routers?: number; tick_ms?: number }): Promise<SimulatedCluster> {
-    const simulated = await startCluster({ shards: 2, routers: options.routers ?? 1, noopIntervalMs: options.tick_ms ?? 50 });
+  static async start(options: { direct: boolean; routers?: number; tick_ms?: number }): Promise<SplitCluster> {
+    const local = await startLocalCluster({ topology: { shards: 2 }, routers: options.routers ?? 1, noopInterval_ms: options.tick_ms ?? 50 });
     const signal = AbortSignal.timeout(testLimit_ms);
-    const seeds = `mongodb://${simulated.routers.join(',')}/`;
-    const cluster = await openCluster('cluster0', seeds, { direct: options.direct, signal });
-    const started = new SimulatedCluster(cluster, simulated.routers, () => simulated.close());
+    const cluster = await openCluster('cluster0', local.connectionString, { direct: options.direct, signal });
+    const started = new SplitCluster(cluster, local.connectionString, () => local.close());
     await started.shard();
     return started;
   }
