@@ -16,6 +16,8 @@ export async function withSources(path, action) {
     appType: 'custom',
     server: { middlewareMode: true, ws: false, watch: null },
     optimizeDeps: { noDiscovery: true },
+    // Node.js of the oldest supported release does not know `using`.
+    oxc: { target: 'node20' },
   });
   try {
     return await action(await loader.ssrLoadModule(path));

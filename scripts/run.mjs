@@ -3,6 +3,7 @@ import { runNode } from './process.mjs';
 import { runTests } from './test.mjs';
 import { runAllTests } from './test-all.mjs';
 import { runConformance } from './conformance.mjs';
+import { runDifferential } from './differential.mjs';
 import { runSabotage } from './sabotage.mjs';
 
 /** What `npm run NAME` starts, and the TypeScript projects it needs compiled (none: all). Each answers with the exit code. */
@@ -13,6 +14,7 @@ const tasks = {
   soak: { projects: ['e2e/soak'], start: (args) => runNode('e2e/soak/dist/run.js', args) },
   test: { projects: [], start: runTests },
   conformance: { projects: ['packages/simulator'], start: runConformance },
+  differential: { projects: ['packages/cli'], start: runDifferential },
   'test-all': { projects: [], start: runAllTests },
   sabotage: { projects: ['packages/api'], start: runSabotage },
   'mongosh-check': { projects: ['packages/simulator'], start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args) },

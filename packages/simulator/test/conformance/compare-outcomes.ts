@@ -3,7 +3,7 @@ import { asRecorded } from './driver-error.js';
 import { type HostRoles, recordedRoles } from './host-roles.js';
 import { isLeaf, maskReply } from './mask-reply.js';
 import { elementPath, fieldPath, isAbout } from './pattern.js';
-import { unorderedFields, unorderedLists } from './patterns.js';
+import { batches, unorderedFields, unorderedLists } from './patterns.js';
 
 /** What differs between a recorded outcome and an answered one: the path, and both sides there; `undefined` where a side has nothing. */
 export interface Difference {
@@ -30,19 +30,19 @@ export function compareOutcomes(step: Step, recorded: Json, recordedAt: HostRole
 
 function comparable(outcome: Json, step: Step, roles: HostRoles): Json {
   const asked = askedBy(step);
-  return ordered(maskReply(outcome, asked, roles), '', asked);
+  return ordered(maskReply(outcome, asked, roles), '', asked, step.unordered ?? false);
 }
 
 /** Lists and documents whose order the server leaves open come in one order. */
-function ordered(value: Json, path: string, asked: Asked): Json {
+function ordered(value: Json, path: string, asked: Asked, isOpen: boolean): Json {
   if (isLeaf(value) || value === null || typeof value !== 'object') return value;
   if (!Array.isArray(value)) {
-    const fields = Object.entries(value).map(([name, inner]): [string, Json] => [name, ordered(inner, fieldPath(path, name), asked)]);
+    const fields = Object.entries(value).map(([name, inner]): [string, Json] => [name, ordered(inner, fieldPath(path, name), asked, isOpen)]);
     return Object.fromEntries(unorderedFields.includes(path) ? fields.sort(([a], [b]) => (a < b ? -1 : 1)) : fields);
   }
-  const elements = value.map((each) => ordered(each, elementPath(path), asked));
-  const isOpen = unorderedLists.some((list) => list.path === path && isAbout(list, asked));
-  return isOpen ? elements.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : elements;
+  const elements = value.map((each) => ordered(each, elementPath(path), asked, isOpen));
+  const isSet = (isOpen && batches.includes(path)) || unorderedLists.some((list) => list.path === path && isAbout(list, asked));
+  return isSet ? elements.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : elements;
 }
 
 function collect(recorded: Json | undefined, answered: Json | undefined, path: string, into: Difference[]): void {

@@ -17,6 +17,8 @@ export interface CorpusLine {
   readonly reply?: Json;
   readonly error?: Json;
   readonly note?: string;
+  /** The server chooses the order of the batch: it is compared as a set. */
+  readonly unordered?: true;
 }
 
 /** A line that was played and answered: everything but a note. */

@@ -62,7 +62,7 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'ObjectId',
     paths: [
-      'config.settings.replicaSetId', 'cursor.*[]._id', 'cursor.*[].clusterId', 'cursor.*[].documentKey._id', 'cursor.*[].fullDocument._id', 'cursor.*[].epoch', 'cursor.*[].lastmodEpoch',
+      'config.settings.replicaSetId', 'cursor.*[]._id', 'cursor.*[].clusterId', 'cursor.*[].documentKey._id', 'upserted[]._id', 'lastErrorObject.upserted', 'cursor.*[].fullDocument._id', 'cursor.*[].epoch', 'cursor.*[].lastmodEpoch',
       '**.topologyVersion.processId', 'cursor.*[].control.*._id', 'cursor.*[].data._id.*',
     ],
     covers: { value: isObjectIdOfRun },
@@ -267,6 +267,9 @@ export const patterns: readonly Pattern[] = [
 
 /** Documents whose fields the server puts in the order in which its shards happened to answer. */
 export const unorderedFields: readonly string[] = ['raw', 'shards'];
+
+/** What a step that is marked `unordered` may give in any order. */
+export const batches: readonly string[] = ['cursor.firstBatch', 'cursor.nextBatch'];
 
 /** A list whose order the server leaves open. */
 export interface UnorderedList extends Pick<Pattern, 'subjects' | 'steps' | 'reason'> {

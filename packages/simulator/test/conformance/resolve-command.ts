@@ -91,7 +91,7 @@ function timeOfToken(token: Doc): Timestamp {
 }
 
 function sessionId(letter: string, sessions: Map<string, Binary>): Binary {
-  const known = sessions.get(letter) ?? new Binary(Buffer.alloc(16, letter.charCodeAt(0)), Binary.SUBTYPE_UUID);
+  const known = sessions.get(letter) ?? new Binary(Buffer.alloc(16, letter), Binary.SUBTYPE_UUID);
   sessions.set(letter, known);
   return known;
 }

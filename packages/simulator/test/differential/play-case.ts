@@ -1,0 +1,60 @@
+import { compareOutcomes, type Difference } from '../conformance/compare-outcomes.js';
+import type { Doc } from '../../src/bson/value.js';
+import { type Command, numbered, type Numbered } from './case.js';
+import { exactJson } from './exact-json.js';
+import { type Nodes, Side } from './side.js';
+
+/** Two clusters that are asked the same: the one that is right, and the one that is tried. */
+export interface Pair {
+  readonly real: Nodes;
+  readonly tried: Nodes;
+}
+
+/** Where the two answered differently. */
+export interface Found {
+  readonly at: Numbered;
+  readonly real: Doc;
+  readonly tried: Doc;
+  readonly differences: readonly Difference[];
+}
+
+/** How the commands of a case came out, up to the first that differs. */
+export interface Outcome {
+  readonly equal: number;
+  /** Refused by the tried one by name, as not simulated; the commands after it are not played. */
+  readonly refused: number;
+  /** Commands that both refused. */
+  readonly failed: number;
+  readonly found: Found | undefined;
+}
+
+/** Ends every message by which the simulator says that it does not simulate something. */
+export const unsimulated = /is not part of this simulation/;
+
+/** Brings both clusters to the beginning of a case. */
+export async function prepare(pair: Pair, commands: readonly Command[]): Promise<void> {
+  for (const nodes of [pair.real, pair.tried]) {
+    const side = new Side(nodes);
+    for (const command of numbered(commands)) {
+      const reply = await side.send(command);
+      if (reply.has('errmsg')) throw new Error(`${JSON.stringify(command)} failed: ${JSON.stringify(exactJson(reply))}`);
+    }
+  }
+}
+
+/** Plays commands on both clusters until they answer differently. */
+export async function playCase(pair: Pair, commands: readonly Numbered[]): Promise<Outcome> {
+  const real = new Side(pair.real);
+  const tried = new Side(pair.tried);
+  let [equal, failed] = [0, 0];
+  for (const command of commands) {
+    const [fromReal, fromTried] = await Promise.all([real.send(command), tried.send(command)]);
+    const refused = fromTried.get('errmsg');
+    if (typeof refused === 'string' && unsimulated.test(refused)) return { equal, failed, refused: 1, found: undefined };
+    const differences = compareOutcomes(command, exactJson(fromReal), pair.real.roles, exactJson(fromTried), pair.tried.roles);
+    if (differences.length > 0) return { equal, failed, refused: 0, found: { at: command, real: fromReal, tried: fromTried, differences } };
+    equal += 1;
+    if (fromReal.has('errmsg')) failed += 1;
+  }
+  return { equal, failed, refused: 0, found: undefined };
+}

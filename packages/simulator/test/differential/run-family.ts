@@ -1,0 +1,80 @@
+import { type Family, numbered, type Numbered } from './case.js';
+import { type Found, type Pair, playCase, prepare } from './play-case.js';
+import { Random } from './random.js';
+import { shrink } from './shrink.js';
+
+/** How the commands of a family came out. */
+export interface FamilyScore {
+  readonly family: string;
+  commands: number;
+  equal: number;
+  /** Equal, and refused by both. */
+  failed: number;
+  differ: number;
+  /** Refused by the simulator by name. */
+  refused: number;
+}
+
+/** A difference made small. */
+export interface Shrunk {
+  readonly family: Family;
+  /** The seed of the case that it was found by. */
+  readonly seed: number;
+  readonly commands: readonly Numbered[];
+  readonly found: Found;
+}
+
+/** Differences that are alike are shrunk this often; the others count only. */
+const alikeMax = 1;
+/** Seeds of a run's cases lie so far apart. */
+const seedStride = 1_000_003;
+
+/**
+ * Plays random cases of a family until so many commands were compared.
+ * @param onDifference is told every difference that is unlike those before
+ */
+export async function runFamily(pair: Pair, family: Family, options: { seed: number; steps: number }, onDifference: (shrunk: Shrunk) => void): Promise<FamilyScore> {
+  const score: FamilyScore = { family: family.name, commands: 0, equal: 0, failed: 0, differ: 0, refused: 0 };
+  const alike = new Map<string, number>();
+  await prepare(pair, family.fixture);
+  for (let number = 0; score.commands < options.steps; number += 1) {
+    const seed = options.seed + number * seedStride;
+    const commands = numbered(family.commands(new Random(seed)));
+    await prepare(pair, family.reset);
+    const { equal, failed, refused, found } = await playCase(pair, commands);
+    score.equal += equal;
+    score.failed += failed;
+    score.refused += refused;
+    score.commands += equal + refused;
+    if (found === undefined) continue;
+    score.differ += 1;
+    score.commands += 1;
+    const kind = kindOf(found);
+    const seen = alike.get(kind) ?? 0;
+    alike.set(kind, seen + 1);
+    if (seen < alikeMax) onDifference(await shrunk(pair, family, seed, commands.slice(0, found.at.step), found));
+  }
+  return score;
+}
+
+async function shrunk(pair: Pair, family: Family, seed: number, commands: readonly Numbered[], found: Found): Promise<Shrunk> {
+  const kind = kindOf(found);
+  let last = found;
+  const smallest = await shrink(commands, async (candidate) => {
+    await prepare(pair, family.reset);
+    const outcome = await playCase(pair, candidate);
+    if (outcome.found === undefined || kindOf(outcome.found) !== kind) return false;
+    last = outcome.found;
+    return true;
+  });
+  return { family, seed, commands: smallest, found: last };
+}
+
+/** What makes differences alike: the same command, refused by the same side with the same code, or different in the same place. */
+export function kindOf({ at, real, tried, differences }: Found): string {
+  const [first] = differences;
+  const command = at.command !== null && typeof at.command === 'object' ? Object.keys(at.command)[0] : '';
+  const codes = [real, tried].map((reply) => JSON.stringify(reply.get('code') ?? null));
+  const where = codes[0] === codes[1] ? first?.path.replace(/\d+/g, '') : '';
+  return [command, ...codes, where].join(' ');
+}
