@@ -1,6 +1,7 @@
 import { ClusterShard } from '../config/cluster-shard.js';
 import type { ShardingCatalog } from '../config/sharding-catalog.js';
 import type { ClusterClock } from '../node/clock.js';
+import { answerAtDecisionParameter } from '../handshake/server-parameters.js';
 import { numberOf } from '../node/doc-fields.js';
 import type { RangeDeletions } from '../router/sharding/range-deletions.js';
 import { shardAnswer } from './shard-answer.js';
@@ -61,6 +62,9 @@ export class ShardRoster {
 /** A member as the rest of the cluster sees it. */
 export function memberShard(member: ShardMember, id: string, clock: ClusterClock): ClusterShard {
   const { connectionString, identity, link, shard, node } = member;
-  const suspended = (): boolean => node.diagnostics.failPoints.active('suspendRangeDeletion');
-  return new ClusterShard(id, { connectionString, host: identity.host }, link, shard, clock.tick(), suspended);
+  const { failPoints, parameters } = node.diagnostics;
+  const suspended = (): boolean => failPoints.active('suspendRangeDeletion');
+  const holdsCommits = (): boolean => failPoints.active('hangBeforeCommitingTxn');
+  const answersAtDecision = (): boolean => parameters.value(answerAtDecisionParameter) === true;
+  return new ClusterShard(id, { connectionString, host: identity.host }, link, shard, clock.tick(), suspended, holdsCommits, answersAtDecision);
 }

@@ -26,7 +26,6 @@ export class ClusterShard {
   /** The shard's own `config` database. */
   readonly cache: ConfigStore;
 
-  /** @param suspended whether the clean-up of orphans is to wait (fail point `suspendRangeDeletion`) */
   constructor(
     readonly id: string,
     address: ShardAddress,
@@ -35,7 +34,12 @@ export class ClusterShard {
     /** What it has stored, whether or not its process runs. */
     readonly stored: ShardAccess & CommandNode,
     readonly addedAt: Timestamp,
+    /** Whether the clean-up of orphans is to wait (fail point `suspendRangeDeletion`). */
     readonly suspended: () => boolean,
+    /** Whether commits hang (fail point `hangBeforeCommitingTxn`). */
+    readonly holdsCommits: () => boolean,
+    /** Whether it answers commits that it coordinates once they are decided (`coordinateCommitReturnImmediatelyAfterPersistingDecision`). */
+    readonly answersAtDecision: () => boolean,
   ) {
     this.connectionString = address.connectionString;
     this.host = address.host;

@@ -7,6 +7,9 @@ import type { NodeIdentity } from './node-identity.js';
 /** Fields every command may carry beside its own. */
 const generic: ReadonlySet<string> = new Set(['$db', '$clusterTime', 'lsid', '$readPreference', 'comment', 'maxTimeMS', 'apiVersion', 'writeConcern', 'readConcern']);
 
+/** Whether the coordinator of a transaction answers once its decision is durable, before all participants have committed. */
+export const answerAtDecisionParameter = 'coordinateCommitReturnImmediatelyAfterPersistingDecision';
+
 /** The server parameters of one node, as far as a client or a test may care. */
 export class ServerParameters {
   readonly #values = new Map<string, Value>([
@@ -19,8 +22,10 @@ export class ServerParameters {
   onChange: (name: string, value: number) => void = () => undefined;
 
   constructor(private readonly identity: Pick<NodeIdentity, 'kind' | 'deployment'>) {
-    const { kind } = identity;
+    const { kind, deployment } = identity;
     if (kind === 'router') return;
+    // Since 5.0; 5.0.10 and 6.0 turned it off (SERVER-63971).
+    if (deployment.version.atLeast(5)) this.#values.set(answerAtDecisionParameter, !deployment.version.atLeast(6));
     this.#values.set('periodicNoopIntervalSecs', new Int32(1));
     this.#values.set('minSnapshotHistoryWindowInSeconds', new Int32(300));
     this.#values.set('transactionLifetimeLimitSeconds', new Int32(60));

@@ -12,6 +12,8 @@ export class RoutedTransaction {
   /** By shard: true once it has written. */
   readonly participants = new Map<string, boolean>();
   state: 'open' | 'committed' | 'aborted' = 'open';
+  /** The answer to a commit over several shards, once it is decided: participants may commit later. */
+  decision: Promise<Doc> | undefined;
   /** The shard that can tell the outcome later: the first one that wrote. */
   recoveryShard: string | undefined;
 

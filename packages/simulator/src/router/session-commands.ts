@@ -14,7 +14,7 @@ export function startSession(): Doc {
 
 /** `currentOp`: what the shards show of theirs. */
 export async function currentOperations(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const replies = await context.sender.runOnAll(context.catalog.shards.filter((shard) => shard.node.up), request, request.body);
+  const replies = await context.sender.runOnAll(context.catalog.shards, request, request.body);
   return doc(['inprog', [...replies.values()].flatMap((reply) => reply.get('inprog') as Value[])]);
 }
 

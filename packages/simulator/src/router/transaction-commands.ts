@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Int32, Timestamp } from 'bson';
 import type { ClusterShard } from '../config/cluster-shard.js';
 import type { Doc, Value } from '../bson/value.js';
@@ -5,6 +6,10 @@ import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc, docOf, textOrEmpty } from '../node/doc-fields.js';
 import type { RouterContext } from './router-context.js';
 import { noSuchTransaction, type RoutedTransaction } from './router-transactions.js';
+
+/** A participant that was decided to commit is asked to so often, for as long as a test may keep it down. */
+const commitTriesMax = 1000;
+const commitPause_ms = 50;
 
 /**
  * Runs a statement of a transaction. One that fails, and a write with errors, ends the transaction on every shard that
@@ -43,17 +48,59 @@ export async function commitTransaction(context: RouterContext, request: Command
  * @throws CommandError 251 when a participant cannot commit; the transaction is then aborted everywhere
  */
 export async function commitEverywhere(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, body: Doc): Promise<Doc> {
+  // A client that asks again gets the same answer, and a participant no other time.
+  if (transaction.decision !== undefined) return new Map(await transaction.decision);
   const writers = transaction.shards(true);
   let reply: Doc = new Map();
   for (const id of transaction.shards(false)) reply = await send(context, request, id, body);
-  const commitTime = writers.length > 1 && transaction.state === 'open' ? await prepareAll(context, request, transaction, writers, body) : undefined;
-  for (const id of writers) {
-    const sent = commitTime === undefined ? body : new Map(body).set('commitTimestamp', commitTime);
-    const one = await send(context, request, id, sent);
-    reply = one.has('writeConcernError') || !reply.has('writeConcernError') ? one : reply;
+  if (writers.length > 1 && transaction.state === 'open') {
+    const commitTime = await prepareAll(context, request, transaction, writers, body);
+    transaction.state = 'committed';
+    transaction.decision = carryOut(context, request, writers, new Map(body).set('commitTimestamp', commitTime));
+    return new Map(await transaction.decision);
   }
+  for (const id of writers) reply = worse(reply, await send(context, request, id, body));
   transaction.state = 'committed';
   return reply;
+}
+
+function worse(first: Doc, second: Doc): Doc {
+  return second.has('writeConcernError') || !first.has('writeConcernError') ? second : first;
+}
+
+/**
+ * Carries a decision to commit out, whatever participants meet. Where servers answer as soon as the decision is durable
+ * (`coordinateCommitReturnImmediatelyAfterPersistingDecision`), participants that hang are not waited for.
+ */
+async function carryOut(context: RouterContext, request: CommandRequest, writers: readonly string[], body: Doc): Promise<Doc> {
+  const shards = writers.map((id) => participant(context, id));
+  const [coordinator] = shards;
+  coordinator?.stored.coordinate(request.body, shards.length);
+  const replies: Promise<Doc>[] = [];
+  const prompt: Doc[] = [];
+  for (const shard of shards) {
+    const reply = commitSurely(context, request, shard, body);
+    replies.push(reply);
+    // One after the other, as recorded, but none waits for one that hangs.
+    if (!shard.holdsCommits() && shard.node.up) prompt.push(await reply);
+  }
+  const done = Promise.all(replies).finally(() => coordinator?.stored.coordinate(request.body, 0));
+  done.catch(() => undefined);
+  return (coordinator?.answersAtDecision() === true ? prompt : await done).reduce(worse, new Map());
+}
+
+/** Commits on a participant, again while it cannot be reached: what is decided stays so. */
+async function commitSurely(context: RouterContext, request: CommandRequest, shard: ClusterShard, body: Doc): Promise<Doc> {
+  // The coordinator's work does not end with its client.
+  const lasting: CommandRequest = { ...request, signal: new AbortController().signal };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await send(context, lasting, shard.id, body);
+    } catch (error) {
+      if (tries >= commitTriesMax) throw error;
+      await delay(commitPause_ms, undefined, { ref: false });
+    }
+  }
 }
 
 /** The first phase. @returns the time from which on all writes are visible: the latest of the participants' prepare times */
@@ -123,8 +170,11 @@ export async function abortEverywhere(context: RouterContext, request: CommandRe
 }
 
 function send(context: RouterContext, request: CommandRequest, id: string, body: Doc): Promise<Doc> {
-  const shard: ClusterShard = id === context.configShard.id ? context.configShard : context.catalog.shard(id);
-  return context.sender.run(shard, request, body, { db: 'admin' });
+  return context.sender.run(participant(context, id), request, body, { db: 'admin' });
+}
+
+function participant({ configShard, catalog }: RouterContext, id: string): ClusterShard {
+  return id === configShard.id ? configShard : catalog.shard(id);
 }
 
 function withoutToken(body: Doc): Doc {

@@ -3,6 +3,7 @@ import { CommandError } from '../node/command.js';
 /** Ends of what a node was doing: its process stopped, or it stepped down. Commands that waited meanwhile must not go on. */
 export class Interruption {
   #count = 0;
+  #ended = new AbortController();
   #latest: { code: number; name: string; message: string } = { code: 11600, name: 'InterruptedAtShutdown', message: 'interrupted at shutdown' };
 
   /** Interruptions so far; a command remembers it while it waits. */
@@ -10,18 +11,28 @@ export class Interruption {
     return this.#count;
   }
 
+  /** Aborted by the next interruption. */
+  get next(): AbortSignal {
+    return this.#ended.signal;
+  }
+
   byShutdown(): void {
-    this.#count += 1;
-    this.#latest = { code: 11600, name: 'InterruptedAtShutdown', message: 'interrupted at shutdown' };
+    this.#interrupt({ code: 11600, name: 'InterruptedAtShutdown', message: 'interrupted at shutdown' });
   }
 
   byStepDown(): void {
-    this.#count += 1;
-    this.#latest = { code: 11602, name: 'InterruptedDueToReplStateChange', message: 'operation was interrupted' };
+    this.#interrupt({ code: 11602, name: 'InterruptedDueToReplStateChange', message: 'operation was interrupted' });
   }
 
   /** @throws CommandError 11600 or 11602 when there was an interruption since `before` */
   refuseSince(before: number): void {
     if (before !== this.#count) throw new CommandError(this.#latest.code, this.#latest.name, this.#latest.message);
+  }
+
+  #interrupt(cause: { code: number; name: string; message: string }): void {
+    this.#count += 1;
+    this.#latest = cause;
+    this.#ended.abort();
+    this.#ended = new AbortController();
   }
 }

@@ -133,6 +133,13 @@ export interface ShardAccess {
    */
   setShardKey(namespace: string, key: Doc | undefined): void;
 
+  /**
+   * Takes note that the shard coordinates a transaction that is decided to commit.
+   * @param transaction a command of it
+   * @param participants how many commit; 0 when all have
+   */
+  coordinate(transaction: Doc, participants: number): void;
+
   /** Live documents of a collection that `wanted` accepts, in natural order. */
   documents(namespace: string, wanted: (document: Uint8Array) => boolean): Uint8Array[];
   /**

@@ -16,6 +16,7 @@ import { documentKeyFrom } from './oplog/document-key.js';
 import { refuseInvalidTime, waitWithin } from './command-limits.js';
 import { failure } from './failure.js';
 import { refuseInvalidWriteConcern } from './write/write-concern.js';
+import type { FailPoint } from '../wire/fail-point.js';
 import { WOULD_CHANGE_OWNING_SHARD } from './write/shard-key-change.js';
 import { readiness } from './read/read-concern.js';
 import type { RunningTransaction } from './session/running-transaction.js';
@@ -67,9 +68,19 @@ export class ShardNode implements CommandNode, ShardAccess {
     } catch (error) {
       const { session, transaction } = participation;
       const goesOn = error instanceof CommandError && error.code === WOULD_CHANGE_OWNING_SHARD;
-      if (session !== null && transaction !== null && session.running === transaction && !goesOn) state.sessions.abort(session);
+      const decides = transaction?.prepareTime !== undefined;
+      if (session !== null && transaction !== null && session.running === transaction && !goesOn && !decides) state.sessions.abort(session);
       throw error;
     }
+  }
+
+  coordinate(transaction: Doc, participants: number): void {
+    this.#state.coordinators.note(transaction, participants);
+  }
+
+  /** Sets the fail point at which commits hang. */
+  holdCommitsAt(point: FailPoint | undefined): void {
+    this.#state.commitPoint = point ?? null;
   }
 
   /** Takes note of a server parameter that limits what the shard holds. */

@@ -4,6 +4,7 @@ import { Catalog } from './storage/catalog.js';
 import { Oplog } from './oplog/oplog.js';
 import { PreImages } from './change-stream/pre-images.js';
 import { Interruption } from './interruption.js';
+import { Coordinators } from './session/coordinators.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
 import { BucketCatalog } from './timeseries/bucket-catalog.js';
@@ -11,6 +12,7 @@ import { DocumentWriter } from './write/document-writer.js';
 import type { ClusterClock } from '../node/clock.js';
 import { Deployment } from '../node/deployment.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
+import type { FailPoint } from '../wire/fail-point.js';
 import type { UserWriteBlock } from '../node/user-write-block.js';
 
 /** How a shard is set up. */
@@ -49,6 +51,9 @@ export class ShardState {
   readonly openBuckets = new BucketCatalog();
   readonly preImages: PreImages;
   readonly interruption = new Interruption();
+  readonly coordinators = new Coordinators();
+  /** Commits hang there; null where there are no fail points. */
+  commitPoint: FailPoint | null = null;
 
   constructor(readonly options: ShardNodeOptions) {
     this.deployment = options.deployment ?? new Deployment(defaultVersion);

@@ -78,6 +78,22 @@ export class FailPoint {
     }
   }
 
+  /** Reaches the point and stays there while it is set to act, or until the signal. */
+  async held(ended: AbortSignal): Promise<void> {
+    if (this.enter() === undefined) return;
+    while (this.active && !ended.aborted) {
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          this.#changed.delete(done);
+          ended.removeEventListener('abort', done);
+          resolve();
+        };
+        this.#changed.add(done);
+        ended.addEventListener('abort', done);
+      });
+    }
+  }
+
   #takesTurn(): boolean {
     const { kind, value } = this.#mode;
     if (kind === 'alwaysOn') return true;

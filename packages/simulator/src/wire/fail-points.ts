@@ -8,6 +8,8 @@ import { FailPoint } from './fail-point.js';
 const otherPoints = {
   /** Keeps the orphans of chunk migrations where they are. */
   suspendRangeDeletion: ['shard'],
+  /** Commits of transactions hang, those of prepared ones on one participant too. */
+  hangBeforeCommitingTxn: ['shard', 'config', 'replicaSet'],
   /** Every command with a time limit fails as if it had run out. */
   maxTimeAlwaysTimeOut: ['router', 'shard', 'config', 'replicaSet'],
 } as const;

@@ -99,6 +99,7 @@ function targetsOf(
   request: CommandRequest,
   time: Timestamp | undefined,
 ): ClusterShard[] {
+  if (pipeline[0]?.has('$currentOp') === true) return [...context.catalog.shards];
   if (collection === undefined) return unshardedHolder(context, namespace);
   const filter = docOrEmpty(pipeline[0]?.get('$match'));
   const chunks = time === undefined ? collection.chunks : collection.chunks.at(time);

@@ -12,6 +12,7 @@ const perDocument: ReadonlySet<string> = new Set([
   '$replaceWith',
   '$collStats',
   '$indexStats',
+  '$currentOp',
 ]);
 /** Stages that a shard may do in advance on its own part, before the router does them on the whole. */
 const repeatable: ReadonlySet<string> = new Set(['$sort', '$limit', '$sample']);

@@ -20,6 +20,7 @@ import type { Collection } from '../storage/collection.js';
 import { writeStage } from '../write/pipeline-output.js';
 import { openStreamCursor } from './change-stream-cursor.js';
 import { letVariables } from './let-variables.js';
+import { currentOpStage } from './operations.js';
 import {
   optionalDoc,
   optionalNumber,
@@ -161,7 +162,7 @@ function pipelineDocuments(
 ): Generator<Uint8Array | undefined> {
   const variables = letVariables(context);
   const { collation } = ofView ?? ownCollation(context, collection);
-  const provided = sourceStageDocuments(context.state, namespace, collection, stages[0], context.request.routed !== undefined);
+  const provided = currentOpStage(context, stages[0]) ?? sourceStageDocuments(context.state, namespace, collection, stages[0], context.request.routed !== undefined);
   const filter = provided === undefined ? stages[0]?.get('$match') : undefined;
   const rest = provided !== undefined || filter instanceof Map ? stages.slice(1) : stages;
   const run = rest.length === 0 ? undefined : compilePipeline([...rest], { ...variables, collation, lookup: (from: string) => lookedUp(context, from, point) });

@@ -11,15 +11,44 @@ export function killOperation({ request }: CommandContext): Doc {
   return new Map([['info', 'attempting to kill op']]);
 }
 
-/** Fields of `currentOp` that are no conditions on what it shows. */
-const noCondition: ReadonlySet<string> = new Set(['currentOp', 'lsid', 'maxTimeMS', 'comment']);
+/** Fields of `currentOp` that are no conditions on what it shows (server source: `CurrentOpCommandBase`). */
+const noCondition: ReadonlySet<string> = new Set(['currentOp', 'lsid', 'maxTimeMS', 'comment', '$all', '$ownOps', '$truncateOps', '$db', '$clusterTime', '$readPreference']);
+/** Options of `$currentOp`; all are flags. */
+const stageOptions: ReadonlySet<string> = new Set(['idleConnections', 'idleSessions', 'allUsers', 'localOps', 'truncateOps', 'idleCursors', 'backtrace']);
 
 /** `currentOp`: the operation that asks, and the transactions that are open; of them what meets the conditions. */
 export function currentOperations(context: CommandContext): Doc {
-  const { state, request } = context;
-  const matches = compileMatcher(new Map([...request.body].filter(([name]) => !noCondition.has(name) && !name.startsWith('$'))));
-  const idle = state.sessions.running.map((transaction) => new Map<string, Value>([['type', 'idleSession'], ['active', false], ['transaction', transaction.shown(state.now())]]));
-  return new Map([['inprog', [runningOperation(context), ...idle].filter((operation) => matches(operation))]]);
+  const matches = compileMatcher(new Map([...context.request.body].filter(([name]) => !noCondition.has(name))));
+  return new Map([['inprog', operations(context).filter((operation) => matches(operation))]]);
+}
+
+/**
+ * The documents of a leading `$currentOp`; undefined for any other stage. To a router each names its shard.
+ * @throws CommandError 73 outside of the database admin, 9 for an option that it does not have, 14 for one that is no flag
+ */
+export function currentOpStage(context: CommandContext, stage: Doc | undefined): Doc[] | undefined {
+  const options = stage?.get('$currentOp');
+  if (options === undefined) return undefined;
+  const { request, state } = context;
+  if (!(options instanceof Map)) throw failure.failedToParse('$currentOp options must be specified in an object');
+  if (request.db !== 'admin' || typeof request.body.get('aggregate') === 'string') {
+    throw failure.invalidNamespace("$currentOp must be run against the 'admin' database with {aggregate: 1}");
+  }
+  for (const [name, value] of options) {
+    if (!stageOptions.has(name)) throw failure.failedToParse(`Unrecognized option '${name}' in $currentOp stage.`);
+    if (typeof value !== 'boolean') throw failure.failedToParse(`The '${name}' parameter of the $currentOp stage must be a boolean value`);
+  }
+  const shown = operations(context, options.get('idleSessions') !== false);
+  return request.routed === undefined ? shown : shown.map((operation) => new Map<string, Value>([['shard', state.options.name], ...operation]));
+}
+
+function operations(context: CommandContext, withIdleSessions = true): Doc[] {
+  const { state } = context;
+  const transactions = withIdleSessions ? state.sessions.running : [];
+  const idle = transactions.map((each) => new Map<string, Value>([
+    ['type', 'idleSession'], ['host', state.diagnosticHost], ['desc', 'inactive transaction'], ...each.shown(state.now()), ['waitingForLock', false], ['active', false],
+  ]));
+  return [runningOperation(context), ...idle, ...state.coordinators.shown];
 }
 
 /** The operation that asks, as `$currentOp` shows it. */

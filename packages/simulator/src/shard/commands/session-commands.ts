@@ -34,16 +34,25 @@ export function refreshSessions(): Doc {
 }
 
 /** `commitTransaction`: makes the transaction's writes visible; repeating it is harmless. */
-export function commitTransaction(context: CommandContext): Doc {
+export async function commitTransaction(context: CommandContext): Promise<Doc> {
   const { state, participation } = context;
   const session = participation.session;
   if (session === null) throw notInTransaction(context);
+  if (session.outcome === 'running') await throughCommitPoint(context);
   if (session.outcome === 'aborted') throw aborted(session.txnNumber);
   const commitTime = context.request.body.get('commitTimestamp');
   state.sessions.commit(session, commitTime instanceof Timestamp ? commitTime : undefined);
   const reply: Doc = new Map();
   addWriteConcernError(reply, context);
   return reply;
+}
+
+async function throughCommitPoint({ state, request }: CommandContext): Promise<void> {
+  if (state.commitPoint?.active !== true) return;
+  const { count, next } = state.interruption;
+  await state.commitPoint.held(AbortSignal.any([next, request.signal]));
+  state.interruption.refuseSince(count);
+  if (request.signal.aborted) throw new CommandError(279, 'ClientDisconnect', 'operation was interrupted because a client disconnected');
 }
 
 /** `prepareTransaction`: the first phase of a commit over several shards. From then on only the router decides. */
@@ -63,6 +72,7 @@ export function recoverCommitDecision(context: CommandContext): Doc {
   const { state, participation } = context;
   const { session } = participation;
   if (session === null) throw notInTransaction(context);
+  if (state.coordinators.has(session.identity, session.txnNumber)) return new Map();
   if (session.running?.prepareTime === undefined) state.sessions.abort(session);
   if (session.outcome !== 'committed') throw aborted(session.txnNumber);
   return new Map();

@@ -15,6 +15,7 @@ export class RunningTransaction {
   readonly operations: DocumentOperation[] = [];
   readonly startedMs: number;
   #prepared: PreparedEntries | undefined;
+  #preparedMs = 0;
 
   constructor(
     private readonly session: SessionIdentity,
@@ -35,14 +36,17 @@ export class RunningTransaction {
     return this.#prepared?.prepareTime;
   }
 
-  /** As `currentOp` shows it, between its statements too. */
+  /** As `$currentOp` shows it, between its statements too (server source: `reportStashedState`). */
   shown(now_ms: number): Doc {
     const parameters = new Map<string, Value>([['txnNumber', this.txnNumber], ['autocommit', false]]);
-    return new Map<string, Value>([['parameters', parameters], ['timeOpenMicros', Long.fromNumber((now_ms - this.startedMs) * 1000)]]);
+    const transaction = new Map<string, Value>([['parameters', parameters], ['timeOpenMicros', Long.fromNumber((now_ms - this.startedMs) * 1000)]]);
+    if (this.#prepared !== undefined) transaction.set('timePreparedMicros', Long.fromNumber((now_ms - this.#preparedMs) * 1000));
+    return new Map<string, Value>([['lsid', this.session.toDoc()], ['transaction', transaction]]);
   }
 
   /** Writes everything down without making it visible. @returns the time from which on it may become visible */
-  prepare(oplog: Oplog): Timestamp {
+  prepare(oplog: Oplog, now_ms: number): Timestamp {
+    if (this.#prepared === undefined) this.#preparedMs = now_ms;
     this.#prepared ??= writePrepared(oplog, this.operations, this.#identity);
     return this.#prepared.prepareTime;
   }

@@ -67,7 +67,7 @@ export class Sessions {
 
   /** Prepares the running transaction of a session. @returns its prepare time */
   prepare(running: RunningTransaction): Timestamp {
-    const prepareTime = running.prepare(this.oplog);
+    const prepareTime = running.prepare(this.oplog, this.now());
     this.#prepared.add(running);
     return prepareTime;
   }
