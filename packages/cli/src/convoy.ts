@@ -6,20 +6,25 @@ import { NotInTime } from './environment/fleet/follow.js';
 import { convoyCommand } from './program.js';
 import { errorLines } from './progress-view/error-lines.js';
 
+// The platform would print what nobody has caught with everything in it, values of documents too.
+process.on('uncaughtException', (error) => void report(error).then((code) => process.exit(code)));
+
 try {
   await convoyCommand().parseAsync();
 } catch (error) {
-  process.exitCode = report(error);
+  process.exitCode = await report(error);
 }
 
 /** Says what went wrong, if that was not said already, and gives the exit code. */
-function report(error: unknown): number {
+async function report(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (error instanceof Interrupted || (error instanceof Error && error.cause instanceof Interrupted)) return exitCodes.interrupted;
   if (error instanceof ConvoyError) {
     console.error(errorLines(error).join('\n'));
     return ['instanceUnreachable', 'requestTimedOut'].includes(error.error) ? exitCodes.unreachable : exitCodes.failed;
   }
-  console.error(error instanceof Error ? error.message : String(error));
+  // Loads the driver, which most commands do without.
+  const { errorText } = await import('@convoy/instance/logging/error-text');
+  console.error(errorText(error));
   return error instanceof NotInTime ? exitCodes.notInTime : exitCodes.failed;
 }

@@ -154,8 +154,14 @@ export function losesConnection(error: unknown): boolean {
   return isNetworkFailure(error) || shutdownCodes.has(codeOf(error) ?? undefined);
 }
 
+/** The name of an error's class; one that is set by hand counts only when it can be a name. */
+export function className(error: Error): string {
+  return /^\w{1,60}$/.test(error.name) ? error.name : error.constructor.name;
+}
+
 /** A failure in words that hold no address, user or value: for logs and descriptions. */
 export function failureName(error: unknown): string {
   if (error instanceof MongoServerError) return `${error.codeName ?? error.name} (${error.code ?? 'no code'})`;
-  return error instanceof Error ? error.name : typeof error;
+  if (!(error instanceof Error)) return typeof error;
+  return 'code' in error && typeof error.code === 'number' ? `${className(error)} (${error.code})` : className(error);
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { destination, pino, type DestinationStream, type Logger } from 'pino';
+import { destination, pino, type DestinationStream, type LogFn, type Logger } from 'pino';
 import type { Verbosity } from '../config/instance-schema.js';
+import { errorText, loggedError } from './error-text.js';
 import { redacted, secretFields } from './redact.js';
 
 export type { Logger } from 'pino';
@@ -15,7 +16,7 @@ export interface LoggerSettings {
 
 /**
  * The process's log: one JSON object per line. What looks like a connection string, a login or a password is
- * replaced in every line, whatever it came in by.
+ * replaced in every line, whatever it came in by; of an error only what `loggedError` takes over is written.
  */
 export function createLogger(settings: LoggerSettings): Logger {
   const { logPath, verbosity } = settings;
@@ -25,8 +26,25 @@ export function createLogger(settings: LoggerSettings): Logger {
       level: verbosity.toLowerCase(),
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: secretFields, censor: '[redacted]' },
-      hooks: { streamWrite: redacted },
+      formatters: { log: withoutErrors },
+      hooks: { streamWrite: redacted, logMethod: withMessage },
     },
     stream,
   );
+}
+
+/** An entry's fields, in which an error of whatever name is what may be logged of it. */
+function withoutErrors(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? loggedError(value) : value]),
+  );
+}
+
+/** Gives an error that is logged alone its message, and its text where a message names it: the logger would take its own. */
+function withMessage(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
+  const [first, ...rest] = (args as unknown[]).map((value, at) => (at > 0 && value instanceof Error ? errorText(value) : value));
+  const error = first instanceof Error ? first : (first as { err?: unknown } | null)?.err;
+  const fields = first instanceof Error ? { err: first } : first;
+  const message = rest.length === 0 && error instanceof Error ? [errorText(error)] : rest;
+  method.apply(this, [fields, ...message] as Parameters<LogFn>);
 }

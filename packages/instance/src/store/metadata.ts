@@ -158,21 +158,20 @@ export class Metadata {
 
 /** A failed statement or write concern of a metadata write, with the server's code. */
 export class MetadataWriteError extends Error {
-  constructor(
-    readonly code: number,
-    message: string,
-  ) {
-    super(message);
-    this.name = 'MetadataWriteError';
+  override readonly name = 'MetadataWriteError';
+
+  /** The server's text is left behind: it holds values. */
+  constructor(readonly code: number) {
+    super(`The destination refused a write of Convoy's state with code ${code}.`);
   }
 }
 
 /** @throws MetadataWriteError for the first failed statement of a write, or its write concern: the driver throws for neither */
 export function throwWriteError(reply: Document): void {
-  const failures = reply.writeErrors as { code: number; errmsg?: string }[] | undefined;
-  const concern = reply.writeConcernError as { code: number; errmsg?: string } | undefined;
+  const failures = reply.writeErrors as { code: number }[] | undefined;
+  const concern = reply.writeConcernError as { code: number } | undefined;
   const failure = failures?.[0] ?? concern;
-  if (failure !== undefined) throw new MetadataWriteError(failure.code, failure.errmsg ?? 'metadata write failed');
+  if (failure !== undefined) throw new MetadataWriteError(failure.code);
 }
 
 interface CursorReply {
