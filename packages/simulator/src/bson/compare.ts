@@ -4,6 +4,7 @@ import { decodeDocument } from './decode.js';
 import { ElementType } from './element-type.js';
 import { compareNumbers, type NumberValue } from './exact-number.js';
 import { typeOf } from './type-of.js';
+import { encodeUtf8 } from './utf8.js';
 import { type DateTime, type Doc, RawDocument, type Value } from './value.js';
 
 /** Rank of each type in the server's order; types of one rank compare by value. Undefined stands with a missing field. */
@@ -92,14 +93,14 @@ export function compareStrings(a: string, b: string, collation?: Collation): num
   for (let at = 0; at < length; at += 1) {
     const left = a.charCodeAt(at);
     const right = b.charCodeAt(at);
-    if (left !== right) return utf8Rank(left) - utf8Rank(right);
+    if (left !== right) return isHalf(left) || isHalf(right) ? Buffer.compare(encodeUtf8(a), encodeUtf8(b)) : left - right;
   }
   return a.length - b.length;
 }
 
-/** Surrogates stand for code points above all others, while their code units lie below U+E000. */
-function utf8Rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+/** Surrogates stand for code points above all others, or for bytes that are no UTF-8, while their code units lie below U+E000. */
+function isHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
 }
 
 function compareArrays(a: readonly Value[], b: readonly Value[], collation?: Collation): number {
@@ -147,7 +148,7 @@ function compareBinaries(a: Binary, b: Binary): number {
 
 function comparePointers(a: DBRef, b: DBRef): number {
   return (
-    Buffer.byteLength(a.collection) - Buffer.byteLength(b.collection) ||
+    encodeUtf8(a.collection).length - encodeUtf8(b.collection).length ||
     compareStrings(a.collection, b.collection) ||
     Buffer.compare(a.oid.id, b.oid.id)
   );

@@ -2,6 +2,7 @@ import { Binary, BSONRegExp, BSONSymbol, Code, DBRef, Decimal128, Double, Int32,
 import { CommandError } from '../node/command.js';
 import { asBuffer, ElementType, readInt32, valueEnd } from './element-type.js';
 import { canonicalNaN, NotANumber } from './not-a-number.js';
+import { decodeUtf8 } from './utf8.js';
 import { DateTime, type Doc, UndefinedValue, type Value } from './value.js';
 
 /** Names up to this length are built byte by byte, which is faster than the call into the UTF-8 decoder. */
@@ -30,11 +31,11 @@ export function decodeValue(bytes: Uint8Array, type: number, at: number): Value 
 
 /** The text of the bytes from `from` to before `to`. */
 export function readText(buffer: Buffer, from: number, to: number): string {
-  if (to - from > SHORT_TEXT_BYTES) return buffer.toString('utf8', from, to);
+  if (to - from > SHORT_TEXT_BYTES) return decodeUtf8(buffer, from, to);
   let text = '';
   for (let at = from; at < to; at += 1) {
     const byte = buffer[at] ?? 0;
-    if (byte > 0x7f) return buffer.toString('utf8', from, to);
+    if (byte > 0x7f) return decodeUtf8(buffer, from, to);
     text += String.fromCharCode(byte);
   }
   return text;

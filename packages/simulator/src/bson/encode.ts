@@ -2,6 +2,7 @@ import type { Code } from 'bson';
 import { CommandError } from '../node/command.js';
 import { NotANumber } from './not-a-number.js';
 import { typeOf } from './type-of.js';
+import { writeUtf8 } from './utf8.js';
 import { type Doc, RawDocument, type Value } from './value.js';
 
 /** Longest text that is written character by character instead of by the UTF-8 encoder. */
@@ -111,9 +112,9 @@ function writeText(text: string): void {
       scratch[start + at] = code;
       at += 1;
     }
-    length = at === text.length ? start + at : start + scratch.write(text, start, 'utf8');
+    length = at === text.length ? start + at : start + writeUtf8(scratch, text, start);
   } else {
-    length = start + scratch.write(text, start, 'utf8');
+    length = start + writeUtf8(scratch, text, start);
   }
   scratch[length] = 0;
   length += 1;

@@ -6,6 +6,7 @@ import { decimalFraction, decimalParts, longValue, type NumberValue } from './ex
 import { decodeDocument } from './decode.js';
 import { md5BlockBytesMax, md5Halves, md5HalvesOfWords } from './md5-block.js';
 import { isNumberType, typeOf } from './type-of.js';
+import { encodeUtf8 } from './utf8.js';
 import { type Doc, RawDocument, type Value } from './value.js';
 
 /** The only seed the server uses for hashed indexes. */
@@ -81,12 +82,12 @@ function collect(value: Value, name: string | undefined, parts: Uint8Array[]): v
   const head = Buffer.allocUnsafe(4);
   head.writeInt32LE(canonicalTypes.get(type) ?? 0, 0);
   parts.push(head);
-  if (name !== undefined) parts.push(Buffer.from(`${name}\0`));
+  if (name !== undefined) parts.push(encodeUtf8(`${name}\0`));
   if (isNumberType(type)) parts.push(int64Bytes(wholeNumber(value as NumberValue)));
   else if (type === ElementType.document) collectFields(value instanceof RawDocument ? decodeDocument(value.bytes) : (value as Doc), parts);
   else if (type === ElementType.array) collectFields((value as Value[]).entries(), parts);
   else if (type === ElementType.codeWithScope) {
-    parts.push(Buffer.from(`${(value as Code).code}\0`));
+    parts.push(encodeUtf8(`${(value as Code).code}\0`));
     collectFields((value as Code).scope as Doc, parts);
   } else parts.push(encodeValue(value));
 }

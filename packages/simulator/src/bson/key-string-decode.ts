@@ -1,6 +1,7 @@
 import { Binary, BSONRegExp, Code, DBRef, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
 import { CommandError } from '../node/command.js';
 import { KeyType, NumberKeyType } from './key-type.js';
+import { decodeUtf8 } from './utf8.js';
 import { DateTime, type Doc, UndefinedValue, type Value } from './value.js';
 
 const SIGN_BIT = 1n << 63n;
@@ -50,7 +51,8 @@ class KeyReader {
     for (;;) {
       const zero = this.key.indexOf(0, this.#at);
       if (zero === -1) throw corrupt();
-      pieces.push(this.bytes(zero - this.#at).toString('utf8'));
+      const piece = this.bytes(zero - this.#at);
+      pieces.push(decodeUtf8(piece, 0, piece.length));
       this.#at += 1;
       if (!escapesZeros || this.peek() !== 0xff || this.atEnd()) return pieces.join('\0');
       this.#at += 1;
@@ -106,8 +108,8 @@ function readRareValue(reader: KeyReader, type: number): Value {
     case KeyType.codeWithScope:
       return new Code(reader.text(true), readFields(reader));
     case KeyType.dbPointer: {
-      const name = reader.bytes(reader.bytes(4).readInt32BE(0)).toString('utf8');
-      return new DBRef(name, new ObjectId(reader.bytes(12)));
+      const name = reader.bytes(reader.bytes(4).readInt32BE(0));
+      return new DBRef(decodeUtf8(name, 0, name.length), new ObjectId(reader.bytes(12)));
     }
     default:
       throw corrupt();

@@ -7,6 +7,7 @@ import { KeyType } from './key-type.js';
 import { KeyWriter } from './key-writer.js';
 import { NumberTypeBits, type TypeBits } from './type-bits.js';
 import { typeOf } from './type-of.js';
+import { encodeUtf8 } from './utf8.js';
 import { type DateTime, type Doc, RawDocument, type Value } from './value.js';
 
 const SIGN_BIT = 1n << 63n;
@@ -166,7 +167,7 @@ function appendRareValue(key: KeyWriter, type: number, value: Value): void {
       appendFields(key, (value as Code).scope as Doc);
       return;
     case ElementType.dbPointer: {
-      const name = Buffer.from((value as DBRef).collection);
+      const name = encodeUtf8((value as DBRef).collection);
       key.byte(KeyType.dbPointer);
       key.uint32(name.length);
       key.bytes(name);

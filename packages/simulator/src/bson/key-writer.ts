@@ -1,4 +1,5 @@
 import type { TypeBits } from './type-bits.js';
+import { writeUtf8 } from './utf8.js';
 
 const START_BYTES = 1024;
 /** A buffer grown by a huge key is not kept. */
@@ -85,7 +86,7 @@ export class KeyWriter {
 
   #utf8(value: string): void {
     this.#reserve(value.length * 3);
-    this.length += this.#buffer.write(value, this.length, 'utf8');
+    this.length += writeUtf8(this.#buffer, value, this.length);
   }
 
   #reserve(bytes: number): void {

@@ -3,6 +3,7 @@ import { CommandError } from '../node/command.js';
 import { decodeValue } from './decode.js';
 import { asBuffer, ElementType, readInt32, valueEnd } from './element-type.js';
 import { encodeElement } from './encode.js';
+import { decodeUtf8, encodeUtf8 } from './utf8.js';
 import type { Doc, Value } from './value.js';
 
 /** Where one element lies in a document's bytes. */
@@ -127,7 +128,7 @@ export function stampTimestamps(bytes: Uint8Array, next: () => Timestamp): Uint8
 
 /** The name of an element. */
 export function elementName(bytes: Uint8Array, element: ElementLocation): string {
-  return asBuffer(bytes).toString('utf8', element.start + 1, element.valueStart - 1);
+  return decodeUtf8(asBuffer(bytes), element.start + 1, element.valueStart - 1);
 }
 
 function isZeroTimestamp(bytes: Uint8Array, at: number): boolean {
@@ -179,7 +180,7 @@ function nameEquals(bytes: Uint8Array, at: number, name: Buffer): boolean {
 function pathNames(path: string): readonly Buffer[] {
   const known = paths.get(path);
   if (known !== undefined) return known;
-  const split = path.split('.').map((name) => Buffer.from(name));
+  const split = path.split('.').map(encodeUtf8);
   if (paths.size >= PATHS_MAX) paths.clear();
   paths.set(path, split);
   return split;
@@ -188,7 +189,7 @@ function pathNames(path: string): readonly Buffer[] {
 function encodedName(name: string): Buffer {
   const known = names.get(name);
   if (known !== undefined) return known;
-  const encoded = Buffer.from(name);
+  const encoded = encodeUtf8(name);
   if (names.size >= PATHS_MAX) names.clear();
   names.set(name, encoded);
   return encoded;

@@ -2,6 +2,7 @@ import type { Value } from '../bson/value.js';
 import { badValue, located } from '../query/query-error.js';
 import { CommandError } from '../node/command.js';
 import { fieldPathValue } from './field-path.js';
+import { MutableDocument } from './mutable-document.js';
 import type { Compile, Evaluate, OperatorCompiler } from './operator.js';
 import { arithmeticOperators } from './operators/arithmetic.js';
 import { arrayOperators } from './operators/array.js';
@@ -87,11 +88,8 @@ function compileDocument(expression: ReadonlyMap<string, Value>, compile: Compil
     return [name, compile(value)] as const;
   });
   return (variables) => {
-    const doc = new Map<string, Value>();
-    for (const [name, evaluate] of fields) {
-      const value = evaluate(variables);
-      if (value !== undefined) doc.set(name, value);
-    }
-    return doc;
+    const doc = new MutableDocument();
+    for (const [name, evaluate] of fields) doc.set(name, evaluate(variables));
+    return doc.frozen();
   };
 }

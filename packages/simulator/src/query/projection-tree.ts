@@ -1,4 +1,5 @@
 import type { Doc, Value } from '../bson/value.js';
+import { MutableDocument } from '../expression/mutable-document.js';
 import type { Evaluate } from '../expression/operator.js';
 import type { Variables } from '../expression/variables.js';
 
@@ -21,7 +22,7 @@ export function makeProjectionNode(): ProjectionNode {
 
 /** Keeps the named fields in the document's order, then adds computed ones. */
 export function includeFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
-  const kept: Doc = new Map();
+  const kept = new MutableDocument();
   for (const [name, value] of doc) {
     const child = node.children.get(name);
     if (child === undefined) continue;
@@ -29,37 +30,29 @@ export function includeFields(node: ProjectionNode, doc: Doc, variables: Variabl
     if (result !== undefined) kept.set(name, result);
   }
   addComputed(node, doc, kept, variables);
-  return kept;
+  return kept.frozen();
 }
 
 /** Drops the named fields and keeps the others. */
 export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
-  const kept: Doc = new Map();
+  const kept = new MutableDocument(doc);
   for (const [name, value] of doc) {
     const child = node.children.get(name);
-    if (child === undefined) kept.set(name, value);
-    else if ('node' in child) kept.set(name, insideAll(value, (inner) => excludeFields(child.node, inner, variables)));
-    else {
-      const result = child.leaf.kind === 'exclude' ? undefined : includedLeaf(child.leaf, value);
-      if (result !== undefined) kept.set(name, result);
-    }
+    if (child === undefined) continue;
+    if ('node' in child) kept.set(name, insideAll(value, (inner) => excludeFields(child.node, inner, variables)));
+    else kept.set(name, child.leaf.kind === 'exclude' ? undefined : includedLeaf(child.leaf, value));
   }
-  return kept;
+  return kept.frozen();
 }
 
 /** Sets computed fields at their places, as `$addFields` does. */
 export function setFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
-  const result = new Map(doc);
+  const result = new MutableDocument(doc);
   for (const [name, child] of node.children) {
-    const present = result.get(name);
-    if ('node' in child) result.set(name, setInside(child.node, present, variables));
-    else if (child.leaf.kind === 'computed') {
-      const value = child.leaf.evaluate(variables);
-      if (value === undefined) result.delete(name);
-      else result.set(name, value);
-    }
+    if ('node' in child) result.set(name, setInside(child.node, result.get(name), variables));
+    else if (child.leaf.kind === 'computed') result.set(name, child.leaf.evaluate(variables));
   }
-  return result;
+  return result.frozen();
 }
 
 function setInside(node: ProjectionNode, present: Value | undefined, variables: Variables): Value {
@@ -72,11 +65,10 @@ function includedLeaf(leaf: Leaf, value: Value): Value | undefined {
   return leaf.kind === 'list' && Array.isArray(value) ? leaf.apply(value) : value;
 }
 
-function addComputed(node: ProjectionNode, doc: Doc, kept: Doc, variables: Variables): void {
+function addComputed(node: ProjectionNode, doc: Doc, kept: MutableDocument, variables: Variables): void {
   for (const [name, child] of node.children) {
     if ('leaf' in child) {
-      const value = child.leaf.kind === 'computed' ? child.leaf.evaluate(variables) : undefined;
-      if (value !== undefined) kept.set(name, value);
+      if (child.leaf.kind === 'computed') kept.set(name, child.leaf.evaluate(variables));
     } else if (!(doc.get(name) instanceof Map) && !Array.isArray(doc.get(name))) {
       const made = includeFields(child.node, new Map<string, Value>(), variables);
       if (made.size > 0) kept.set(name, made);

@@ -3,6 +3,7 @@ import { toDecimal } from '../../bson/arithmetic.js';
 import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { isNumberType, typeName, typeOf, typeOfAlias } from '../../bson/type-of.js';
+import { encodeUtf8 } from '../../bson/utf8.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { located } from '../../query/query-error.js';
@@ -105,7 +106,7 @@ function notParsed(text: string): CommandError {
 
 function binarySize(value: Value | undefined): Value {
   if (isNullish(value)) return null;
-  if (typeof value === 'string') return new Int32(Buffer.byteLength(value));
+  if (typeof value === 'string') return new Int32(encodeUtf8(value).length);
   if (value instanceof Binary) return new Int32(value.position);
   throw located(51276, `$binarySize requires a string or BinData argument, found: ${typeName(value)}`);
 }

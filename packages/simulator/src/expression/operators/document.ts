@@ -2,6 +2,7 @@ import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
 import { type Compile, type Evaluate, fixed, namedArguments, type OperatorTable, variadic } from '../operator.js';
+import { MutableDocument } from '../mutable-document.js';
 import { isNullish } from '../truth.js';
 
 /** Operators on documents. */
@@ -67,11 +68,9 @@ function compileSetField(operand: Value, compile: Compile, operator: string): Ev
     const source = input(variables);
     if (isNullish(source)) return null;
     if (!(source instanceof Map)) throw located(4161105, `${operator} requires 'input' to evaluate to type Object`);
-    const doc = new Map(source);
-    const field = value?.(variables);
-    if (field === undefined) doc.delete(name);
-    else doc.set(name, field);
-    return doc;
+    const doc = new MutableDocument(source);
+    doc.set(name, value?.(variables));
+    return doc.frozen();
   };
 }
 

@@ -2,6 +2,7 @@ import { BSONSymbol, Int32 } from 'bson';
 import { compareStrings } from '../../bson/compare.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
+import { decodeUtf8, encodeUtf8 } from '../../bson/utf8.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
 import { type Compile, type Evaluate, fixed, namedArguments, type OperatorTable, ranged, variadic } from '../operator.js';
@@ -15,7 +16,7 @@ export const textOperators: OperatorTable = {
   $toUpper: fixed(1, ([value], name) => textOf(value, name).toUpperCase()),
   $strcasecmp: fixed(2, ([a, b], name) => new Int32(Math.sign(compareStrings(textOf(a, name).toUpperCase(), textOf(b, name).toUpperCase())))),
   $strLenCP: fixed(1, ([value]) => new Int32(Array.from(onlyText(value, 34471, '$strLenCP')).length)),
-  $strLenBytes: fixed(1, ([value]) => new Int32(Buffer.byteLength(onlyText(value, 34473, '$strLenBytes')))),
+  $strLenBytes: fixed(1, ([value]) => new Int32(encodeUtf8(onlyText(value, 34473, '$strLenBytes')).length)),
   $substr: fixed(3, substringBytes),
   $substrBytes: fixed(3, substringBytes),
   $substrCP: fixed(3, ([value, start, count], name) => {
@@ -37,8 +38,8 @@ export const textOperators: OperatorTable = {
   }),
   $indexOfBytes: ranged(2, 4, ([value, searched, start, end]) => {
     if (isNullish(value)) return null;
-    const bytes = Buffer.from(onlyText(value, 40091, '$indexOfBytes'));
-    const wanted = Buffer.from(onlyText(searched, 40092, '$indexOfBytes'));
+    const bytes = encodeUtf8(onlyText(value, 40091, '$indexOfBytes'));
+    const wanted = encodeUtf8(onlyText(searched, 40092, '$indexOfBytes'));
     const at = bytes.subarray(0, end === undefined ? bytes.length : numberOf(end)).indexOf(wanted, start === undefined ? 0 : numberOf(start));
     return new Int32(at);
   }),
@@ -72,11 +73,12 @@ function numberOf(value: Value | undefined): number {
 }
 
 function substringBytes([value, start, count]: (Value | undefined)[], name: string): Value {
-  const bytes = Buffer.from(textOf(value, name));
+  const bytes = encodeUtf8(textOf(value, name));
   const from = numberOf(start);
   if (from < 0) throw located(50752, `${name}: starting index must be non-negative (got: ${from})`);
   const length = numberOf(count);
-  return bytes.subarray(from, length < 0 ? undefined : from + length).toString('utf8');
+  const part = bytes.subarray(from, length < 0 ? undefined : from + length);
+  return decodeUtf8(part, 0, part.length);
 }
 
 function compileTrim(operand: Value, compile: Compile, name: string, left: boolean, right: boolean): Evaluate {

@@ -1,4 +1,5 @@
 import { Int32 } from 'bson';
+import { compareStrings } from '../../bson/compare.js';
 import { encodeDocument, encodeElement } from '../../bson/encode.js';
 import { encodeResumeToken, resumeTokenDocument, type ResumeToken } from '../../bson/resume-token.js';
 import type { Doc, Value } from '../../bson/value.js';
@@ -38,7 +39,7 @@ function sortedFields(event: Doc): SizedField[] {
   for (const [name, value] of event) {
     if (name !== '_id') fields.push({ name, value, bytes: encodeElement(name, value).length });
   }
-  return fields.sort((a, b) => a.bytes - b.bytes || Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  return fields.sort((a, b) => a.bytes - b.bytes || compareStrings(a.name, b.name));
 }
 
 function groupsOf(fields: readonly SizedField[], fragmentBytesMax: number, token: ResumeToken): SizedField[][] {

@@ -1,10 +1,15 @@
 import { Binary, BSONRegExp, BSONSymbol, Code, DBRef, Decimal128, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson';
 import fc from 'fast-check';
+import { decodeUtf8 } from '../../../src/bson/utf8.js';
 import { DateTime, type Doc, UndefinedValue, type Value } from '../../../src/bson/value.js';
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
-const text = fc.oneof(fc.string({ maxLength: 6 }), fc.string({ unit: 'binary', maxLength: 30 }));
-const fieldName = fc.string({ maxLength: 4 }).map((name) => name.replaceAll('\0', ''));
+/** Of bytes that mostly are no UTF-8: high ones, beginnings and ends of characters. */
+const oddText = fc
+  .array(fc.constantFrom(0x41, 0x80, 0xa9, 0xc3, 0xe2, 0x82, 0xac, 0xed, 0xf0, 0xff), { maxLength: 6 })
+  .map((codes) => decodeUtf8(Buffer.from(codes), 0, codes.length));
+const text = fc.oneof(fc.string({ maxLength: 6 }), fc.string({ unit: 'binary', maxLength: 30 }), oddText);
+const fieldName = fc.oneof(fc.string({ maxLength: 4 }).map((name) => name.replaceAll('\0', '')), oddText);
 const bytes = fc.uint8Array({ maxLength: 20 });
 
 const decimal = fc

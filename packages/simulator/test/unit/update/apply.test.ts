@@ -52,6 +52,22 @@ describe('an update changes', () => {
     expect(after({ _id: 1, a: [1, 20, 30] }, { $set: { 'a.$[big]': 0 } }, {}, [{ big: { $gt: 5 } }])).toBe(text(doc({ _id: 1, a: [1, 0, 0] })));
   });
 
+  it.each<[string, Json, Json[], Json]>([
+    ['by its name', { _id: 1, a: 1, b: 2 }, [{ $unset: 'a' }, { $set: { a: 3 } }], { _id: 1, a: 3, b: 2 }],
+    ['inside of another', { _id: 1, o: { a: 1, b: 2 } }, [{ $unset: 'o.a' }, { $set: { 'o.a': 3 } }], { _id: 1, o: { a: 3, b: 2 } }],
+    ['in the elements of an array', { _id: 1, l: [{ a: 1, b: 2 }] }, [{ $unset: 'l.a' }, { $set: { 'l.a': 3 } }], { _id: 1, l: [{ a: 3, b: 2 }] }],
+    ['that an earlier stage has added', { _id: 1 }, [{ $set: { a: 1, b: 2 } }, { $unset: 'a' }, { $set: { c: 3, a: 4 } }], { _id: 1, a: 4, b: 2, c: 3 }],
+    ['that was given no value', { _id: 1 }, [{ $set: { a: '$none' } }, { $set: { b: 2 } }, { $set: { a: 1 } }], { _id: 1, a: 1, b: 2 }],
+    ['by expressions', { _id: 1, a: 1, b: 2 }, [
+      { $replaceWith: { $unsetField: { field: 'a', input: '$$ROOT' } } }, { $replaceWith: { $setField: { field: 'a', input: '$$ROOT', value: 3 } } },
+    ], { _id: 1, a: 3, b: 2 }],
+    ['when its document is moved', { _id: 1, o: { a: 1, b: 2 } }, [{ $unset: 'o.a' }, { $set: { p: '$o' } }, { $set: { 'p.a': 3 } }], { _id: 1, o: { b: 2 }, p: { a: 3, b: 2 } }],
+    ['not in a document that was set whole', { _id: 1, o: { a: 1 } }, [{ $unset: 'o.a' }, { $set: { o: { $literal: { b: 2 } } } }, { $set: { 'o.a': 3 } }], { _id: 1, o: { b: 2, a: 3 } }],
+    ['not in merged documents', { _id: 1, a: 1, b: 2 }, [{ $unset: 'a' }, { $replaceWith: { $mergeObjects: ['$$ROOT'] } }, { $set: { a: 3 } }], { _id: 1, b: 2, a: 3 }],
+  ])('by one pipeline a field that it has taken out at its old place: %s', (_where, before, update, expected) => {
+    expect(after(before, update)).toBe(text(doc(expected)));
+  });
+
   it('nothing when the bytes stay the same', () => {
     const before = doc({ _id: 1, a: 1 });
     expect(applyUpdate(before, doc({ $set: { a: 1 } }))).toEqual({ after: before, kind: 'none' });
