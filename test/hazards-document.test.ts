@@ -4,11 +4,14 @@ import { hazards } from './sabotage/hazards/all.js';
 import { stalenessOf } from './sabotage/staleness.js';
 import { readText } from './source-tree.js';
 
-const hazardsMax = 56;
+/** Those that the design began with. */
+const hazardsMin = 56;
 
 describe('the map of hazards', () => {
   test('has every hazard once, in order', () => {
-    expect(hazards.map(({ number }) => number)).toEqual(Array.from({ length: hazardsMax }, (_, index) => index + 1));
+    const numbers = hazards.map(({ number }) => number);
+    expect(numbers.slice(0, hazardsMin)).toEqual(Array.from({ length: hazardsMin }, (_, index) => index + 1));
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
   });
 
   test('names for each what takes its handling out, unless it says what is open', () => {

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { elementEnd, isNamed } from '../bson/scan.js';
+import { cstringEnd, elementEnd, isNamed } from '../bson/scan.js';
 import { fullKeyFilter, type ShardKeyField } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { ChangeEvent } from '../store/change-event.js';
@@ -66,7 +66,7 @@ function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boole
   for (const { field } of key) {
     if (field === '_id') continue;
     if (!isNamed(documentKey, at + 1, field)) return false;
-    at = elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + Buffer.byteLength(field) + 1);
+    at = elementEnd(documentKey, documentKey[at] ?? 0, cstringEnd(documentKey, at + 1) + 1);
   }
   if (documentKey[at] === 0 || !isNamed(documentKey, at + 1, '_id')) return false;
   return documentKey[elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + '_id'.length + 1)] === 0;

@@ -1,6 +1,6 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import { elementsOf, type NamedElement, nullValue, rawValue, readDocument, readString } from '../bson/scan.js';
+import { elementsOf, type NamedElement, nullValue, readDocument, readString } from '../bson/scan.js';
 import type { Delta, DeltaStep } from './delta.js';
 import type { PathChange } from './delta-paths.js';
 
@@ -36,15 +36,18 @@ function fieldsChanged(document: Uint8Array, updated: Uint8Array | null, removed
   for (const element of elementsOf(document)) {
     if (unset.has(element.name)) continue;
     const change = set.get(element.name);
-    if (change === undefined || updated === null) builder.raw(element.name, rawValue(document, element));
-    else builder.raw(element.name, rawValue(updated, change));
+    if (change === undefined || updated === null) builder.copied(document, element.nameStart, element);
+    else builder.copied(updated, change.nameStart, change);
     set.delete(element.name);
   }
-  if (updated !== null) for (const [name, element] of set) builder.raw(name, rawValue(updated, element));
+  if (updated !== null) for (const element of set.values()) builder.copied(updated, element.nameStart, element);
   return builder.finish();
 }
 
-/** @param depth how much of the change's path leads to `document`, which may be an array */
+/**
+ * @param document the bytes of a document or, where the path goes on with an index, of an array
+ * @param depth how much of the change's path leads to it
+ */
 function pathChanged(document: Uint8Array, change: PathChange, depth: number): Uint8Array | null {
   const part = change.path[depth];
   if (part === undefined) return change.kind === 'truncate' ? truncated(document, change.newSize ?? 0) : null;
@@ -52,9 +55,10 @@ function pathChanged(document: Uint8Array, change: PathChange, depth: number): U
   let elements = 0;
   let isFound = false;
   for (const element of elementsOf(document)) {
+    const isPart = part === (typeof part === 'number' ? elements : element.name);
     elements += 1;
-    if (element.name !== String(part)) {
-      builder.raw(element.name, rawValue(document, element));
+    if (!isPart) {
+      builder.copied(document, element.nameStart, element);
       continue;
     }
     isFound = true;
@@ -69,24 +73,23 @@ function pathChanged(document: Uint8Array, change: PathChange, depth: number): U
 
 /** Writes an element on the change's path; false when the path does not lead on from it. */
 function writeChanged(builder: DocumentBuilder, document: Uint8Array, element: NamedElement, change: PathChange, depth: number): boolean {
-  const isLast = depth === change.path.length - 1;
-  if (isLast && change.kind === 'unset') return true;
-  if (isLast && change.value !== undefined) {
+  const next = change.path[depth + 1];
+  if (next === undefined && change.kind === 'unset') return true;
+  if (next === undefined && change.value !== undefined) {
     builder.raw(element.name, change.value);
     return true;
   }
-  if (element.type !== elementType.document && element.type !== elementType.array) return false;
-  const inner = pathChanged(readDocument(document, element), change, depth + 1);
-  if (inner === null) return false;
-  builder.document(element.name, inner, element.type === elementType.array ? elementType.array : elementType.document);
-  return true;
+  const type = next === undefined || typeof next === 'number' ? elementType.array : elementType.document;
+  const inner = element.type === type ? pathChanged(readDocument(document, element), change, depth + 1) : null;
+  if (inner !== null) builder.document(element.name, inner, type);
+  return inner !== null;
 }
 
 function truncated(array: Uint8Array, newSize: number): Uint8Array {
   const builder = new DocumentBuilder(array.length + growth_bytes);
   let index = 0;
   for (const element of elementsOf(array)) {
-    if (index < newSize) builder.raw(element.name, rawValue(array, element));
+    if (index < newSize) builder.copied(array, element.nameStart, element);
     index += 1;
   }
   return builder.finish();

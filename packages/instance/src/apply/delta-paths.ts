@@ -75,6 +75,11 @@ function pathOf(text: string, disambiguated: Uint8Array | null): PathPart[] | nu
   return [...elementsOf(parts)].map((part) => (part.type === elementType.string ? readString(parts, part) : readNumber(parts, part)));
 }
 
+/** A path as one text; names hold no zero byte. A name and an index that read the same are the same here. */
+export function pathKey(path: readonly PathPart[]): string {
+  return path.join('\0');
+}
+
 /** Names that pipelines take as they are: no dots, no `$` in front, not empty, not `_id`. */
 export function isPlainName(name: string): boolean {
   return name !== '' && name !== '_id' && !name.startsWith('$') && !name.includes('.');

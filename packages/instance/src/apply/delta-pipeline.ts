@@ -1,6 +1,6 @@
 import { DocumentBuilder } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
-import { cstringEnd, elementEnd, elementsOf, type RawElement, readString } from '../bson/scan.js';
+import { cstringEnd, elementEnd, elementsOf, type NamedElement, type RawElement, readString } from '../bson/scan.js';
 import type { Delta, DeltaStep } from './delta.js';
 import { isPlainPath, type PathChange } from './delta-paths.js';
 import { writePathStage, writeValue } from './path-stage.js';
@@ -50,7 +50,7 @@ function writeFields(stages: StageWriter, steps: readonly FieldsStep[]): void {
   const [only] = steps;
   if (only === undefined) return;
   if (steps.length > 1) {
-    for (const folded of foldSteps(steps)) writeFolded(stages, folded);
+    writeFolded(stages, steps);
     return;
   }
   const { updated, removed } = only;
@@ -75,41 +75,18 @@ function eachField(document: Uint8Array, take: (nameStart: number, element: RawE
   }
 }
 
-/** Fields of several updates that one set and one unset bring to their last values. */
-interface FoldedFields {
-  set: Map<string, { source: Uint8Array; nameStart: number; element: RawElement }>;
-  unset: Set<string>;
-}
-
-/** A field that was removed and is set again moves to the end of the document, so that the two are not folded. */
-function foldSteps(steps: readonly FieldsStep[]): FoldedFields[] {
-  const all: FoldedFields[] = [];
+/** Fields of several updates that one set and one unset bring to their last values. None is set after it was taken out (`mergeDeltas`). */
+function writeFolded(stages: StageWriter, steps: readonly FieldsStep[]): void {
+  const set = new Map<string, { source: Uint8Array; element: NamedElement }>();
+  const unset = new Set<string>();
   for (const { updated, removed } of steps) {
-    const later: FoldedFields = { set: new Map(), unset: new Set() };
-    if (updated !== null) {
-      for (const element of elementsOf(updated)) later.set.set(element.name, { source: updated, nameStart: element.start - Buffer.byteLength(element.name) - 1, element });
-    }
-    if (removed !== null) for (const element of elementsOf(removed)) later.unset.add(readString(removed, element));
-    const last = all.at(-1);
-    if (last === undefined || isAnyIn(later.set.keys(), last.unset) || isAnyIn(later.unset, last.set)) all.push(later);
-    else {
-      for (const [name, field] of later.set) last.set.set(name, field);
-      for (const name of later.unset) last.unset.add(name);
-    }
+    if (updated !== null) for (const element of elementsOf(updated)) set.set(element.name, { source: updated, element });
+    if (removed !== null) for (const element of elementsOf(removed)) unset.add(readString(removed, element));
   }
-  return all;
-}
-
-function isAnyIn(names: Iterable<string>, set: { has(name: string): boolean }): boolean {
-  for (const name of names) if (set.has(name)) return true;
-  return false;
-}
-
-function writeFolded(stages: StageWriter, { set, unset }: FoldedFields): void {
   if (set.size > 0) {
     stages.write((builder) => {
       builder.begin('$set');
-      for (const { source, nameStart, element } of set.values()) builder.copiedAsLiteral(source, nameStart, element);
+      for (const { source, element } of set.values()) builder.copiedAsLiteral(source, element.nameStart, element);
       builder.end();
     });
   }

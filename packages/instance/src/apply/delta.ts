@@ -1,6 +1,6 @@
 import { cstringEnd, elementEnd, elementsOf, findElement, isNamed, type RawElement, readDocument, readString } from '../bson/scan.js';
 import type { ShardKeyField } from '../bson/shard-key.js';
-import { isPlainName, type PathChange, pathChanges, touchesPath } from './delta-paths.js';
+import { isPlainName, type PathChange, pathChanges, pathKey, touchesPath } from './delta-paths.js';
 import { isWithinLevels } from './path-stage.js';
 
 /** One update's changes, in the server's order. */
@@ -15,6 +15,8 @@ export interface Delta {
   bytes: number;
   /** Stages of the pipeline at most. */
   stages: number;
+  /** Paths that are taken out, as `pathKey` names them. */
+  removed: ReadonlySet<string>;
 }
 
 /**
@@ -26,6 +28,7 @@ const deltaBytesMax = 4 * 1024 * 1024;
 const deltaStagesMax = 200;
 /** A set and an unset. */
 const stagesOfFields = 2;
+const nothing: ReadonlySet<string> = new Set();
 
 /** The parts of an update description that say what has changed, and where they lie. */
 const parts = ['updatedFields', 'removedFields', 'truncatedArrays', 'disambiguatedPaths'] as const;
@@ -44,13 +47,16 @@ export function exactDelta(updateDescription: Uint8Array): Delta | null {
   const removed = view(description.removedFields);
   const truncated = view(description.truncatedArrays);
   if (removed !== null && updated !== null && isAnySetAndRemoved(updated, removed)) return null;
-  if (truncated === null && isPlain(updated) && arePlainNames(removed)) {
-    return { steps: [{ form: 'fields', updated, removed }], bytes, stages: stagesOfFields };
+  const names = removed === null ? [] : [...elementsOf(removed)].map((element) => readString(removed, element));
+  if (truncated === null && isPlain(updated) && names.every(isPlainName)) {
+    return { steps: [{ form: 'fields', updated, removed }], bytes, stages: stagesOfFields, removed: names.length === 0 ? nothing : new Set(names) };
   }
   const { disambiguatedPaths } = description;
   const disambiguated = disambiguatedPaths === undefined ? null : readDocument(updateDescription, disambiguatedPaths);
   const changes = pathChanges({ updated, removed, truncated, disambiguated });
-  return changes === null || changes.length > deltaStagesMax || !changes.every(isWithinLevels) ? null : { steps: [{ form: 'paths', changes }], bytes, stages: changes.length };
+  if (changes === null || changes.length > deltaStagesMax || !changes.every(isWithinLevels)) return null;
+  const unset = changes.filter(({ kind }) => kind === 'unset').map(({ path }) => pathKey(path));
+  return { steps: [{ form: 'paths', changes }], bytes, stages: changes.length, removed: new Set(unset) };
 }
 
 function describe(bytes: Uint8Array): Description {
@@ -97,12 +103,6 @@ function plainNameEnd(bytes: Uint8Array, start: number): number | null {
   return end;
 }
 
-function arePlainNames(names: Uint8Array | null): boolean {
-  if (names === null) return true;
-  for (const element of elementsOf(names)) if (!isPlainName(readString(names, element))) return false;
-  return true;
-}
-
 /** Whether the delta changes a field that the shard key is made of. */
 export function touchesKey(delta: Delta, key: readonly ShardKeyField[]): boolean {
   return key.some(({ field }) => field !== '_id' && delta.steps.some((step) => touchesField(step, field)));
@@ -118,10 +118,23 @@ function touchesField(step: DeltaStep, field: string): boolean {
   return false;
 }
 
-/** Both deltas, the earlier first; null when they are too much for one update. */
+/**
+ * Both deltas, the earlier first; null when they must be two updates: because they are too much for one, or because the later one sets
+ * what the earlier one takes out. Within one pipeline a server keeps the place of a field that a stage takes out, inside of embedded
+ * documents too, and a later stage sets it there; after an update the place is gone, and the field comes last.
+ */
 export function mergeDeltas(earlier: Delta, later: Delta): Delta | null {
   const bytes = earlier.bytes + later.bytes;
   const stages = earlier.stages + later.stages;
   if (bytes > deltaBytesMax || stages > deltaStagesMax) return null;
-  return { steps: [...earlier.steps, ...later.steps], bytes, stages };
+  if (earlier.removed.size > 0 && later.steps.some((step) => setsAnyOf(step, earlier.removed))) return null;
+  const removed = later.removed.size === 0 ? earlier.removed : new Set([...earlier.removed, ...later.removed]);
+  return { steps: [...earlier.steps, ...later.steps], bytes, stages, removed };
+}
+
+/** Whether a step sets one of the paths, or something inside of one. */
+function setsAnyOf(step: DeltaStep, paths: ReadonlySet<string>): boolean {
+  if (step.form === 'paths') return step.changes.some(({ path }) => path.some((_, depth) => paths.has(pathKey(path.slice(0, depth + 1)))));
+  if (step.updated !== null) for (const { name } of elementsOf(step.updated)) if (paths.has(name)) return true;
+  return false;
 }

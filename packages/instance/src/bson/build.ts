@@ -1,5 +1,6 @@
 import { elementType } from './element-type.js';
 import { bufferOf, type RawElement, RawValue } from './scan.js';
+import { encodeUtf8 } from './utf8.js';
 
 /** Most statements of small documents fit without growing. */
 const initialCapacity_bytes = 512;
@@ -35,10 +36,10 @@ export class DocumentBuilder {
   }
 
   string(name: string, value: string): this {
-    const size = Buffer.byteLength(value) + 1;
-    this.header(name, elementType.string, 4 + size);
-    this.length = this.buffer.writeInt32LE(size, this.length);
-    this.length += this.buffer.write(value, this.length, 'utf8');
+    const bytes = encodeUtf8(value);
+    this.header(name, elementType.string, 4 + bytes.length + 1);
+    this.length = this.buffer.writeInt32LE(bytes.length + 1, this.length);
+    this.bytes(bytes, 0, bytes.length);
     this.buffer[this.length++] = 0;
     return this;
   }
@@ -142,7 +143,7 @@ export class DocumentBuilder {
       const code = name.charCodeAt(index);
       this.buffer[this.length++] = code;
       if (code <= 0x7f) continue;
-      this.length = nameStart + this.buffer.write(name, nameStart, 'utf8');
+      this.length = nameStart + encodeUtf8(name).copy(this.buffer, nameStart);
       break;
     }
     this.buffer[this.length++] = 0;

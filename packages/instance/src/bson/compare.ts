@@ -1,6 +1,7 @@
 import { canonical, canonicalType } from './element-type.js';
 import { compareNumbers } from './number.js';
 import { bufferOf, cstringEnd, elementsOf, int32At, RawValue, rawValue } from './scan.js';
+import { encodeUtf8 } from './utf8.js';
 
 /**
  * The server's total order of BSON values in the simple collation, as in an index:
@@ -79,7 +80,7 @@ function compareFields(a: Uint8Array, b: Uint8Array, withNames: boolean): number
   }
 }
 
-/** Names compare as UTF-8 bytes; JavaScript's own order differs beyond the basic plane. */
+/** Names compare as bytes; JavaScript's own order differs beyond the basic plane. */
 function compareNames(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a === b ? 0 : Buffer.compare(encodeUtf8(a), encodeUtf8(b));
 }

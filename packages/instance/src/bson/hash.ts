@@ -3,6 +3,7 @@ import { canonicalType, elementType } from './element-type.js';
 import { type Halves, md5BlockBytesMax, md5Input, md5Start, md5StartHalves } from './md5-block.js';
 import { integerForHash } from './number.js';
 import { bufferOf, elementsOf, int32At, type RawElement, rawValue, type RawValue } from './scan.js';
+import { encodeUtf8 } from './utf8.js';
 
 /** The seed of all hashed indexes, and what the server hashes at the end of a document: type 0 with an empty name. */
 const zero = 0;
@@ -97,7 +98,7 @@ class HashInput {
 
   /** A name with its closing zero. */
   addName(name: string): void {
-    this.add(Buffer.from(`${name}\0`));
+    this.add(encodeUtf8(`${name}\0`));
   }
 
   add(bytes: Uint8Array): void {

@@ -1,5 +1,6 @@
 import { BSON } from 'mongodb';
 import { elementType } from './element-type.js';
+import { decodeUtf8 } from './utf8.js';
 
 /** Where an element's value lies: bytes from `start` (inclusive) to `end` (exclusive) of the buffer it was found in. */
 export interface RawElement {
@@ -10,7 +11,10 @@ export interface RawElement {
 
 /** An element together with its field name. */
 export interface NamedElement extends RawElement {
+  /** The bytes of the name as `decodeUtf8` gives them: two names are equal when their bytes are. */
   name: string;
+  /** Where they begin. */
+  nameStart: number;
 }
 
 /** A 32-bit little-endian integer at `at`. */
@@ -76,7 +80,7 @@ export function isNamed(bytes: Uint8Array, start: number, name: string): boolean
   const length = name.length;
   for (let i = 0; i < length; i += 1) {
     const code = name.charCodeAt(i);
-    if (code > 0x7f) return bufferOf(bytes).toString('utf8', start, cstringEnd(bytes, start)) === name;
+    if (code > 0x7f) return decodeUtf8(bufferOf(bytes), start, cstringEnd(bytes, start)) === name;
     if (bytes[start + i] !== code) return false;
   }
   return bytes[start + length] === 0;
@@ -128,7 +132,7 @@ export function* elementsOf(bytes: Uint8Array): Generator<NamedElement> {
     if (type === 0) return;
     const nameEnd = cstringEnd(bytes, at + 1);
     const end = elementEnd(bytes, type, nameEnd + 1);
-    yield { name: bufferOf(bytes).toString('utf8', at + 1, nameEnd), type, start: nameEnd + 1, end };
+    yield { name: decodeUtf8(bufferOf(bytes), at + 1, nameEnd), nameStart: at + 1, type, start: nameEnd + 1, end };
     at = end;
   }
 }
@@ -137,10 +141,10 @@ function expectType(element: RawElement, ...types: number[]): void {
   if (!types.includes(element.type)) throw new TypeError(`Unexpected BSON type 0x${element.type.toString(16)}`);
 }
 
-/** The text of a string or symbol. */
+/** The text of a string or symbol, as `decodeUtf8` gives it. */
 export function readString(bytes: Uint8Array, element: RawElement): string {
   expectType(element, elementType.string, elementType.symbol);
-  return bufferOf(bytes).toString('utf8', element.start + 4, element.end - 1);
+  return decodeUtf8(bufferOf(bytes), element.start + 4, element.end - 1);
 }
 
 /** A timestamp as seconds × 2^32 + increment. */

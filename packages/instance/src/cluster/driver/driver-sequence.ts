@@ -1,7 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { BSON } from 'mongodb';
-import { losslessDocument } from '../../bson/lossless.js';
+import { elementType } from '../../bson/element-type.js';
+import { isLossless, losslessDocument } from '../../bson/lossless.js';
+import { RawValue } from '../../bson/scan.js';
 import { SectionBuffers } from './section-buffers.js';
 
 /** What Convoy uses of the driver's internals. */
@@ -154,7 +156,13 @@ export function statementField(field: string, statements: readonly Uint8Array[])
   return sender === null ? decodedStatements(statements) : sender.make(field, statements);
 }
 
-/** The public way: decoded into Maps, which keep every field's order and every value's type. */
+/**
+ * The public way: decoded into Maps, which keep every field's order and every value's type.
+ * @throws TypeError for a statement that the driver would not encode to the same bytes
+ */
 export function decodedStatements(statements: readonly Uint8Array[]): Map<string, unknown>[] {
-  return statements.map(losslessDocument);
+  return statements.map((statement) => {
+    if (isLossless(new RawValue(elementType.document, statement))) return losslessDocument(statement);
+    throw new TypeError('A statement holds a DBPointer or a text that is no UTF-8. Only a driver that sends ready-made buffers can send it.');
+  });
 }

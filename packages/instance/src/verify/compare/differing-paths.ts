@@ -1,10 +1,14 @@
 import { elementType } from '../../bson/element-type.js';
 import { bufferOf, elementsOf, type NamedElement } from '../../bson/scan.js';
 import { typeName } from '../../bson/type-name.js';
+import { isWellFormed } from '../../bson/utf8.js';
 
 /** One place in which two documents differ; names and types, never values. */
 export interface PathDifference {
-  /** Names on the way to the field, joined by dots; a name with a dot, a quote or nothing in it is quoted as JSON. Empty: the whole document. */
+  /**
+   * Names on the way to the field, joined by dots; a name with a dot, a quote or nothing in it, or bytes that are no UTF-8, is quoted as
+   * JSON. Empty: the whole document.
+   */
   path: string;
   kind: 'changed' | 'missingOnDestination' | 'extraOnDestination' | 'order';
   /** As `$type` names them; absent where there is no value, and for `order`. */
@@ -86,6 +90,6 @@ function inSameOrder(here: ReadonlyMap<string, unknown>, there: ReadonlyMap<stri
 }
 
 function joined(path: string, name: string): string {
-  const shown = name === '' || /[."]/.test(name) ? JSON.stringify(name) : name;
+  const shown = name === '' || /[."]/.test(name) || !isWellFormed(name) ? JSON.stringify(name) : name;
   return path === '' ? shown : `${path}.${shown}`;
 }

@@ -3,6 +3,7 @@ import type { Binary, Document } from 'mongodb';
 import { namespaceOf } from '../../catalog/namespace.js';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
+import { encodeUtf8 } from '../../bson/utf8.js';
 import { lookupName } from '../compare/find-documents.js';
 import type { Difference } from './look.js';
 import type { VerifiedCollection } from './verified-collection.js';
@@ -48,5 +49,5 @@ export function restoredMismatch(stored: Document): StoredMismatch {
 
 /** One name for all `_id`s that the `_id` index takes for equal, of any length. */
 export function mismatchName(key: string, id: RawValue): string {
-  return `${key}/${createHash('sha256').update(lookupName(id)).digest('hex')}`;
+  return `${key}/${createHash('sha256').update(encodeUtf8(lookupName(id))).digest('hex')}`;
 }

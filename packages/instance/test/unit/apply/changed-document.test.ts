@@ -2,6 +2,8 @@ import { BSON, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { changedDocument } from '../../../src/apply/changed-document.js';
 import { exactDelta } from '../../../src/apply/delta.js';
+import { DocumentBuilder } from '../../../src/bson/build.js';
+import { elementType } from '../../../src/bson/element-type.js';
 import { bytesOf } from '../model/parts.js';
 
 function changed(document: Document, updatedFields: Document, removedFields: string[] = []): [string, unknown][] | null {
@@ -17,6 +19,22 @@ describe('a document on its way that is changed', () => {
 
   it('fields that are removed are gone, and inner ones change where they are', () => {
     expect(changed({ _id: 1, z: 1, n: { x: 1, y: 2 } }, { 'n.x': 5 }, ['z'])).toEqual([['_id', 1], ['n', { x: 5, y: 2 }]]);
+  });
+
+  it('keeps the bytes of names that are no UTF-8, and tells them apart', () => {
+    const [first, second] = ['a\udcff', 'a\udcfe'] as const;
+    const before = new DocumentBuilder().int32('_id', 1).int32(first, 1).int32(second, 1).finish();
+    const delta = exactDelta(new DocumentBuilder().begin('updatedFields').int32(second, 2).end().finish());
+    const after = delta === null ? null : changedDocument(before, delta);
+    expect(after).toEqual(new DocumentBuilder().int32('_id', 1).int32(first, 1).int32(second, 2).finish());
+    expect(Buffer.from(after ?? []).includes(Buffer.of(0x61, 0xfe, 0))).toBe(true);
+  });
+
+  it('changes elements by their place, whatever their names are', () => {
+    const list = (third: number): Buffer => new DocumentBuilder().int32('x', 1).int32('', 2).int32('x', third).finish();
+    const delta = exactDelta(bytesOf({ updatedFields: { 'list.2': 7 }, disambiguatedPaths: {} }));
+    const before = new DocumentBuilder().document('list', list(3), elementType.array).finish();
+    expect(delta === null ? null : changedDocument(before, delta)).toEqual(new DocumentBuilder().document('list', list(7), elementType.array).finish());
   });
 
   it('is left alone when a path leads nowhere in it', () => {

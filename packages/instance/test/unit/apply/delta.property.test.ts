@@ -13,9 +13,11 @@ import { changedDocument } from '../../../src/apply/changed-document.js';
 import { type Delta, exactDelta, mergeDeltas } from '../../../src/apply/delta.js';
 import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
 
+/** Names of bytes that are no UTF-8, as `decodeUtf8` gives them. */
+const [oddName, otherOddName] = ['a\udcff', 'a\udce9'];
 /** Names that look like paths, indexes and expressions. */
-const names = ['a', 'b', 'c', '0', '1', 'a.b', 'b.0', '$a', '', 'ä'] as const;
-const plainNames = ['a', 'b', 'c', 'd', '0', 'ä'] as const;
+const names = ['a', 'b', 'c', '0', '1', 'a.b', 'b.0', '$a', '', 'ä', oddName, otherOddName] as const;
+const plainNames = ['a', 'b', 'c', 'd', '0', 'ä', oddName, otherOddName] as const;
 
 const scalars: fc.Arbitrary<Value> = fc.constantFrom<Value[]>(new Int32(1), new Int32(2), new Double(1), '$b', 'text', null, true, new Timestamp({ t: 0, i: 0 }));
 

@@ -3,7 +3,7 @@ import { idClass } from '../../../src/bson/id-class.js';
 import { decodeValue, elementsOf, encodeValue, findValue, RawValue, readString } from '../../../src/bson/scan.js';
 import { hasZeroTimestamp } from '../../../src/bson/zero-timestamp.js';
 import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
-import { documentOf, fieldOf, type Fields, fieldsOf, withField, withoutField } from './raw-document.js';
+import { documentOf, fieldOf, type Fields, fieldsOf, withField } from './raw-document.js';
 import { idOf, keyOf } from './source-history.js';
 import { modelNamespace, modelUuid } from './change-events.js';
 import { MetadataModel } from './metadata-model.js';
@@ -142,18 +142,23 @@ function inserted(document: Uint8Array): Buffer {
   return documentOf(fields.map(([name, value]) => [name, hasZeroTimestamp(documentOf([[name, value]])) ? presentTime : value]));
 }
 
-/** The result of an update pipeline of the stages that Convoy sends. */
+/** The result of an update pipeline of the stages that Convoy sends. A field that one stage takes out keeps its place for the others. */
 function pipelineResult(pipeline: RawValue | undefined, before: Fields): Buffer {
   let fields = before;
+  const removed = new Set<string>();
   for (const [, stage] of fieldsOf(pipeline?.bytes ?? new Uint8Array())) {
     const [name, argument] = fieldsOf(stage.bytes)[0] ?? [];
     if (argument === undefined) throw new Error('an empty stage');
     if (name === '$replaceWith') fields = fieldsOf(literal(argument).bytes);
-    else if (name === '$set') for (const [field, value] of fieldsOf(argument.bytes)) fields = withField(fields, field, sliceOf(value, fields) ?? literal(value));
-    else if (name === '$unset') for (const element of elementsOf(argument.bytes)) fields = withoutField(fields, readString(argument.bytes, element));
+    else if (name === '$set') {
+      for (const [field, value] of fieldsOf(argument.bytes)) {
+        fields = withField(fields, field, sliceOf(value, fields) ?? literal(value));
+        removed.delete(field);
+      }
+    } else if (name === '$unset') for (const element of elementsOf(argument.bytes)) removed.add(readString(argument.bytes, element));
     else throw new Error(`the model has no stage ${String(name)}`);
   }
-  return documentOf(fields);
+  return documentOf(fields.filter(([field]) => !removed.has(field)));
 }
 
 function literal(value: RawValue): RawValue {

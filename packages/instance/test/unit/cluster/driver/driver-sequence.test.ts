@@ -1,5 +1,6 @@
 import { BSON, MongoClient } from 'mongodb';
 import { describe, expect, test } from 'vitest';
+import { DocumentBuilder } from '../../../../src/bson/build.js';
 import { decodedStatements, sendsReadyMadeBuffers, statementField } from '../../../../src/cluster/driver/driver-sequence.js';
 import { ScriptedNode } from '../scripted-node.js';
 
@@ -35,5 +36,9 @@ describe('statements for the driver', () => {
   test('lose nothing on the public way', () => {
     const again = decodedStatements(statements).map((statement) => BSON.serialize(statement));
     expect(again.map((bytes) => Buffer.from(bytes).toString('hex'))).toEqual(statements.map((bytes) => Buffer.from(bytes).toString('hex')));
+  });
+
+  test('are refused on the public way when the driver would change them', () => {
+    expect(() => decodedStatements([new DocumentBuilder().int32('a\udcff', 1).finish()])).toThrow(TypeError);
   });
 });

@@ -1,5 +1,6 @@
 import { BSON, Decimal128, Double, Int32, Long } from 'mongodb';
 import { describe, expect, test } from 'vitest';
+import { DocumentBuilder } from '../../../../src/bson/build.js';
 import { differencesMax, differingPaths } from '../../../../src/verify/compare/differing-paths.js';
 
 const bytes = (document: object): Uint8Array => BSON.serialize(document);
@@ -32,6 +33,13 @@ describe('differingPaths', () => {
 
   test('finds the payload of a NaN', () => {
     expect(differingPaths(withNaN(0), withNaN(1))).toEqual([{ path: 'v', kind: 'changed', sourceType: 'double', destinationType: 'double' }]);
+  });
+
+  test('tells names apart that are no UTF-8', () => {
+    const named = (name: string, value: number) => new DocumentBuilder().int32(name, value).finish();
+    expect(differingPaths(named('a\udcff', 1), named('a\udcfe', 1))).toEqual([
+      { path: '"a\\udcff"', kind: 'missingOnDestination', sourceType: 'int' }, { path: '"a\\udcfe"', kind: 'extraOnDestination', destinationType: 'int' },
+    ]);
   });
 
   test('finds a repeated name that is there once only', () => {
