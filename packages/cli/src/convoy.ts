@@ -23,8 +23,12 @@ async function report(error: unknown): Promise<number> {
     console.error(errorLines(error).join('\n'));
     return ['instanceUnreachable', 'requestTimedOut'].includes(error.error) ? exitCodes.unreachable : exitCodes.failed;
   }
+  if (error instanceof NotInTime) {
+    console.error(error.message);
+    return exitCodes.notInTime;
+  }
   // Loads the driver, which most commands do without.
   const { errorText } = await import('@convoy/instance/logging/error-text');
   console.error(errorText(error));
-  return error instanceof NotInTime ? exitCodes.notInTime : exitCodes.failed;
+  return exitCodes.failed;
 }
