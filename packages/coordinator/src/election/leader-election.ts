@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Watchers } from '@convoy/api/fleet/watchers';
 import { redisFailureReason } from '../redis/redis-failure.js';
 import type { Clock } from '../time/clock.js';
+import { Pace } from '../time/pace.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import type { LeaderLease, LeaseHolder } from './leader-lease.js';
 import type { LeaderView } from './leader-view.js';
@@ -11,6 +12,7 @@ export const RENEWALS_PER_LEASE = 3;
 
 export interface ElectionParts {
   readonly lease: LeaderLease;
+  /** Of a process that is not slow; one that renews more slowly takes a longer one. */
   readonly lease_ms: number;
   readonly candidate: LeaseHolder;
   readonly view: LeaderView;
@@ -21,10 +23,14 @@ export interface ElectionParts {
   readonly mayLead: () => boolean;
 }
 
-/** Lets one process compete for the leadership, and renews it while it leads. */
+/**
+ * Lets one process compete for the leadership, and renews it while it leads. How often it comes to that tells how slow it is:
+ * its lease is as much longer, so that a leader that is slow stays the leader.
+ */
 export class LeaderElection {
   readonly #parts: ElectionParts;
   readonly #task: PeriodicTask;
+  readonly #pace: Pace;
   /** Until when this process certainly holds the lease, by the monotonic clock: counted from before the renewal was sent. */
   #heldUntil_ms = Number.NEGATIVE_INFINITY;
   #leading = false;
@@ -34,6 +40,7 @@ export class LeaderElection {
 
   constructor(parts: ElectionParts) {
     this.#parts = parts;
+    this.#pace = new Pace(parts.lease_ms);
     this.#task = new PeriodicTask(parts.lease_ms / RENEWALS_PER_LEASE, () => this.#campaign());
   }
 
@@ -67,17 +74,20 @@ export class LeaderElection {
 
   async #campaign(): Promise<void> {
     if (this.#suspended) return;
-    const { lease, lease_ms, candidate, view, clock, logger } = this.#parts;
+    const { lease, candidate, view, clock, logger } = this.#parts;
     const sentAt_ms = clock.monotonic_ms();
     try {
       if (!this.#parts.mayLead()) {
         await this.#standAside();
         return;
       }
+      const lease_ms = this.#pace.limit_ms(sentAt_ms);
       const holder = await lease.campaign(candidate, lease_ms);
+      this.#pace.beat(sentAt_ms);
       view.see(holder);
       this.#setHeld(holder?.incarnation === candidate.incarnation ? sentAt_ms + lease_ms : Number.NEGATIVE_INFINITY);
     } catch (error) {
+      this.#pace.pause();
       logger.debug({ event: 'campaignFailed', reason: redisFailureReason(error) }, 'the leader lease could not be asked for');
     }
   }

@@ -1,4 +1,4 @@
-/** The times that liveness is decided by, in milliseconds. */
+/** The times that liveness is decided by, in milliseconds; where processes are slow, `Pace` makes the leases longer. */
 export interface FleetTimings {
   /** How long an instance may be silent before its id is free and its report counts as old. */
   readonly identityLease_ms: number;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SeenReport } from '@convoy/api/fleet/fleet';
 import type { Watchers } from '@convoy/api/fleet/watchers';
 import type { Clock } from '../time/clock.js';
+import { Pace } from '../time/pace.js';
 import type { MemberMessage } from './report-message.js';
 
 /** Instances remembered at most; a source has far fewer shards. */
@@ -15,6 +16,8 @@ interface Entry {
   heardAt_ms: number;
   /** When its departure was heard; minus infinity while it has not left. */
   leftAt_ms: number;
+  /** Of its signs of life. */
+  pace: Pace;
 }
 
 /** The last known report of every instance of a fleet, as one process sees them. */
@@ -23,11 +26,14 @@ export class ReportBoard {
   readonly #clock: Clock;
   readonly #watchers: Watchers;
   readonly #entries = new Map<string, Entry>();
+  /** Of the looks of this process: what comes between two of them is late by as much. */
+  readonly #looks: Pace;
   #reports: ReadonlyMap<string, SeenReport> | null = null;
 
-  /** @param lease_ms silence after which a report is no longer fresh */
+  /** @param lease_ms silence after which a report is no longer fresh, where neither its instance nor this process is slow */
   constructor(lease_ms: number, clock: Clock, watchers: Watchers) {
     this.#lease_ms = lease_ms;
+    this.#looks = new Pace(lease_ms);
     this.#clock = clock;
     this.#watchers = watchers;
   }
@@ -63,21 +69,26 @@ export class ReportBoard {
       return;
     }
     if (known !== undefined && known.heardAt_ms > heardAt_ms) return;
-    const seen = { report, reportedAt_ms, fresh: this.#isFresh(heardAt_ms) };
-    this.#put(id, { seen, sequence, heardAt_ms, leftAt_ms: Number.NEGATIVE_INFINITY });
+    const pace = new Pace(this.#lease_ms);
+    pace.beat(heardAt_ms);
+    const seen = { report, reportedAt_ms, fresh: this.#isFresh({ heardAt_ms, pace }) };
+    this.#put(id, { seen, sequence, heardAt_ms, leftAt_ms: Number.NEGATIVE_INFINITY, pace });
   }
 
   /** Notes that an instance was alive at a time of the monotonic clock; one that has left since stays so. */
   alive(id: string, heardAt_ms: number): void {
     const entry = this.#entries.get(id);
     if (entry === undefined || heardAt_ms <= Math.max(entry.heardAt_ms, entry.leftAt_ms)) return;
-    this.#put(id, { ...entry, heardAt_ms, seen: { ...entry.seen, fresh: this.#isFresh(heardAt_ms) } });
+    if (entry.leftAt_ms > entry.heardAt_ms) entry.pace.pause();
+    entry.pace.beat(heardAt_ms);
+    this.#put(id, { ...entry, heardAt_ms, seen: { ...entry.seen, fresh: this.#isFresh({ heardAt_ms, pace: entry.pace }) } });
   }
 
   /** Marks the reports of those who have been silent for too long. Call it at intervals. */
   sweep(): void {
+    this.#looks.beat(this.#clock.monotonic_ms());
     for (const [id, entry] of this.#entries) {
-      const fresh = this.#isFresh(entry.heardAt_ms);
+      const fresh = this.#isFresh(entry);
       if (fresh !== entry.seen.fresh) this.#put(id, { ...entry, seen: { ...entry.seen, fresh } });
     }
   }
@@ -89,8 +100,9 @@ export class ReportBoard {
     this.#put(id, { ...entry, seen: { ...entry.seen, fresh: false }, heardAt_ms: Number.NEGATIVE_INFINITY, leftAt_ms });
   }
 
-  #isFresh(heardAt_ms: number): boolean {
-    return this.#clock.monotonic_ms() - heardAt_ms <= this.#lease_ms;
+  #isFresh({ heardAt_ms, pace }: Pick<Entry, 'heardAt_ms' | 'pace'>): boolean {
+    const now_ms = this.#clock.monotonic_ms();
+    return now_ms - heardAt_ms <= Math.max(pace.limit_ms(heardAt_ms), this.#looks.limit_ms(now_ms));
   }
 
   #put(id: string, entry: Entry): void {

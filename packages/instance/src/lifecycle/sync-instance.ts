@@ -318,7 +318,7 @@ export class SyncInstance implements ContractService {
       canCommit: this.#offer.stands(run),
       indexBuilding: run.indexBuilding,
       observed: this.#observer.seen,
-      warnings: run.warnings(),
+      warnings: [...run.warnings(), ...this.#offer.warnings(run)],
     });
   }
 

@@ -32,6 +32,30 @@ describe('ReportBoard', () => {
     expect(board.reports().get('a')?.fresh).toBe(true);
   });
 
+  it('lets who was slow of late be silent for longer, and no longer than that', () => {
+    const { board, clock } = makeBoard();
+    const at = (at_ms: number): boolean | undefined => {
+      for (; clock.at < at_ms; clock.at += 500) board.sweep();
+      clock.at = at_ms;
+      board.sweep();
+      return board.reports().get('a')?.fresh;
+    };
+    board.hear(message('a'), 0);
+    expect(at(3_000)).toBe(false);
+    board.alive('a', 3_000);
+    expect(at(12_000)).toBe(true);
+    expect(at(12_001)).toBe(false);
+  });
+
+  it('does not take its own standing still for the silence of others', () => {
+    const { board, clock } = makeBoard();
+    for (const [at, id] of ['a', 'b'].entries()) board.hear(message(id), at);
+    board.sweep();
+    clock.at = 8_000;
+    board.sweep();
+    expect([...board.reports().values()].map(({ fresh }) => fresh)).toEqual([true, true]);
+  });
+
   it('does not let what was stored earlier replace what was heard later', () => {
     const { board } = makeBoard();
     board.hear(message('a', 'later', 2), 500);

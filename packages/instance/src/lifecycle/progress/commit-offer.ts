@@ -1,3 +1,4 @@
+import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
@@ -12,11 +13,15 @@ const offeredFor_ms = 10_000;
 /** How long a command to commit waits for an offer that was taken back just before. */
 const patience_ms = 12_000;
 const poll_ms = 100;
+/** After the copy a commit is offered within seconds: what keeps it from being offered for longer is worth a warning. */
+const unoffered_ms = 15_000;
 
 /** Whether a commit would be taken, as this instance sees its fleet, and what is missing otherwise. */
 export class CommitOffer {
   readonly #readiness = new CommitReadiness();
   #offeredAt_ms = Number.NEGATIVE_INFINITY;
+  /** Since when a commit could be offered but for what is missing; null while it is, or the copy is not done. */
+  #unofferedSince_ms: number | null = null;
 
   constructor(
     private readonly fleet: Pick<Fleet, 'reports'>,
@@ -33,6 +38,21 @@ export class CommitOffer {
     if (this.#missing(run).length > 0) return false;
     this.#offeredAt_ms = this.clock.monotonic_ms();
     return true;
+  }
+
+  /** Why no commit has been offered for a while, although all is copied; to be called several times a second. */
+  warnings(run: OfferedRun): readonly Warning[] {
+    const isDue = run.state === 'RUNNING' && run.liveFigures.length > 0 && run.liveFigures.every(({ copyDone }) => copyDone);
+    const missing = isDue ? this.#missing(run) : [];
+    if (missing.length === 0) {
+      this.#unofferedSince_ms = null;
+      return [];
+    }
+    const now_ms = this.clock.monotonic_ms();
+    this.#unofferedSince_ms ??= now_ms;
+    if (now_ms - this.#unofferedSince_ms < unoffered_ms) return [];
+    const what = run.input.ownIds.join(', ');
+    return [{ name: 'commitNotOffered', description: `No commit is offered at present, as ${what} sees it: ${missing.join('; ')}.` }];
   }
 
   /**
@@ -59,9 +79,11 @@ export class CommitOffer {
       this.#offeredAt_ms = Number.NEGATIVE_INFINITY;
       return ['it does not run'];
     }
-    if (run.verification?.some((figures) => figures?.isReady !== true) === true) {
+    const unready = run.verification?.find((figures) => figures?.isReady !== true);
+    if (unready !== undefined) {
       this.#readiness.withdraw();
-      return ['the verifier has not compared everything, or is behind'];
+      const hasCompared = unready?.source.phase === 'stream hashing';
+      return [hasCompared ? 'the verifier is behind' : 'the verifier has not compared everything'];
     }
     return this.#readiness.judge(run.liveFigures, run.input.ownIds.length);
   }

@@ -15,7 +15,7 @@ class Scene {
   readonly run = {
     failure: null,
     state: 'RUNNING' as 'RUNNING' | 'PAUSED',
-    verification: null as null | { isReady: boolean }[],
+    verification: null as null | { isReady: boolean; source: { phase: string } }[],
     liveFigures: [{ copyDone: true, followsStream: true, lag_seconds: 0 } as ShareFigures],
     view: { record: { shareIds: ['shard0', 'shard1'] } } as unknown as MigrationView,
     input: { ownIds: ['shard0'] },
@@ -39,6 +39,16 @@ class Scene {
     void this.clock.sleep(ms, never).then(change);
   }
 
+  /** What is said after each of so many looks, five seconds apart. */
+  async warnings(looks: number): Promise<string[]> {
+    const told: string[] = [];
+    for (let look = 0; look < looks; look += 1) {
+      told.push(this.offer.warnings(this.#run).map(({ name, description }) => `${name}: ${description}`).join());
+      await this.clock.run(this.clock.sleep(5_000, never));
+    }
+    return told;
+  }
+
   get #run(): Parameters<CommitOffer['untilItStands']>[0] {
     return this.run as unknown as Parameters<CommitOffer['untilItStands']>[0];
   }
@@ -47,6 +57,10 @@ class Scene {
     const report = idleReport(identity);
     return { report: { ...report, ready: { canCommit: this.peer.canCommit, canWrite: false } }, reportedAt_ms: 0, fresh: this.peer.fresh };
   }
+}
+
+function verifier(phase: string): Scene['run']['verification'] {
+  return [{ isReady: false, source: { phase } }];
 }
 
 describe('a commit', () => {
@@ -65,7 +79,8 @@ describe('a commit', () => {
 
   it.each([
     ['the copy goes on', (scene: Scene) => (scene.run.liveFigures = [{ ...scene.run.liveFigures[0], copyDone: false } as ShareFigures]), 'collections are still being copied'],
-    ['the verifier compares', (scene: Scene) => (scene.run.verification = [{ isReady: false }]), 'the verifier has not compared everything'],
+    ['the verifier compares', (scene: Scene) => (scene.run.verification = verifier('initial hashing')), 'the verifier has not compared everything'],
+    ['the verifier is behind', (scene: Scene) => (scene.run.verification = verifier('stream hashing')), 'the verifier is behind'],
     ['a peer is not ready', (scene: Scene) => (scene.peer.canCommit = false), 'shard1 is not ready'],
     ['a peer is silent', (scene: Scene) => (scene.peer.fresh = false), 'shard1 does not answer'],
   ])('that was never offered is refused at once, with the reason: %s', async (_what, change, reason) => {
@@ -112,5 +127,27 @@ describe('a commit that progress has offered', () => {
     await scene.clock.run(scene.clock.sleep(10_001, never));
     await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit' });
     expect(scene.clock.now_ms()).toBe(10_001);
+  });
+});
+
+describe('a commit that is not offered although all is copied', () => {
+  const told = 'commitNotOffered: No commit is offered at present, as shard0 sees it: shard1 does not answer.';
+
+  it('has its reason told after a while, as long as it stays so', async () => {
+    const scene = new Scene();
+    scene.peer.fresh = false;
+    expect(await scene.warnings(5)).toEqual(['', '', '', told, told]);
+    scene.peer.fresh = true;
+    expect(await scene.warnings(1)).toEqual(['']);
+    scene.peer.fresh = false;
+    expect(await scene.warnings(4)).toEqual(['', '', '', told]);
+  });
+
+  it('goes without a word while the copy goes on, or nothing runs', async () => {
+    const scene = new Scene();
+    scene.run.liveFigures = [{ ...scene.run.liveFigures[0], copyDone: false } as ShareFigures];
+    expect(await scene.warnings(5)).toEqual(['', '', '', '', '']);
+    scene.run.liveFigures = [];
+    expect(await scene.warnings(5)).toEqual(['', '', '', '', '']);
   });
 });

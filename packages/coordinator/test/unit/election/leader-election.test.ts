@@ -1,0 +1,100 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Watchers } from '@convoy/api/fleet/watchers';
+import { LeaderElection } from '../../../src/election/leader-election.js';
+import type { LeaderLease, LeaseHolder } from '../../../src/election/leader-lease.js';
+import { LeaderView } from '../../../src/election/leader-view.js';
+import { fleetTimingsDefault } from '../../../src/fleet/timings.js';
+import { asProcess, type Share, useRealTimers, useSlowTimers } from './slow-process.js';
+
+const minute_ms = 60_000;
+const reply_ms = 1;
+const fast: Share = { runs_ms: 1, stands_ms: 0, from_ms: 0 };
+
+/** A lease as Redis keeps it. */
+class VirtualLease {
+  holder: LeaseHolder | null = null;
+  #until_ms = 0;
+  /** Everybody who has taken it from somebody else, or from nobody. */
+  readonly takenBy: string[] = [];
+
+  async campaign(candidate: LeaseHolder, lease_ms: number): Promise<LeaseHolder | null> {
+    if (performance.now() >= this.#until_ms) this.holder = null;
+    if (this.holder === null && this.takenBy.at(-1) !== candidate.id) this.takenBy.push(candidate.id);
+    this.holder ??= candidate;
+    if (this.holder === candidate) this.#until_ms = performance.now() + lease_ms;
+    const { holder } = this;
+    await new Promise<void>((resolve) => setTimeout(resolve, reply_ms));
+    return holder;
+  }
+
+  resign(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+let lease: VirtualLease;
+let elections: LeaderElection[];
+
+beforeEach(() => {
+  useSlowTimers();
+  lease = new VirtualLease();
+  elections = [];
+});
+
+afterEach(() => useRealTimers());
+
+function begin(id: string, share: Share): LeaderElection {
+  const watchers = new Watchers();
+  const election = new LeaderElection({
+    lease: lease as unknown as LeaderLease,
+    lease_ms: fleetTimingsDefault.leaderLease_ms,
+    candidate: { id, syncID: id, incarnation: id },
+    view: new LeaderView(watchers),
+    watchers,
+    clock: { now_ms: () => Date.now(), monotonic_ms: () => performance.now() },
+    logger: pino({ level: 'silent' }),
+    mayLead: () => true,
+  });
+  elections.push(election);
+  asProcess(share, () => election.start());
+  return election;
+}
+
+it('processes with a tenth of a processor change the leader a few times, and then no more', async () => {
+  // One of ten runs, in turn; each stands for longer than the lease of a fast one.
+  const share = { runs_ms: 600, stands_ms: 5_400 };
+  for (let at = 0; at < 10; at += 1) begin(`shard${at}`, { ...share, from_ms: share.runs_ms * at });
+  await vi.advanceTimersByTimeAsync(minute_ms);
+  expect(lease.takenBy.length).toBeLessThanOrEqual(elections.length);
+  const before = [...lease.takenBy];
+  await vi.advanceTimersByTimeAsync(5 * minute_ms);
+  expect(lease.takenBy).toEqual(before);
+});
+
+it('a slow leader leads on beside a fast process, and knows at every moment that it does', async () => {
+  const slow = begin('shard0', { runs_ms: 600, stands_ms: 5_400, from_ms: 0 });
+  await vi.advanceTimersByTimeAsync(minute_ms);
+  begin('shard1', fast);
+  for (let seconds = 0; seconds < 180; seconds += 1) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(slow.isLeader()).toBe(true);
+  }
+  expect(lease.takenBy).toEqual(['shard0']);
+});
+
+it('a fast leader that dies is replaced after the lease of a fast one', async () => {
+  const { leaderLease_ms } = fleetTimingsDefault;
+  const leader = begin('shard0', fast);
+  await vi.advanceTimersByTimeAsync(2 * minute_ms);
+  expect(leader.isLeader()).toBe(true);
+  const successor = begin('shard1', fast);
+  await vi.advanceTimersByTimeAsync(minute_ms);
+  expect(lease.takenBy).toEqual(['shard0']);
+  vi.spyOn(lease, 'campaign').mockImplementation((candidate, lease_ms) =>
+    candidate.id === 'shard0' ? new Promise(() => undefined) : VirtualLease.prototype.campaign.call(lease, candidate, lease_ms),
+  );
+  await vi.advanceTimersByTimeAsync(2 * leaderLease_ms);
+  expect(successor.isLeader()).toBe(true);
+  expect(leader.isLeader()).toBe(false);
+});
