@@ -14,7 +14,7 @@ const tasks = {
   soak: { projects: ['e2e/soak'], start: (args) => runNode('e2e/soak/dist/run.js', args) },
   test: { projects: [], start: runTests },
   conformance: { projects: ['packages/simulator'], start: runConformance },
-  differential: { projects: ['packages/cli'], start: runDifferential },
+  differential: { projects: ['packages/testbed'], start: runDifferential },
   'test-all': { projects: [], start: runAllTests },
   sabotage: { projects: ['packages/api'], start: runSabotage },
   'mongosh-check': { projects: ['packages/simulator'], start: (args) => runNode('packages/simulator/test/mongosh/check.mjs', args) },

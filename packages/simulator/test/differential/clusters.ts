@@ -1,5 +1,5 @@
-import { startTestCluster } from '../../../cli/src/environment/cluster/start-test-cluster.js';
-import { ScratchFolder } from '../../../cli/src/environment/process/scratch-folder.js';
+import { startTestCluster } from '../../../testbed/src/cluster/start-test-cluster.js';
+import { ScratchFolder } from '../../../testbed/src/process/scratch-folder.js';
 import { startCluster } from '../../src/cluster/cluster.js';
 import { clusterRoles } from '../conformance/cluster-stage.js';
 import { WireClient } from '../conformance/wire-client.js';
