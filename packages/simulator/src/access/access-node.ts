@@ -1,6 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import type { CommandRequest, ConnectionState } from '../node/command.js';
 import { docOf } from '../node/doc-fields.js';
+import { refuseOutsideAdmin } from '../node/command-names.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
 import { Timestamp } from 'bson';
 import type { Authorizer } from './authorization/authorizer.js';
@@ -14,7 +15,7 @@ import type { UserCatalog } from './user/user-catalog.js';
 const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
 
 const legacyCommands: ReadonlySet<string> = new Set([
-  ...handshakes, '_isSelf', 'authenticate', 'buildInfo', 'buildinfo', 'ping', 'saslContinue', 'saslStart',
+  ...handshakes, '_isSelf', 'authenticate', 'buildInfo', 'ping', 'saslContinue', 'saslStart',
 ]);
 
 /** The parts of access control that are there only when it is turned on. */
@@ -54,6 +55,8 @@ export class AccessNode implements ServedNode {
     private readonly node: ServedNode,
     private readonly logins: Logins,
     private readonly enforcement: Enforcement | undefined,
+    /** Names of the commands that the node has. */
+    private readonly known: ReadonlySet<string>,
   ) {}
 
   get streamsCursors(): boolean {
@@ -67,6 +70,7 @@ export class AccessNode implements ServedNode {
 
   async run(request: CommandRequest): Promise<Doc> {
     if (handshakes.has(request.name)) return this.#greet(request);
+    if (this.known.has(request.name)) refuseOutsideAdmin(request);
     if (this.enforcement === undefined) return this.node.run(request);
     const login = this.logins.of(request.connection);
     await this.enforcement.authorizer.check(login, request);

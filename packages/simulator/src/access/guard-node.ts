@@ -43,7 +43,7 @@ interface GuardedNode extends ServedNode {
 export function guardNode(node: GuardedNode, realm: AccessRealm): ServedNode {
   const logins = new Logins(realm.catalog);
   node.diagnostics.addAnswers(logins.answers());
-  if (realm.signer === undefined) return new AccessNode(node, logins, undefined);
-  const authorizer = new Authorizer(realm.catalog, new Set(node.commandNames));
-  return new AccessNode(node, logins, { authorizer, signer: realm.signer });
+  const known = new Set(node.commandNames);
+  const { signer } = realm;
+  return new AccessNode(node, logins, signer === undefined ? undefined : { authorizer: new Authorizer(realm.catalog, known), signer }, known);
 }

@@ -1,6 +1,7 @@
 import type { Value } from '../bson/value.js';
 import { badValue, located } from '../query/query-error.js';
 import { CommandError } from '../node/command.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { fieldPathValue } from './field-path.js';
 import { MutableDocument } from './mutable-document.js';
 import type { Compile, Evaluate, OperatorCompiler } from './operator.js';
@@ -17,7 +18,7 @@ import { iterationOperators } from './operators/iteration.js';
 import { regexOperators } from './operators/regex.js';
 import { textOperators } from './operators/text.js';
 import { trigonometryOperators } from './operators/trigonometry.js';
-import { type ExpressionContext, variableValue } from './variables.js';
+import { type ExpressionContext, refuseUndefined, variableValue } from './variables.js';
 
 const operators = new Map<string, OperatorCompiler>(
   [
@@ -37,15 +38,17 @@ const operators = new Map<string, OperatorCompiler>(
   ].flatMap((table) => Object.entries(table)),
 );
 
+const unsimulatedOperators: ReadonlySet<string> = new Set(['$_internalJsEmit', '$function', '$meta', '$toHashedIndexKey']);
+
 /**
  * Compiles an aggregation expression.
  * @throws CommandError with the server's code for what it would refuse
  */
 export function compileExpression(expression: Value, context: ExpressionContext = {}): Evaluate {
-  const compile: Compile = (inner) => compileExpression(inner, context);
-  if (typeof expression === 'string') return compileText(expression);
+  const compile: Compile = (inner, names) => compileExpression(inner, names === undefined ? context : { ...context, bound: new Set([...(context.bound ?? []), ...names]) });
+  if (typeof expression === 'string') return compileText(expression, context);
   if (Array.isArray(expression)) {
-    const items = expression.map(compile);
+    const items = expression.map((each) => compile(each));
     return (variables) => items.map((item) => item(variables) ?? null);
   }
   if (!(expression instanceof Map)) return () => expression;
@@ -60,11 +63,12 @@ export function compileExpression(expression: Value, context: ExpressionContext 
 function compileOperator(name: string, operand: Value, compile: Compile, context: ExpressionContext): Evaluate {
   if (name === '$literal' || name === '$const') return () => operand;
   const operator = operators.get(name);
+  if (operator === undefined && unsimulatedOperators.has(name)) throw unsimulated(name);
   if (operator === undefined) throw new CommandError(168, 'InvalidPipelineOperator', `Unrecognized expression '${name}'`);
   return operator(operand, compile, name, context);
 }
 
-function compileText(text: string): Evaluate {
+function compileText(text: string, context: ExpressionContext): Evaluate {
   if (!text.startsWith('$')) return () => text;
   if (text === '$') throw located(16872, "'$' by itself is not a valid FieldPath");
   if (!text.startsWith('$$')) {
@@ -72,6 +76,7 @@ function compileText(text: string): Evaluate {
     return (variables) => fieldPathValue(variables.doc, path);
   }
   const [name = '', ...path] = checkedPath(text.slice(2));
+  refuseUndefined(name, context);
   return (variables) => fieldPathValue(variableValue(variables, name), path);
 }
 

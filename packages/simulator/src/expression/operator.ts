@@ -5,8 +5,8 @@ import type { ExpressionContext, Variables } from './variables.js';
 /** Computes a value; undefined is a missing one. */
 export type Evaluate = (variables: Variables) => Value | undefined;
 
-/** Compiles any expression; given to operators so that they need not import the table they are in. */
-export type Compile = (expression: Value) => Evaluate;
+/** Compiles any expression, with further variables in sight; given to operators so that they need not import the table they are in. */
+export type Compile = (expression: Value, names?: readonly string[]) => Evaluate;
 
 /** Compiles one operator with its operand. */
 export type OperatorCompiler = (operand: Value, compile: Compile, name: string, context: ExpressionContext) => Evaluate;
@@ -39,7 +39,7 @@ export function ranged(
   return (operand, compile, name, context) => {
     const list = argumentList(operand);
     if (list.length < min || list.length > max) throw wrongCount(name, min, max, list.length);
-    const evaluated = list.map(compile);
+    const evaluated = list.map((each) => compile(each));
     return (variables) => apply(evaluated.map((evaluate) => evaluate(variables)), name, context);
   };
 }

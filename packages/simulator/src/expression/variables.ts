@@ -1,7 +1,7 @@
 import type { Timestamp } from 'bson';
 import type { Collation } from '../bson/collation.js';
-import { CommandError } from '../node/command.js';
 import type { DateTime, Value } from '../bson/value.js';
+import { failedToParse, located } from '../query/query-error.js';
 
 /** What expressions may refer to besides the document. */
 export interface ExpressionContext {
@@ -9,8 +9,10 @@ export interface ExpressionContext {
   readonly now?: DateTime;
   /** `$$CLUSTER_TIME`. */
   readonly clusterTime?: Timestamp;
-  /** Variables of the command's `let`, or of `$lookup`. */
-  readonly let?: ReadonlyMap<string, Value>;
+  /** Variables of the command's `let`, or of `$lookup`; undefined is a missing value. */
+  readonly let?: ReadonlyMap<string, Value | undefined>;
+  /** Names of variables that operators around the expression bind. */
+  readonly bound?: ReadonlySet<string>;
   readonly collation?: Collation;
 }
 
@@ -37,17 +39,37 @@ export function withVariable(variables: Variables, name: string, value: Value | 
   return { doc: variables.doc, context: variables.context, binding: { name, value, outer: variables.binding } };
 }
 
+const builtIn: ReadonlySet<string> = new Set(['ROOT', 'CURRENT', 'REMOVE', 'NOW', 'CLUSTER_TIME']);
+
+/** @throws CommandError 17276 for a variable that nothing defines */
+export function refuseUndefined(name: string, { bound, let: given }: ExpressionContext): void {
+  if (!builtIn.has(name) && bound?.has(name) !== true && given?.has(name) !== true) throw undefinedVariable(name);
+}
+
+/** @throws CommandError 9 for a name that variables may not have */
+export function refuseVariableName(name: string): void {
+  if (name === 'CURRENT') return;
+  if (name === '') throw failedToParse('empty variable names are not allowed');
+  if (!/^[a-z\u0080-\uffff]/.test(name)) throw failedToParse(`'${name}' starts with an invalid character for a user variable name`);
+  const wrong = /[^A-Za-z0-9_\u0080-\uffff]/.exec(name)?.[0];
+  if (wrong !== undefined) throw failedToParse(`'${name}' contains an invalid character for a variable name: '${wrong}'`);
+}
+
 /**
  * The value of `$$name`.
- * @throws CommandError 17276 for an undefined variable, 51144 for `$$CLUSTER_TIME` outside a cluster
+ * @throws CommandError 17276 for a built-in variable that is not known here
  */
 export function variableValue(variables: Variables, name: string): Value | undefined {
   for (let binding = variables.binding; binding !== undefined; binding = binding.outer) if (binding.name === name) return binding.value;
+  const { let: given, now, clusterTime } = variables.context;
+  if (given?.has(name) === true) return given.get(name);
   if (name === 'ROOT' || name === 'CURRENT') return variables.doc;
   if (name === 'REMOVE') return undefined;
-  const known = variables.context.let?.get(name);
-  if (known !== undefined) return known;
-  if (name === 'NOW' && variables.context.now !== undefined) return variables.context.now;
-  if (name === 'CLUSTER_TIME' && variables.context.clusterTime !== undefined) return variables.context.clusterTime;
-  throw new CommandError(17276, 'Location17276', `Use of undefined variable: ${name}`);
+  if (name === 'NOW' && now !== undefined) return now;
+  if (name === 'CLUSTER_TIME' && clusterTime !== undefined) return clusterTime;
+  throw undefinedVariable(name);
+}
+
+function undefinedVariable(name: string): Error {
+  return located(17276, `Use of undefined variable: ${name}`);
 }

@@ -21,12 +21,13 @@ export class CommandGate {
   }
 
   /** @param run the command itself */
-  async run(request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
+  async run(given: CommandRequest, run: (request: CommandRequest) => Promise<Doc>): Promise<Doc> {
+    const request = this.failPoints.prepared(given);
     const { condition } = this.identity;
     if (condition.delayMs > 0 || condition.paused) await condition.hold(request.signal);
     try {
       this.#refuseTimeLimit(request);
-      const reply = await this.failPoints.failCommand.apply(request, run);
+      const reply = await this.failPoints.failCommand.apply(request, () => run(request));
       const labels = reply.has('errorLabels') ? [] : concernErrorLabels(this.#node, request, reply);
       if (labels.length > 0) reply.set('errorLabels', [...labels]);
       if (reply.has('writeConcernError') && this.#tellsTopology(concernErrorCode(reply))) reply.set('topologyVersion', this.identity.topologyVersion);

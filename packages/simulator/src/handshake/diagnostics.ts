@@ -39,7 +39,6 @@ export class Diagnostics {
       ['ismaster', hello],
       ['ping', () => new Map()],
       ['buildInfo', () => buildInfo(identity)],
-      ['buildinfo', () => buildInfo(identity)],
       ['hostInfo', () => hostInfo(identity)],
       ['serverStatus', (request) => serverStatus(identity, request, lastApplied)],
       ['getParameter', (request) => this.parameters.get(request.body)],

@@ -8,8 +8,8 @@ const always: ReadonlySet<string> = new Set([
 ]);
 /** Commands that a secondary answers when the client allows it. */
 const reads: ReadonlySet<string> = new Set([
-  'find', 'aggregate', 'count', 'distinct', 'listCollections', 'listIndexes', 'listDatabases', 'collStats', 'collstats', 'dbStats', 'dbstats',
-  'dataSize', 'datasize', 'validate', 'splitVector',
+  'find', 'aggregate', 'count', 'distinct', 'listCollections', 'listIndexes', 'listDatabases', 'collStats', 'dbStats',
+  'dataSize', 'validate', 'splitVector',
 ]);
 
 /**

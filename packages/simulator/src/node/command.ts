@@ -34,6 +34,8 @@ export interface CommandRequest {
   /** Aborted when the client has gone away or the node stops. */
   signal: AbortSignal;
   routed?: RoutedAccess;
+  /** Called by a `getMore` once it has its cursor; throws what a fail point wants. */
+  onCursorCheckout?: () => void;
 }
 
 /** Anything that answers commands: a shard, the config server, a router. */

@@ -27,10 +27,10 @@ const commandsSince: ReadonlyMap<string, Since> = new Map<string, Since>([
 
 /** Fields of commands that are younger than the commands themselves, by the command's name. */
 const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<string, ReadonlyMap<string, Since>>([
-  ['insert', new Map<string, Since>([['bypassEmptyTsReplacement', [8, 0]]])],
-  ['update', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [8, 0]]])],
+  ['insert', new Map<string, Since>([['bypassEmptyTsReplacement', [7, 0]]])],
+  ['update', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
   ['delete', new Map<string, Since>([['let', [5, 0]]])],
-  ['findAndModify', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [8, 0]]])],
+  ['findAndModify', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
   ['find', new Map<string, Since>([['let', [5, 0]]])],
   ['aggregate', new Map<string, Since>([['let', [5, 0]]])],
   ['setFeatureCompatibilityVersion', new Map<string, Since>([['confirm', [7, 0]]])],

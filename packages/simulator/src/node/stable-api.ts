@@ -13,7 +13,7 @@ const stableCommands: ReadonlySet<string> = new Set([
 ]);
 
 /** Commands that an unknown field does not disturb, because clients send them before they know the server. */
-const lenientCommands: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo', 'buildinfo']);
+const lenientCommands: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo']);
 
 const stableApiPage = 'https://www.mongodb.com/docs/manual/reference/stable-api/';
 

@@ -4,7 +4,7 @@ import { isNumber, toNumber } from '../bson/exact-number.js';
 import type { Doc, Value } from '../bson/value.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { makeVariables } from '../expression/variables.js';
-import { indexedValues, splitPath } from '../query/document-path.js';
+import { anyAtPath, splitPath, valuesAlong, withValueAt } from '../query/document-path.js';
 import { compileMatcher } from '../query/matcher.js';
 import { failedToParse, located } from '../query/query-error.js';
 import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
@@ -30,7 +30,7 @@ export function compileGraphLookup(operand: Value, context: PipelineContext): Ru
     for (const doc of docs) {
       const foreign = [...(context.lookup?.(from) ?? [])].filter((other) => matches === undefined || matches(other));
       const begun = start(makeVariables(doc, expressions)) ?? null;
-      yield new Map(doc).set(as, reached(Array.isArray(begun) ? begun : [begun], foreign, search));
+      yield withValueAt(doc, splitPath(as), reached(Array.isArray(begun) ? begun : [begun], foreign, search));
     }
   };
 }
@@ -45,7 +45,7 @@ interface Search {
 function reached(start: readonly Value[], foreign: readonly Doc[], search: Search): Doc[] {
   const byKey = new Map<string, Doc[]>();
   for (const doc of foreign) {
-    for (const key of keysAt(doc, search.toField)) {
+    for (const key of keysThatMatch(doc, search.toField)) {
       const same = byKey.get(key);
       if (same === undefined) byKey.set(key, [doc]);
       else same.push(doc);
@@ -60,14 +60,20 @@ function reached(start: readonly Value[], foreign: readonly Doc[], search: Searc
       found.set(doc, depth);
       next.push(doc);
     }
-    frontier = next.flatMap((doc) => keysAt(doc, search.fromField));
+    frontier = next.flatMap((doc) => valuesAlong(doc, splitPath(search.fromField)).map(keyOf));
   }
   const { depthField } = search;
   return [...found].map(([doc, depth]) => (depthField === undefined ? doc : new Map(doc).set(depthField, Long.fromNumber(depth))));
 }
 
-function keysAt(doc: Doc, field: string): string[] {
-  return indexedValues(doc, splitPath(field)).map((value) => keyOf(value ?? null));
+/** The keys of all values by which a query for the field finds the document. */
+function keysThatMatch(doc: Doc, field: string): ReadonlySet<string> {
+  const keys = new Set<string>();
+  anyAtPath(doc, splitPath(field), true, (value) => {
+    keys.add(keyOf(value ?? null));
+    return false;
+  });
+  return keys;
 }
 
 function keyOf(value: Value): string {

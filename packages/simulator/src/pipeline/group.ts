@@ -1,10 +1,13 @@
 import { Int32 } from 'bson';
+import { isNumber } from '../bson/exact-number.js';
 import { encodeKeyString } from '../bson/key-string.js';
 import type { Doc, Value } from '../bson/value.js';
 import { compileExpression } from '../expression/evaluate.js';
 import type { Evaluate } from '../expression/operator.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
 import { typeName } from '../bson/type-of.js';
+import { unsimulated } from '../node/unsimulated.js';
+import { isOperatorDocument } from '../query/matcher.js';
 import { located } from '../query/query-error.js';
 import { sortDocuments } from '../query/sort.js';
 import { type Accumulator, accumulatorOf } from './accumulator.js';
@@ -22,7 +25,7 @@ export function compileGroup(operand: Value, context: PipelineContext): RunStage
   const expressions = expressionContext(context);
   const id = operand.get('_id');
   if (id === undefined) throw located(15955, 'a group specification must include an _id');
-  const key = compileExpression(id, expressions);
+  const key = compileId(id, expressions);
   const fields = [...operand].filter(([name]) => name !== '_id').map(([name, spec]) => groupField(name, spec, expressions));
   return (docs) => grouped(docs, key, fields, expressions);
 }
@@ -39,11 +42,26 @@ export function compileSortByCount(operand: Value, context: PipelineContext): Ru
   return (docs) => sortDocuments(group(docs), new Map([['count', new Int32(-1)]]));
 }
 
+/** A document of one field counts what is missing as null; one of several leaves the field out (server source: expandId). */
+function compileId(id: Value, context: ExpressionContext): Evaluate {
+  const evaluate = compileExpression(id, context);
+  if (!(id instanceof Map) || isOperatorDocument(id)) return evaluate;
+  const refused = [...id.values()].find((value) => isNumber(value) || typeof value === 'boolean');
+  if (refused !== undefined) throw located(17390, '$group does not support inclusion-style expressions');
+  const [only] = id.keys();
+  if (only === undefined || id.size > 1) return evaluate;
+  return (variables) => {
+    const made = evaluate(variables);
+    return made instanceof Map && made.size === 0 ? new Map([[only, null]]) : made;
+  };
+}
+
 function groupField(name: string, spec: Value, context: ExpressionContext): GroupField {
   if (name.includes('.')) throw located(40235, `The field name '${name}' cannot contain '.'`);
   if (!(spec instanceof Map) || spec.size !== 1) throw located(40234, `The field '${name}' must be an accumulator object`);
   const [[operator, operand] = ['', null]] = spec;
   const make = accumulatorOf(operator);
+  if (make === undefined && operator === '$accumulator') throw unsimulated(operator);
   if (make === undefined) throw located(15952, `unknown group operator '${operator}'`);
   const isCount = operator === '$count';
   if (isCount && !(operand instanceof Map && operand.size === 0)) throw located(15982, `$count takes no arguments, found: ${typeName(operand)}`);

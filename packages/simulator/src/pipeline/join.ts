@@ -1,11 +1,9 @@
-import { equalValues } from '../bson/compare.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { compileExpression } from '../expression/evaluate.js';
-import { fieldPathValue } from '../expression/field-path.js';
 import { makeVariables } from '../expression/variables.js';
-import { anyAtPath, splitPath } from '../query/document-path.js';
-import { isNullish } from '../query/comparison.js';
+import { anyAtPath, splitPath, valuesAlong, withValueAt } from '../query/document-path.js';
+import { comparisonTest } from '../query/comparison.js';
 import { failedToParse, located } from '../query/query-error.js';
 import { type CompilePipeline, expressionContext, type PipelineContext, type RunStage } from './stage.js';
 
@@ -14,13 +12,14 @@ export function compileLookup(operand: Value, context: PipelineContext, compile:
   if (!(operand instanceof Map)) throw failedToParse('the $lookup specification must be an Object');
   const as = textField(operand, 'as', '$lookup');
   const from = textField(operand, 'from', '$lookup');
-  const join = joinTest(operand);
+  const asPath = splitPath(as);
+  const join = joinTest(operand, context);
   const inner = innerPipeline(operand, context, compile);
   return function* (docs) {
     for (const doc of docs) {
       const foreign = foreignDocuments(context, from);
       const joined = join === undefined ? foreign : filtered(foreign, join(doc));
-      yield new Map(doc).set(as, [...inner(doc, joined)]);
+      yield withValueAt(doc, asPath, [...inner(doc, joined)]);
     }
   };
 }
@@ -57,8 +56,8 @@ function textField(operand: Doc, name: string, stage: string): string {
   throw failedToParse(`must specify '${name}' field for a ${stage}`);
 }
 
-/** Values of the local field match the foreign field as a query would, arrays by their elements, missing as null. */
-function joinTest(operand: Doc): ((doc: Doc) => (foreign: Doc) => boolean) | undefined {
+/** Values of the local field match the foreign field as `$eq` would; none of them counts as null. */
+function joinTest(operand: Doc, { collation }: PipelineContext): ((doc: Doc) => (foreign: Doc) => boolean) | undefined {
   const local = operand.get('localField');
   const foreign = operand.get('foreignField');
   if (typeof local !== 'string' || typeof foreign !== 'string') {
@@ -68,9 +67,9 @@ function joinTest(operand: Doc): ((doc: Doc) => (foreign: Doc) => boolean) | und
   const localPath = splitPath(local);
   const foreignPath = splitPath(foreign);
   return (doc) => {
-    const value = fieldPathValue(doc, localPath) ?? null;
-    const wanted = Array.isArray(value) ? value : [value];
-    return (other) => anyAtPath(other, foreignPath, true, (found) => wanted.some((want) => (isNullish(want) ? isNullish(found) : found !== undefined && equalValues(found, want))));
+    const found = valuesAlong(doc, localPath);
+    const tests = (found.length === 0 ? [null] : found).map((wanted) => comparisonTest('$eq', wanted, collation));
+    return (other) => anyAtPath(other, foreignPath, true, (value) => tests.some((test) => test(value)));
   };
 }
 
@@ -82,7 +81,7 @@ function innerPipeline(operand: Doc, context: PipelineContext, compile: CompileP
   const variables = definitions instanceof Map ? [...definitions].map(([name, value]) => [name, compileExpression(value, expressions)] as const) : [];
   return (doc, foreign) => {
     const bound = new Map(context.let);
-    for (const [name, evaluate] of variables) bound.set(name, evaluate(makeVariables(doc, expressions)) ?? null);
+    for (const [name, evaluate] of variables) bound.set(name, evaluate(makeVariables(doc, expressions)));
     return compile(stages, { ...context, let: bound })(foreign);
   };
 }

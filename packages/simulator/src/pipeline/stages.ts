@@ -2,6 +2,7 @@ import { Int32 } from 'bson';
 import { isNumber, toNumber } from '../bson/exact-number.js';
 import type { Doc, Value } from '../bson/value.js';
 import { compileMatcher } from '../query/matcher.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { located } from '../query/query-error.js';
 import { sortDocuments } from '../query/sort.js';
 import { compileBucketAuto } from './bucket-auto.js';
@@ -42,6 +43,9 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $_internalUnpackBucket: compileUnpackBucket,
 };
 
+/** Stages of all releases alike that are refused by name. */
+const unsimulatedStages: ReadonlySet<string> = new Set(['$geoNear', '$listLocalSessions', '$listSessions', '$planCacheStats', '$setWindowFields']);
+
 /**
  * Compiles an aggregation pipeline over documents in memory.
  * @throws CommandError 40324 for an unknown stage, and the server's errors for what a stage refuses
@@ -55,6 +59,7 @@ function compileStage(stage: Doc, context: PipelineContext): RunStage {
   const [name] = stage.keys();
   if (name === undefined || stage.size !== 1) throw located(40323, 'A pipeline stage specification object must contain exactly one field.');
   const compile = Object.hasOwn(stageCompilers, name) ? stageCompilers[name] : undefined;
+  if (compile === undefined && unsimulatedStages.has(name)) throw unsimulated(name);
   if (compile === undefined) throw located(40324, `Unrecognized pipeline stage name: '${name}'`);
   return compile(stage.get(name) ?? null, context, compilePipeline);
 }

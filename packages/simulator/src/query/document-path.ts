@@ -16,7 +16,7 @@ export function arrayIndex(name: string | undefined): number | undefined {
 
 /**
  * Whether any value a query path reaches passes a test. Arrays on the way are looked through, and a numeric component
- * also means an index. A path that ends nowhere is tested once with undefined.
+ * also means an index: an array that it names is tested itself, not looked through. A path that ends nowhere is tested once with undefined.
  * @param leafArrays whether an array at the end is looked through too; it is tested itself in any case
  */
 export function anyAtPath(doc: Doc, path: Path, leafArrays: boolean, test: (value: Value | undefined) => boolean, at = 0): boolean {
@@ -34,7 +34,7 @@ function anyInArray(items: Value[], path: Path, leafArrays: boolean, test: (valu
   const index = arrayIndex(path[at]);
   if (index === undefined || index >= items.length) return false;
   const item = items[index];
-  if (at === path.length - 1) return testLeaf(item, leafArrays, test);
+  if (at === path.length - 1) return test(item);
   if (item instanceof Map) return anyAtPath(item, path, leafArrays, test, at + 1);
   return Array.isArray(item) && anyInArray(item, path, leafArrays, test, at + 1);
 }
@@ -57,42 +57,23 @@ export function valueAtPath(doc: Doc, path: Path): Value | undefined {
 }
 
 /**
- * The values an index or sort sees at a path: each element of an array; null where a field is missing,
- * undefined for an empty array.
+ * All values that a stage which follows a path through other documents finds at it: the elements of an array at its end, and those of
+ * the documents in arrays on its way. A number after an array names one element (server source: visitAllValuesAtPath).
  */
-export function indexedValues(doc: Doc, path: Path): (Value | undefined)[] {
-  const values: (Value | undefined)[] = [];
-  collectIndexed(doc, path, 0, values);
-  return values;
-}
-
-function collectIndexed(doc: Doc, path: Path, at: number, values: (Value | undefined)[]): void {
-  const value = doc.get(path[at] ?? '');
-  if (at === path.length - 1) collectLeaf(value, values);
-  else if (value instanceof Map) collectIndexed(value, path, at + 1, values);
-  else if (Array.isArray(value)) collectFromArray(value, path, at + 1, values);
-  else values.push(null);
-}
-
-function collectFromArray(items: Value[], path: Path, at: number, values: (Value | undefined)[]): void {
-  const index = arrayIndex(path[at]);
-  if (index !== undefined && index < items.length) {
-    const item = items[index];
-    if (at === path.length - 1) collectLeaf(item, values);
-    else if (item instanceof Map) collectIndexed(item, path, at + 1, values);
-    else if (Array.isArray(item)) collectFromArray(item, path, at + 1, values);
-    else values.push(null);
-    return;
+export function valuesAlong(doc: Doc, [name = '', ...rest]: Path): Value[] {
+  let value = doc.get(name);
+  let left = rest;
+  for (let index = arrayIndex(left[0]); index !== undefined && Array.isArray(value); index = arrayIndex(left[0])) {
+    value = value[index];
+    left = left.slice(1);
   }
-  if (items.length === 0) values.push(null);
-  for (const item of items) {
-    if (item instanceof Map) collectIndexed(item, path, at, values);
-    else values.push(null);
-  }
+  if (left.length === 0) return value === undefined ? [] : Array.isArray(value) ? value : [value];
+  const inner = Array.isArray(value) ? value : [value];
+  return inner.flatMap((item) => (item instanceof Map ? valuesAlong(item, left) : []));
 }
 
-function collectLeaf(value: Value | undefined, values: (Value | undefined)[]): void {
-  if (!Array.isArray(value)) values.push(value ?? null);
-  else if (value.length === 0) values.push(undefined);
-  else values.push(...value);
+/** Sets a value at a path; what is no document on the way becomes one. Fields keep their places. */
+export function withValueAt(doc: Doc, [name = '', ...rest]: Path, value: Value): Doc {
+  const inner = doc.get(name);
+  return new Map(doc).set(name, rest.length === 0 ? value : withValueAt(inner instanceof Map ? inner : new Map<string, Value>(), rest, value));
 }

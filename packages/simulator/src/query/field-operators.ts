@@ -5,6 +5,7 @@ import { isNumber, longValue, type NumberValue, toNumber } from '../bson/exact-n
 import { isNumberType, typeOf, typeOfAlias } from '../bson/type-of.js';
 import { type Doc, RawDocument, type Value } from '../bson/value.js';
 import { type ComparisonOperator, comparisonTest, inTest, type LeafTest } from './comparison.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { badValue, failedToParse } from './query-error.js';
 import { regexTest } from './regex.js';
 
@@ -23,6 +24,7 @@ export interface NestedQueries {
   compileOperators(operators: Doc): (value: Value) => boolean;
 }
 
+const geoOperators: ReadonlySet<string> = new Set(['$geoIntersects', '$geoNear', '$geoWithin', '$near', '$nearSphere', '$within']);
 const SIGNED_64 = 64;
 const TYPE_BYTE_MAX = 127;
 
@@ -68,7 +70,7 @@ export function compileOperator(name: string, operand: Value, siblings: Doc, nes
     case '$bitsAnyClear':
       return traversing(bitsTest(name, operand));
     default:
-      throw badValue(`unknown operator: ${name}`);
+      throw geoOperators.has(name) ? unsimulated(name) : badValue(`unknown operator: ${name}`);
   }
 }
 

@@ -4,6 +4,7 @@ import type { Doc, Value } from '../bson/value.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { isTruthy } from '../expression/truth.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
+import { unsimulated } from '../node/unsimulated.js';
 import { anyAtPath, splitPath } from './document-path.js';
 import { compileOperator, equalityTest, type FieldTest, listOperand, type NestedQueries } from './field-operators.js';
 import { compileJsonSchema } from './json-schema.js';
@@ -79,6 +80,9 @@ function compileTopLevel(name: string, operand: Value, collation?: Collation, co
       return matchesAll;
     case '$alwaysFalse':
       return () => false;
+    case '$text':
+    case '$where':
+      throw unsimulated(name);
     default:
       throw badValue(
         `unknown top level operator: ${name}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,

@@ -2,8 +2,10 @@ import type { Collation } from '../bson/collation.js';
 import { compareValues } from '../bson/compare.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
 import { valueText } from '../bson/text.js';
-import { type Doc, UndefinedValue, type Value } from '../bson/value.js';
-import { indexedValues, type Path, splitPath } from './document-path.js';
+import type { Doc, Value } from '../bson/value.js';
+import { CommandError } from '../node/command.js';
+import { type Path, splitPath } from './document-path.js';
+import { keyRows } from './key-rows.js';
 import { badValue, located } from './query-error.js';
 
 interface SortField {
@@ -33,14 +35,8 @@ export function compileSort(spec: Doc, collation?: Collation): (a: Doc, b: Doc) 
 export function compileSortKeys(spec: Doc, collation?: Collation): CompiledSort {
   const fields = [...spec].filter(([, direction]) => !(direction instanceof Map)).map(([name, direction]) => sortField(name, direction));
   return {
-    keyOf: (doc) => fields.map((field) => extremeValue(doc, field, collation)),
-    compareKeys: (a, b) => {
-      for (const [index, { descending }] of fields.entries()) {
-        const order = compareValues(a[index] ?? null, b[index] ?? null, collation);
-        if (order !== 0) return descending ? -order : order;
-      }
-      return 0;
-    },
+    keyOf: (doc) => firstKey(doc, fields, collation),
+    compareKeys: (a, b) => compareKeys(a, b, fields, collation),
   };
 }
 
@@ -61,15 +57,28 @@ function sortField(name: string, direction: Value): SortField {
   return { path: splitPath(name), descending: number === -1 };
 }
 
-/** Of several values the least counts when ascending and the greatest when descending; an empty array is below null. */
-function extremeValue(doc: Doc, { path, descending }: SortField, collation?: Collation): Value {
-  const [name] = path;
-  const direct = path.length === 1 ? (doc.get(name ?? '') ?? null) : undefined;
-  if (direct !== undefined && !Array.isArray(direct)) return direct;
-  let found: Value | undefined;
-  for (const candidate of indexedValues(doc, path)) {
-    const value = candidate === undefined ? UndefinedValue.instance : candidate;
-    if (found === undefined || compareValues(value, found, collation) * (descending ? -1 : 1) < 0) found = value;
+/** The first of the keys that an index in the order of the sort would hold; an empty array is below null. */
+function firstKey(doc: Doc, fields: readonly SortField[], collation: Collation | undefined): SortKey {
+  const direct: (Value | undefined)[] = fields.map(({ path }) => (path.length === 1 ? doc.get(path[0] ?? '') : []));
+  if (!direct.some(Array.isArray)) return direct.map((value) => value ?? null);
+  const rows = parallelRefused(() => keyRows(doc, fields.map(({ path }) => path)));
+  const keys = rows.map((row): SortKey => row.map((value) => value ?? null));
+  return keys.reduce((first, key) => (compareKeys(key, first, fields, collation) < 0 ? key : first));
+}
+
+function compareKeys(a: SortKey, b: SortKey, fields: readonly SortField[], collation: Collation | undefined): number {
+  for (const [index, { descending }] of fields.entries()) {
+    const order = compareValues(a[index] ?? null, b[index] ?? null, collation);
+    if (order !== 0) return descending ? -order : order;
   }
-  return found ?? null;
+  return 0;
+}
+
+function parallelRefused<Rows>(make: () => Rows): Rows {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof CommandError && error.code === 171) throw badValue('cannot sort with keys that are parallel arrays');
+    throw error;
+  }
 }

@@ -59,7 +59,6 @@ const dataCommands: readonly (readonly [string, Command])[] = [
   ['delete', (context, request) => bulkWrite(context, request, 'delete')],
   ['bulkWrite', (context, request) => runBulkWrite(request, (part) => bulkWrite(context, part, part.name as WriteKind))],
   ['findAndModify', fresh(findAndModifyCommand)],
-  ['findandmodify', fresh(findAndModifyCommand)],
 ];
 
 const definitionCommands: readonly (readonly [string, Command])[] = [
@@ -179,9 +178,9 @@ export class Router implements ServedNode {
     return [...this.diagnostics.commandNames, ...own];
   }
 
-  async run(request: CommandRequest): Promise<Doc> {
-    countCommand(this.identity, request);
-    return this.diagnostics.gate.run(request, async () => {
+  async run(given: CommandRequest): Promise<Doc> {
+    countCommand(this.identity, given);
+    return this.diagnostics.gate.run(given, async (request) => {
       const { version } = this.context;
       const known = hasCommand(version, request.name);
       if (known) refuseForeignFields(version, request);

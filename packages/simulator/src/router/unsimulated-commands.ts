@@ -1,5 +1,6 @@
 import type { Doc } from '../bson/value.js';
-import { CommandError, type CommandRequest } from '../node/command.js';
+import type { CommandRequest } from '../node/command.js';
+import { unsimulated } from '../node/unsimulated.js';
 
 /** Commands that routers of the releases which have them do not carry out here. They are refused by name, never ignored. */
 export const unsimulatedCommands: readonly string[] = [
@@ -9,5 +10,5 @@ export const unsimulatedCommands: readonly string[] = [
 
 /** @throws CommandError 115 */
 export function refuseUnsimulated(_context: unknown, { name }: CommandRequest): Doc {
-  throw new CommandError(115, 'CommandNotSupported', `${name} is not part of this simulation`);
+  throw unsimulated(name);
 }

@@ -18,6 +18,7 @@ import { failure } from './failure.js';
 import { refuseInvalidWriteConcern } from './write/write-concern.js';
 import type { FailPoint } from '../wire/fail-point.js';
 import { WOULD_CHANGE_OWNING_SHARD } from './write/shard-key-change.js';
+import type { Participation } from './session/sessions.js';
 import { readiness } from './read/read-concern.js';
 import type { RunningTransaction } from './session/running-transaction.js';
 import { refuseInTransaction } from './session/transaction-rules.js';
@@ -33,6 +34,10 @@ import { HeldByTransaction } from './storage/write-unit.js';
 /** The server's `periodicNoopIntervalSecs` in test clusters. */
 const NOOP_INTERVAL_MS = 1000;
 const NOW: ReadView = { time: LATEST, transaction: null };
+
+function transactional(state: ShardState, { transaction }: Participation): ShardState {
+  return transaction === null ? state : state.within(transaction);
+}
 
 /** One data-bearing member: answers commands on its own data. */
 export class ShardNode implements CommandNode, ShardAccess {
@@ -63,7 +68,7 @@ export class ShardNode implements CommandNode, ShardAccess {
       const ready = readiness(state, request, participation);
       if (ready !== undefined) await waitWithin(ready, request.body, request.signal);
       request.routed?.refuseStale();
-      const reply = await state.writeBlock.actAs(request.connection, () => handler({ state, request, participation }));
+      const reply = await state.writeBlock.actAs(request.connection, () => handler({ state: transactional(state, participation), request, participation }));
       return participation.transaction === null || request.routed === undefined ? reply : reply.set('readOnly', participation.transaction.operations.length === 0);
     } catch (error) {
       const { session, transaction } = participation;

@@ -5,6 +5,7 @@ import { Oplog } from './oplog/oplog.js';
 import { PreImages } from './change-stream/pre-images.js';
 import { Interruption } from './interruption.js';
 import { Coordinators } from './session/coordinators.js';
+import type { RunningTransaction } from './session/running-transaction.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
 import { BucketCatalog } from './timeseries/bucket-catalog.js';
@@ -54,6 +55,8 @@ export class ShardState {
   readonly coordinators = new Coordinators();
   /** Commits hang there; null where there are no fail points. */
   commitPoint: FailPoint | null = null;
+  /** The transaction whose statement works on it, see `within`. */
+  readonly transaction: RunningTransaction | undefined;
 
   constructor(readonly options: ShardNodeOptions) {
     this.deployment = options.deployment ?? new Deployment(defaultVersion);
@@ -65,6 +68,12 @@ export class ShardState {
     this.sessions = new Sessions(this.oplog, this.now);
     this.cursors = new Cursors(this.now);
     this.writer = new DocumentWriter(this.oplog, this.writeBlock);
+  }
+
+  /** The same as a statement of a transaction finds it. */
+  within(transaction: RunningTransaction): ShardState {
+    const seen: ShardState = Object.create(ShardState.prototype) as ShardState;
+    return Object.assign(seen, this, { catalog: this.catalog.within(transaction), transaction });
   }
 
   /** The release it behaves as. */

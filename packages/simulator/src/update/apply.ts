@@ -25,7 +25,8 @@ const pipelineStages = new Set(['$set', '$addFields', '$unset', '$project', '$re
  */
 export function applyUpdate(before: Doc, update: Doc | Doc[], options: UpdateOptions = {}): UpdateResult {
   const isReplacement = !Array.isArray(update) && !isOperatorUpdate(update);
-  const after = withIdFirst(before, changed(before, update, isReplacement, options), isReplacement);
+  const isWhole = isReplacement || Array.isArray(update);
+  const after = withIdFirst(before, changed(before, update, isReplacement, options), isWhole);
   if (sameBytes(before, after)) return { after: before, kind: 'none' };
   return { after, kind: isReplacement ? 'replace' : 'delta' };
 }
@@ -63,18 +64,21 @@ function applyPipeline(before: Doc, stages: Doc[], options: UpdateOptions): Doc 
   return after ?? before;
 }
 
-/** The document with `_id` in front, as it is stored; `_id` itself may not change. */
-function withIdFirst(before: Doc, after: Doc, isReplacement: boolean): Doc {
+/**
+ * The document with `_id` in front, as it is stored; `_id` itself may not change.
+ * @param isWhole the update made a whole document, which keeps the `_id` that it does not name
+ */
+function withIdFirst(before: Doc, after: Doc, isWhole: boolean): Doc {
   const known = before.get('_id');
   const given = after.get('_id');
   if (known === undefined) return given === undefined ? after : moveIdFirst(after, given);
-  if (given !== undefined && compareValues(known, given) !== 0) throw alteredId(isReplacement, given);
-  if (given === undefined && !isReplacement) throw immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
+  if (given !== undefined && compareValues(known, given) !== 0) throw alteredId(isWhole, given);
+  if (given === undefined && !isWhole) throw immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
   return moveIdFirst(after, given ?? known);
 }
 
-function alteredId(isReplacement: boolean, given: Value): CommandError {
-  return isReplacement
+function alteredId(isWhole: boolean, given: Value): CommandError {
+  return isWhole
     ? immutableId(`After applying the update, the (immutable) field '_id' was found to have been altered to _id: ${valueText(given)}`)
     : immutableId("Performing an update on the path '_id' would modify the immutable field '_id'");
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest, type ConnectionState } from '../node/command.js';
 import { docOf, isTrue, numberOf, textOrEmpty } from '../node/doc-fields.js';
+import { commandName } from '../node/command-names.js';
 import { errorName } from '../node/error-name.js';
 import { FailPoint } from './fail-point.js';
 
@@ -16,15 +17,6 @@ export class ConnectionClosedByFailPoint extends Error {
 /** A failure whose labels the fail point has chosen: the node adds none of its own. */
 export class LabelledFailure extends CommandError {}
 
-/** Names that stand for the same command. */
-const aliases: ReadonlyMap<string, string> = new Map([
-  ['ismaster', 'isMaster'],
-  ['findandmodify', 'findAndModify'],
-  ['buildinfo', 'buildInfo'],
-  ['dropIndexes', 'deleteIndexes'],
-  ['collstats', 'collStats'],
-  ['dbstats', 'dbStats'],
-]);
 const handshakes: ReadonlySet<string> = new Set(['hello', 'isMaster', 'ismaster']);
 const failureText = `Failing command via 'failCommand' failpoint`;
 
@@ -46,10 +38,10 @@ export class FailCommand {
   async apply(request: CommandRequest, run: () => Promise<Doc>, internal = false): Promise<Doc> {
     if (handshakes.has(request.name)) this.#noteClient(request);
     if (!this.point.active || request.name === 'configureFailPoint') return run();
-    const data = this.point.enter((set) => this.#concerns(set, request, internal) && interferes(set));
+    const data = this.point.enter((set) => this.concerns(set, request, internal) && interferes(set));
     if (data !== undefined) await interfere(data, request);
     const reply = await run();
-    const told = this.point.enter((set) => set.has('writeConcernError') && this.#concerns(set, request, internal));
+    const told = this.point.enter((set) => set.has('writeConcernError') && this.concerns(set, request, internal));
     if (told !== undefined) addConcernError(reply, told);
     return reply;
   }
@@ -59,7 +51,8 @@ export class FailCommand {
     if (typeof name === 'string') this.#appNames.set(connection, name);
   }
 
-  #concerns(data: Doc, request: CommandRequest, internal: boolean): boolean {
+  /** Whether the data of a point means a command. */
+  concerns(data: Doc, request: CommandRequest, internal = false): boolean {
     if (internal && !isTrue(data.get('failInternalCommands'))) return false;
     const appName = data.get('appName');
     if (appName !== undefined && appName !== (this.#appNames.get(request.connection) ?? '')) return false;
@@ -71,8 +64,9 @@ export class FailCommand {
   }
 }
 
+/** Handshakes keep the name they came by, since their replies differ. */
 function canonical(name: string): string {
-  return aliases.get(name) ?? name;
+  return name === 'ismaster' ? 'isMaster' : commandName(name);
 }
 
 /** The namespace that a command is about; `getMore` names its collection in a field of its own. */

@@ -1,6 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc, numberOf, requiredText } from '../node/doc-fields.js';
+import { errorName } from '../node/error-name.js';
 import { FailCommand } from './fail-command.js';
 import { FailPoint } from './fail-point.js';
 
@@ -12,12 +13,16 @@ const otherPoints = {
   hangBeforeCommitingTxn: ['shard', 'config', 'replicaSet'],
   /** Every command with a time limit fails as if it had run out. */
   maxTimeAlwaysTimeOut: ['router', 'shard', 'config', 'replicaSet'],
+  /** A `getMore` that has found its cursor fails with `errorCode` and loses the cursor. */
+  failGetMoreAfterCursorCheckout: ['router', 'shard', 'config', 'replicaSet'],
 } as const;
 
 /** Server parameters that show fail points begin so. */
 const parameterPrefix = 'failpoint.';
 /** Longest wait of a `waitForFailPoint` that names no `maxTimeMS`. */
 const waitMsMax = 3_600_000;
+/** What a point without `errorCode` fails with. */
+const internalError = 1;
 
 /** The fail points of one node. They outlive a restart of its process only in name: `clear` sets all of them off. */
 export class FailPoints {
@@ -42,6 +47,12 @@ export class FailPoints {
     return this.#points.get(name);
   }
 
+  /** A command of a client with what the points want to do in its middle. */
+  prepared(request: CommandRequest): CommandRequest {
+    if (request.name !== 'getMore' || !this.active('failGetMoreAfterCursorCheckout')) return request;
+    return { ...request, onCursorCheckout: () => this.#failGetMore(request) };
+  }
+
   /** Sets all points off, as the end of a process does. */
   clear(): void {
     for (const point of this.#points.values()) point.configure(doc(['mode', 'off']));
@@ -63,6 +74,13 @@ export class FailPoints {
     if (name === 'configureFailPoint') return point.configure(body);
     const times = numberOf(body.get('timesEntered')) ?? 0;
     return point.entered(times, numberOf(body.get('maxTimeMS')) ?? waitMsMax).then(() => new Map());
+  }
+
+  #failGetMore(request: CommandRequest): void {
+    const data = this.get('failGetMoreAfterCursorCheckout')?.enter((set) => this.failCommand.concerns(new Map(set).set('failCommands', ['getMore']), request));
+    if (data === undefined) return;
+    const code = numberOf(data.get('errorCode')) ?? internalError;
+    throw new CommandError(code, errorName(code), "Hit the 'failGetMoreAfterCursorCheckout' failpoint");
   }
 
   #shown(body: Doc): Doc | undefined {

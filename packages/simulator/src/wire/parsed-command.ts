@@ -1,5 +1,6 @@
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
+import { underItsName } from '../node/command-names.js';
 import { readCommandBody } from './command-body.js';
 
 /** A command as a message holds it. */
@@ -22,7 +23,7 @@ export function parseCommand(bytes: Uint8Array, sent: ReadonlyMap<string, Uint8A
     }
   }
   const all = sequences.size === 0 ? sent : new Map([...sent, ...sequences]);
-  return { db, name: firstName(body), body, sequences: all, ...(listed === undefined ? {} : { listed }) };
+  return underItsName({ db, name: firstName(body), body, sequences: all, ...(listed === undefined ? {} : { listed }) });
 }
 
 /**
@@ -38,8 +39,8 @@ export function parseLegacyCommand(db: string, bytes: Uint8Array, takes: (name: 
   if (!takes(name)) {
     throw new CommandError(352, 'UnsupportedOpQueryCommand', `Unsupported OP_QUERY command: ${name}. The client driver may require an upgrade.`);
   }
-  if (wrapped) return { db, name, body: inner, sequences: new Map<string, Uint8Array[]>() };
-  return { db, name, body, sequences, ...(listed === undefined ? {} : { listed }) };
+  if (wrapped) return underItsName({ db, name, body: inner, sequences: new Map<string, Uint8Array[]>() });
+  return underItsName({ db, name, body, sequences, ...(listed === undefined ? {} : { listed }) });
 }
 
 function firstName(body: Doc): string {

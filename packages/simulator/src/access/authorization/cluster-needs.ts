@@ -28,9 +28,7 @@ const shardingNeeds: readonly (readonly [string, Declaration])[] = [
   ['cleanupOrphaned', onCluster('cleanupOrphaned')],
   ['enableSharding', onNamedDatabase('enableSharding')],
   ['movePrimary', onNamedDatabase('moveChunk')],
-  ['moveprimary', onNamedDatabase('moveChunk')],
   ['shardCollection', onFullyNamed('enableSharding')],
-  ['shardcollection', onFullyNamed('enableSharding')],
   ['refineCollectionShardKey', onFullyNamed('refineCollectionShardKey')],
   ['reshardCollection', onFullyNamed('reshardCollection')],
   ['commitReshardCollection', onFullyNamed('reshardCollection')],
@@ -107,7 +105,7 @@ const serverNeeds: readonly (readonly [string, Declaration])[] = [
 const internalCommands = ['prepareTransaction', 'coordinateCommitTransaction'];
 
 /** Commands that a client may send before it logs in. */
-const openCommands = ['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo', 'buildinfo', 'isdbgrid', 'whatsmyuri', 'listCommands', 'endSessions'];
+const openCommands = ['hello', 'isMaster', 'ismaster', 'ping', 'buildInfo', 'isdbgrid', 'whatsmyuri', 'listCommands', 'endSessions'];
 
 export const clusterNeeds: readonly (readonly [string, Declaration])[] = [
   ...shardingNeeds,

@@ -113,8 +113,8 @@ function compileZip(operand: Value, compile: Compile): Evaluate {
   const longest = parts.get('useLongestLength') === true;
   const defaults = parts.get('defaults');
   if (defaults !== undefined && !longest) throw located(34466, 'cannot specify defaults unless useLongestLength is true');
-  const lists = inputs.map(compile);
-  const missing = Array.isArray(defaults) ? defaults.map(compile) : [];
+  const lists = inputs.map((each) => compile(each));
+  const missing = Array.isArray(defaults) ? defaults.map((each) => compile(each)) : [];
   return (variables) => {
     const values = lists.map((list) => list(variables));
     if (values.some(isNullish)) return null;
@@ -141,7 +141,7 @@ function distinct(values: Value[]): Value[] {
 /** One argument that is an array stands for its elements. */
 function overList(apply: (values: readonly (Value | undefined)[]) => Value): OperatorCompiler {
   return (operand, compile) => {
-    const evaluated = argumentList(operand).map(compile);
+    const evaluated = argumentList(operand).map((each) => compile(each));
     return (variables) => {
       const values = evaluated.map((evaluate) => evaluate(variables));
       const [only] = values;

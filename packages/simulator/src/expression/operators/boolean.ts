@@ -32,7 +32,7 @@ function comparison(accepts: (order: number) => boolean): OperatorCompiler {
 /** Evaluates its arguments only as far as needed. */
 function connective(combine: (values: (() => boolean)[]) => boolean): OperatorCompiler {
   return (operand, compile) => {
-    const evaluated = argumentList(operand).map(compile);
+    const evaluated = argumentList(operand).map((each) => compile(each));
     return (variables) => combine(evaluated.map((evaluate) => () => isTruthy(evaluate(variables))));
   };
 }

@@ -7,7 +7,7 @@ import { isNullish, isTruthy } from '../truth.js';
 export const conditionalOperators: OperatorTable = { $cond: compileCond, $ifNull: compileIfNull, $switch: compileSwitch };
 
 function compileCond(operand: Value, compile: (value: Value) => Evaluate): Evaluate {
-  const [test, then, otherwise] = condParts(operand).map(compile);
+  const [test, then, otherwise] = condParts(operand).map((part) => compile(part));
   if (test === undefined || then === undefined || otherwise === undefined) throw located(17080, "Missing 'if' parameter to $cond");
   return (variables) => (isTruthy(test(variables)) ? then(variables) : otherwise(variables));
 }
@@ -29,7 +29,7 @@ function condParts(operand: Value): Value[] {
 function compileIfNull(operand: Value, compile: (value: Value) => Evaluate): Evaluate {
   const list = argumentList(operand);
   if (list.length < 2) throw located(1257300, `$ifNull needs at least two arguments, had: ${list.length}`);
-  const evaluated = list.map(compile);
+  const evaluated = list.map((each) => compile(each));
   return (variables) => {
     let value: Value | undefined;
     for (const evaluate of evaluated) {

@@ -3,7 +3,7 @@ import type { Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
 import { type Compile, type Evaluate, namedArguments, type OperatorTable } from '../operator.js';
 import { isNullish, isTruthy } from '../truth.js';
-import { withVariable } from '../variables.js';
+import { refuseVariableName, withVariable } from '../variables.js';
 
 /** Operators that bind variables. */
 export const iterationOperators: OperatorTable = { $map: compileMap, $filter: compileFilter, $reduce: compileReduce, $let: compileLet };
@@ -11,8 +11,8 @@ export const iterationOperators: OperatorTable = { $map: compileMap, $filter: co
 function compileMap(operand: Value, compile: Compile): Evaluate {
   const parts = namedArguments(operand, '$map', ['input', 'as', 'in'], ['input', 'in']);
   const input = compile(parts.get('input') ?? null);
-  const body = compile(parts.get('in') ?? null);
   const name = variableName(parts.get('as'));
+  const body = compile(parts.get('in') ?? null, [name]);
   return (variables) => {
     const items = listOrNull(input(variables), 16883, '$map');
     return items === null ? null : items.map((item) => body(withVariable(variables, name, item)) ?? null);
@@ -22,8 +22,8 @@ function compileMap(operand: Value, compile: Compile): Evaluate {
 function compileFilter(operand: Value, compile: Compile): Evaluate {
   const parts = namedArguments(operand, '$filter', ['input', 'as', 'cond'], ['input', 'cond']);
   const input = compile(parts.get('input') ?? null);
-  const test = compile(parts.get('cond') ?? null);
   const name = variableName(parts.get('as'));
+  const test = compile(parts.get('cond') ?? null, [name]);
   return (variables) => {
     const items = listOrNull(input(variables), 28651, '$filter');
     return items === null ? null : items.filter((item) => isTruthy(test(withVariable(variables, name, item))));
@@ -34,7 +34,7 @@ function compileReduce(operand: Value, compile: Compile): Evaluate {
   const parts = namedArguments(operand, '$reduce', ['input', 'initialValue', 'in'], ['input', 'initialValue', 'in']);
   const input = compile(parts.get('input') ?? null);
   const initial = compile(parts.get('initialValue') ?? null);
-  const body = compile(parts.get('in') ?? null);
+  const body = compile(parts.get('in') ?? null, ['this', 'value']);
   return (variables) => {
     const items = listOrNull(input(variables), 40080, '$reduce');
     if (items === null) return null;
@@ -49,7 +49,8 @@ function compileLet(operand: Value, compile: Compile): Evaluate {
   const vars = parts.get('vars');
   if (!(vars instanceof Map)) throw located(16874, '$let only supports an object as its argument');
   const bindings = [...vars].map(([name, value]) => [name, compile(value)] as const);
-  const body = compile(parts.get('in') ?? null);
+  for (const name of vars.keys()) refuseVariableName(name);
+  const body = compile(parts.get('in') ?? null, [...vars.keys()]);
   return (variables) => {
     let inner = variables;
     for (const [name, evaluate] of bindings) inner = withVariable(inner, name, evaluate(variables));
@@ -58,7 +59,9 @@ function compileLet(operand: Value, compile: Compile): Evaluate {
 }
 
 function variableName(value: Value | undefined): string {
-  return typeof value === 'string' ? value : 'this';
+  if (typeof value !== 'string') return 'this';
+  refuseVariableName(value);
+  return value;
 }
 
 function listOrNull(value: Value | undefined, code: number, name: string): Value[] | null {

@@ -4,6 +4,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import { DateTime, type Doc, RawDocument } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { withLet } from '../../expression/let.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
@@ -133,12 +134,10 @@ async function mergeShards(
     if (batch.exhausted) break;
   }
   const collation = docOf(body.get('collation')) ?? context.catalog.collection(namespace)?.defaultCollation;
-  const letVariables = docOf(body.get('let'));
+  const known = { now: new DateTime(BigInt(Date.now())), clusterTime: context.clock.current() };
   const surroundings = {
-    now: new DateTime(BigInt(Date.now())),
-    clusterTime: context.clock.current(),
+    ...withLet(docOrEmpty(body.get('let')), known),
     collation: collation === undefined ? undefined : parseCollation(collation),
-    ...(letVariables === undefined ? {} : { let: letVariables }),
   };
   const lookup = (from: string): Iterable<Doc> => foreignDocuments(context, `${databaseOf(namespace)}.${from}`, surroundings);
   const results = [...compilePipeline(split.onRouter, { ...surroundings, lookup })(documents)];

@@ -57,12 +57,13 @@ export class RouterCursors {
       throw new CommandError(43, 'CursorNotFound', `Cursor not found (namespace: '${namespace}', id: ${id.toString()}).`);
     }
     refuseForeignSession(id.toString(), entry.session, sessionOf(request));
-    if (entry.busy) throw new CommandError(12051, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
+    if (entry.busy) throw new CommandError(143, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
     if (request.body.has('maxTimeMS') && entry.cursor.awaitsData !== true) {
       throw new CommandError(2, 'BadValue', 'maxTimeMS can only be used with getMore for tailable, awaitData cursors');
     }
     entry.busy = true;
     try {
+      request.onCursorCheckout?.();
       const batch = await entry.cursor.next(batchSize, request);
       if (batch.exhausted) this.#open.delete(id.toString());
       const fields = doc(['id', batch.exhausted ? Long.ZERO : id], ['ns', entry.cursor.namespace], ['nextBatch', batch.documents]);

@@ -8,6 +8,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import type { RouterContext } from '../router-context.js';
 import { indexName, servesKey } from './shard-collection.js';
 
@@ -23,7 +24,7 @@ export async function reshardCollectionCommand(context: RouterContext, request: 
   const { body } = request;
   const collection = context.catalog.sharded(requiredText(body, 'reshardCollection'));
   const key = ShardKeyPattern.parse(docOrEmpty(body.get('key')));
-  refuseOptions(context, body);
+  refuseOptions(body);
   if (key.equals(collection.key) && !isTrue(body.get('forceRedistribution'))) return new Map();
   const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
   const timestamp = context.clock.tick();
@@ -35,17 +36,17 @@ export async function reshardCollectionCommand(context: RouterContext, request: 
   return new Map();
 }
 
-function refuseOptions(context: RouterContext, body: Doc): void {
+function refuseOptions(body: Doc): void {
   if (isTrue(body.get('unique'))) throw new CommandError(2, 'BadValue', 'reshardCollection: unique shard keys are not supported');
   const collation = docOf(body.get('collation'));
   if (collation !== undefined && collation.get('locale') !== 'simple') {
     throw new CommandError(2, 'BadValue', "The collation for reshardCollection must be {locale: 'simple'}");
   }
   const zones = body.get('zones');
-  if (Array.isArray(zones) && zones.length > 0) throw new CommandError(115, 'CommandNotSupported', 'reshardCollection with zones is not part of this simulation');
+  if (Array.isArray(zones) && zones.length > 0) throw unsimulated('reshardCollection with zones');
   const chunks = numberOf(body.get('numInitialChunks'));
   if (chunks !== undefined && chunks < 1) throw new CommandError(2, 'BadValue', `BSON field 'numInitialChunks' value must be >= 1, actual value '${chunks}'`);
-  if (body.has('shardDistribution')) throw new CommandError(115, 'CommandNotSupported', `shardDistribution is not part of this simulation of ${context.version.text}`);
+  if (body.has('shardDistribution')) throw unsimulated('shardDistribution');
 }
 
 /** The documents that belong to the collection; orphans stay behind. */

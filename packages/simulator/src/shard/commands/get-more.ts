@@ -16,6 +16,7 @@ export async function getMore(context: CommandContext): Promise<Doc> {
   }
   cursor.inUse = true;
   try {
+    request.onCursorCheckout?.();
     const size = optionalNumber(context, 'batchSize');
     const batch = await cursor.source.next(size === 0 ? undefined : size, optionalNumber(context, 'maxTimeMS'), request.signal);
     if (batch.exhausted) state.cursors.close(cursor);
@@ -46,7 +47,7 @@ function openCursor(context: CommandContext): OpenCursor {
     state.cursors.close(cursor);
     throw cursor.killedBy;
   }
-  if (cursor.inUse) throw new CommandError(12051, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
+  if (cursor.inUse) throw new CommandError(143, 'CursorInUse', `cursor id ${id.toString()} is already in use`);
   return cursor;
 }
 

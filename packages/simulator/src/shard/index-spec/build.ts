@@ -3,10 +3,11 @@ import { documentText } from '../../bson/text.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { createIndexesOperation } from '../oplog/definition-operations.js';
+import type { RunningTransaction } from '../session/running-transaction.js';
 import type { ShardState } from '../shard-state.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
-import { timeKey } from '../storage/time-key.js';
+import { PENDING, timeKey } from '../storage/time-key.js';
 import { uuidText } from '../uuid-text.js';
 import { sameIndex } from './conflict.js';
 import { indexDefinition } from './definition.js';
@@ -23,6 +24,7 @@ const INDEXES_MAX = 64;
 export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate = false): void {
   const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec)));
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
+  if (missing.length > 0 && state.transaction !== undefined) refuseInTransaction(collection, state.transaction);
   const before = collection.secondaryIndexes.length;
   const build = uuidText(makeUuid().buffer);
   try {
@@ -44,14 +46,28 @@ function buildIndex(state: ShardState, collection: Collection, spec: Doc, build:
   if (collection.indexes.length >= INDEXES_MAX) {
     throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
   }
-  collection.addIndex(indexDefinition(spec), timeKey(state.oplog.nextTime()));
+  collection.addIndex(indexDefinition(spec), state.transaction === undefined ? timeKey(state.oplog.nextTime()) : PENDING);
   return true;
 }
 
 /** Indexes of an empty collection are entries of their own; a build over documents is one entry. */
 function noteIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate: boolean): void {
   const groups = collection.documentCount === 0 ? specs.map((spec) => [spec]) : specs.length === 0 ? [] : [specs];
-  for (const group of groups) state.oplog.append(state.oplog.nextTime(), [createIndexesOperation(collection, group, fromMigrate)]);
+  for (const group of groups) {
+    const operation = createIndexesOperation(collection, group, fromMigrate);
+    if (state.transaction === undefined) state.oplog.append(state.oplog.nextTime(), [operation]);
+    else state.transaction.operations.push(operation);
+  }
+}
+
+/** A transaction makes indexes of empty collections only, and only of those that it made itself. Throws CommandError 263. */
+function refuseInTransaction(collection: Collection, { created, operations }: RunningTransaction): void {
+  const isNew = created.get(collection.namespace) === collection;
+  const isEmpty = !operations.some(({ kind, target }) => kind !== 'definition' && target === collection.target);
+  if (isNew && isEmpty) return;
+  const which = isNew ? 'non-empty' : 'existing';
+  const message = `Cannot create new indexes on ${which} collection ${collection.namespace} in a multi-document transaction.`;
+  throw new CommandError(263, 'OperationNotSupportedInTransaction', message);
 }
 
 function isIdKey(spec: Doc): boolean {

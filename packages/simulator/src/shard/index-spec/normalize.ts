@@ -9,6 +9,8 @@ import { completeCollation } from '../collation-spec.js';
 
 /** Options that mean nothing when false, which the server does not keep. */
 const FALSE_IS_ABSENT: ReadonlySet<string> = new Set(['unique', 'sparse', 'hidden', 'prepareUnique']);
+/** Kinds of index that keys name by a text. */
+const plugins: ReadonlySet<string> = new Set(['2d', '2dsphere', '2dsphere_bucket', 'geoHaystack', 'hashed', 'text', 'wildcard']);
 /** The only version of indexes since MongoDB 3.4. */
 const INDEX_VERSION = 2;
 
@@ -47,6 +49,8 @@ function refuseInvalid(requested: Doc, expiryMax: number): void {
     throw new CommandError(9, 'FailedToParse', "Error in specification " + documentText(requested) + " :: caused by :: The 'key' field is a required property of an index specification");
   }
   if (key.size === 0) fail('Index keys cannot be an empty field.');
+  const plugin = [...key.values()].find((order) => typeof order === 'string');
+  if (typeof plugin === 'string' && !plugins.has(plugin)) fail(`Unknown index plugin '${plugin}'`);
   for (const order of key.values()) {
     if (numberOf(order) === 0) fail('Values in the index key pattern cannot be 0.');
     if (numberOf(order) === undefined && typeof order !== 'string') {

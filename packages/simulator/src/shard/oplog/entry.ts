@@ -98,6 +98,9 @@ export type OplogOperation =
   | DropDatabaseOperation
   | SilentOperation;
 
+/** What a transaction may do. */
+export type TransactionOperation = DocumentOperation | DefinitionOperation;
+
 /** The transaction that an entry belongs to, as its events show it. */
 export interface EntryTransaction {
   readonly lsid: Doc;
@@ -109,7 +112,7 @@ export interface TransactionPart {
   /** `applyOps` pieces: `partial` before the last one, `prepare` the last of a prepared transaction, `last` of any other. */
   readonly kind: 'partial' | 'last' | 'prepare' | 'commit' | 'abort';
   /** The operations that this entry itself holds. */
-  readonly written: readonly DocumentOperation[];
+  readonly written: readonly TransactionOperation[];
   /** Time of the transaction's entry before this one. */
   readonly previous: Timestamp | undefined;
   /** Number of operations of the whole transaction, which its last piece tells when there are several. */

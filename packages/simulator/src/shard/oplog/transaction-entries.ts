@@ -1,5 +1,5 @@
 import type { Timestamp } from 'bson';
-import { operationBytes, type DocumentOperation, type EntryTransaction } from './entry.js';
+import { type EntryTransaction, operationBytes, type TransactionOperation } from './entry.js';
 import type { Oplog } from './oplog.js';
 
 /** How much one `applyOps` entry holds: 16 MB, and any number of operations (`maxNumberOfTransactionOperationsInSingleOplogEntry`). */
@@ -13,7 +13,7 @@ const entryLimits: EntryLimits = { bytesMax: 16 * 1024 * 1024, operationsMax: In
 /** A transaction whose writes are in the oplog, but not decided yet. */
 export interface PreparedEntries {
   readonly prepareTime: Timestamp;
-  readonly operations: readonly DocumentOperation[];
+  readonly operations: readonly TransactionOperation[];
   readonly transaction: EntryTransaction;
 }
 
@@ -23,7 +23,7 @@ export interface PreparedEntries {
  */
 export function writeTransaction(
   oplog: Oplog,
-  operations: readonly DocumentOperation[],
+  operations: readonly TransactionOperation[],
   transaction: EntryTransaction,
   limits: EntryLimits = entryLimits,
 ): Timestamp {
@@ -38,7 +38,7 @@ export function writeTransaction(
 /** Writes a transaction that other shards take part in, up to its `prepare`; it has no events yet. */
 export function writePrepared(
   oplog: Oplog,
-  operations: readonly DocumentOperation[],
+  operations: readonly TransactionOperation[],
   transaction: EntryTransaction,
   limits: EntryLimits = entryLimits,
 ): PreparedEntries {
@@ -67,7 +67,7 @@ export function writePreparedAbort(oplog: Oplog, prepared: PreparedEntries): voi
   oplog.append(oplog.nextTime(), [], prepared.transaction, { kind: 'abort', written: [], previous: prepared.prepareTime });
 }
 
-function writePartial(oplog: Oplog, pieces: readonly DocumentOperation[][], transaction: EntryTransaction): Timestamp | undefined {
+function writePartial(oplog: Oplog, pieces: readonly TransactionOperation[][], transaction: EntryTransaction): Timestamp | undefined {
   let previous: Timestamp | undefined;
   for (const written of pieces) {
     const clusterTime = oplog.nextTime();
@@ -77,11 +77,11 @@ function writePartial(oplog: Oplog, pieces: readonly DocumentOperation[][], tran
   return previous;
 }
 
-function piecesOf(operations: readonly DocumentOperation[], limits: EntryLimits): DocumentOperation[][] {
-  const pieces: DocumentOperation[][] = [[]];
+function piecesOf(operations: readonly TransactionOperation[], limits: EntryLimits): TransactionOperation[][] {
+  const pieces: TransactionOperation[][] = [[]];
   let bytes = 0;
   for (const operation of operations) {
-    let piece = pieces.at(-1) as DocumentOperation[];
+    let piece = pieces.at(-1) as TransactionOperation[];
     const size = operationBytes(operation);
     if (piece.length > 0 && (piece.length >= limits.operationsMax || bytes + size > limits.bytesMax)) {
       pieces.push((piece = []));

@@ -1,10 +1,11 @@
 import { Long, type Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
-import type { DocumentOperation, EntryTransaction } from '../oplog/entry.js';
+import type { EntryTransaction, TransactionOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 import { writePrepared, writePreparedAbort, writePreparedCommit, writeTransaction, type PreparedEntries } from '../oplog/transaction-entries.js';
 import type { ReadView } from '../storage/record.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
+import type { CreatedCollections } from '../storage/catalog.js';
 import { Transaction } from '../storage/transaction.js';
 import type { SessionIdentity } from './session-identity.js';
 
@@ -12,7 +13,9 @@ import type { SessionIdentity } from './session-identity.js';
 export class RunningTransaction {
   readonly storage: Transaction;
   /** What it did, in order; becomes one oplog entry, or several when it is large. */
-  readonly operations: DocumentOperation[] = [];
+  readonly operations: TransactionOperation[] = [];
+  /** The collections that it made, by namespace; others see them once it is committed. */
+  readonly created: CreatedCollections = new Map();
   readonly startedMs: number;
   #prepared: PreparedEntries | undefined;
   #preparedMs = 0;

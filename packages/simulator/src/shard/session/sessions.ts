@@ -13,7 +13,7 @@ import { ENDING_COMMANDS, refuseTransactionFields } from './transaction-rules.js
 
 /** Sessions remembered at most; the longest unused go first. The server keeps one million. */
 const SESSIONS_MAX = 100_000;
-const RETRYABLE: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'findAndModify', 'findandmodify']);
+const RETRYABLE: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'findAndModify']);
 
 /** How one command takes part in its session. */
 export interface Participation {

@@ -8,7 +8,7 @@ export const ENDING_COMMANDS: ReadonlySet<string> = new Set(['commitTransaction'
 
 /** What a transaction may run (manual, "Transactions and Operations"). */
 const ALLOWED: ReadonlySet<string> = new Set([
-  'aggregate', 'create', 'createIndexes', 'delete', 'distinct', 'find', 'findAndModify', 'findandmodify', 'getMore', 'insert', 'killCursors',
+  'aggregate', 'create', 'createIndexes', 'delete', 'distinct', 'find', 'findAndModify', 'getMore', 'insert', 'killCursors',
   'update', 'bulkWrite', ...ENDING_COMMANDS,
 ]);
 const LEVELS: ReadonlySet<string> = new Set(['', 'local', 'majority', 'snapshot']);

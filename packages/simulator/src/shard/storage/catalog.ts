@@ -8,6 +8,7 @@ import { idIndexDefinition, idIndexSpec } from '../index-spec/definition.js';
 import { Collection } from './collection.js';
 import type { History } from './history.js';
 import type { TimeKey } from './time-key.js';
+import type { Transaction } from './transaction.js';
 
 /** A view, or the view in front of a time-series collection's buckets. */
 export interface View {
@@ -19,21 +20,44 @@ export interface View {
   readonly type: 'view' | 'timeseries';
 }
 
+/** Collections by their namespaces that a running transaction has made. */
+export type CreatedCollections = Map<string, Collection>;
+
 /** All collections and views of one shard. */
 export class Catalog {
-  readonly #collections = new Map<string, Collection>();
-  readonly #byUuid = new Map<string, Collection>();
-  readonly #views = new Map<string, View>();
-  readonly #shardKeys = new Map<string, readonly string[]>();
+  readonly #collections: Map<string, Collection>;
+  readonly #byUuid: Map<string, Collection>;
+  readonly #views: Map<string, View>;
+  readonly #shardKeys: Map<string, readonly string[]>;
 
-  constructor(private readonly history: History) {}
+  /**
+   * @param base the catalog of the shard, of which this one shows a transaction's own picture
+   * @param transaction the transaction and what it has made
+   */
+  constructor(
+    private readonly history: History,
+    base?: Catalog,
+    private readonly transaction?: { readonly storage: Transaction; readonly created: CreatedCollections },
+  ) {
+    this.#collections = base === undefined ? new Map<string, Collection>() : base.#collections;
+    this.#byUuid = base === undefined ? new Map<string, Collection>() : base.#byUuid;
+    this.#views = base === undefined ? new Map<string, View>() : base.#views;
+    this.#shardKeys = base === undefined ? new Map<string, readonly string[]>() : base.#shardKeys;
+  }
+
+  /** The catalog as a transaction sees it: with the collections that it has made. */
+  within(transaction: { readonly storage: Transaction; readonly created: CreatedCollections }): Catalog {
+    return new Catalog(this.history, this, transaction);
+  }
 
   collection(namespace: string): Collection | undefined {
-    return this.#collections.get(namespace);
+    return this.transaction?.created.get(namespace) ?? this.#collections.get(namespace);
   }
 
   collectionByUuid(uuid: Binary): Collection | undefined {
-    return this.#byUuid.get(uuid.toString('hex'));
+    const key = uuid.toString('hex');
+    const own = [...(this.transaction?.created.values() ?? [])].find((collection) => collection.uuid.toString('hex') === key);
+    return own ?? this.#byUuid.get(key);
   }
 
   view(namespace: string): View | undefined {
@@ -68,9 +92,25 @@ export class Catalog {
       };
     }
     collection.setShardKey(this.#shardKeys.get(namespace));
-    this.#collections.set(namespace, collection);
-    this.#byUuid.set(uuid.toString('hex'), collection);
+    if (this.transaction === undefined) this.#publish(collection);
+    else this.#addCreated(collection, this.transaction);
     return collection;
+  }
+
+  #publish(collection: Collection): void {
+    this.#collections.set(collection.namespace, collection);
+    this.#byUuid.set(collection.uuid.toString('hex'), collection);
+  }
+
+  #addCreated(collection: Collection, { storage, created }: { readonly storage: Transaction; readonly created: CreatedCollections }): void {
+    created.set(collection.namespace, collection);
+    storage.add({
+      commit: (time) => {
+        collection.minimumVisibleTime = time;
+        this.#publish(collection);
+      },
+      rollBack: () => created.delete(collection.namespace),
+    });
   }
 
   /** Remembers how a namespace is sharded, also for a collection that is still to come. */

@@ -1,7 +1,7 @@
 import type { Collation } from '../../bson/collation.js';
 import type { Doc } from '../../bson/value.js';
 import type { History } from './history.js';
-import { hasAnyField, keyText, keyValuesOf, type IndexField } from './index-keys.js';
+import { keyText, keyValuesOf, type IndexField } from './index-keys.js';
 import { OrderedMap, type KeyRange } from './ordered-map.js';
 import type { DocumentRecord, ReadView } from './record.js';
 import { LATEST, PENDING, type TimeKey } from './time-key.js';
@@ -108,8 +108,7 @@ export class CollectionIndex {
     const { definition } = this;
     if (!definition.built) return [];
     if (definition.holds !== undefined && !definition.holds(bytes)) return [];
-    if (definition.sparse && !hasAnyField(bytes, definition.fields)) return [];
-    const keyValues = keyValuesOf(bytes, definition.fields);
+    const keyValues = keyValuesOf(bytes, definition.fields, definition.sparse);
     const [only] = keyValues;
     if (only !== undefined && keyValues.length === 1) return [keyText(only, definition.fields, definition.collation)];
     return [...new Set(keyValues.map((values) => keyText(values, definition.fields, definition.collation)))];

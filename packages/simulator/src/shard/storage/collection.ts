@@ -193,7 +193,7 @@ export class Collection {
   #refuseDuplicate(index: CollectionIndex, key: string, bytes: Uint8Array, unit: WriteUnit, except: DocumentRecord | null): void {
     const { definition } = index;
     if ((!definition.unique && !definition.prepareUnique) || index.duplicateOf(key, unit, except) === null) return;
-    const rows = keyValuesOf(bytes, definition.fields);
+    const rows = keyValuesOf(bytes, definition.fields, definition.sparse);
     throw duplicateKey(this.namespace, definition, rows[index.keysOf(bytes).indexOf(key)] ?? rows[0] ?? []);
   }
 

@@ -8,7 +8,7 @@ import { failure } from '../failure.js';
 import { createOperation } from '../oplog/definition-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
-import { timeKey } from '../storage/time-key.js';
+import { PENDING, timeKey } from '../storage/time-key.js';
 
 /** The collection that a write goes to, made if it is missing. Throws CommandError 166 for a view. */
 export function collectionForWrite(state: ShardState, namespace: string): Collection {
@@ -19,10 +19,15 @@ export function collectionForWrite(state: ShardState, namespace: string): Collec
   return createCollection(state, namespace, new Map());
 }
 
-/** Creates a collection and notes it in the oplog. @param options as `listCollections` shows them */
+/** Creates a collection and notes it in the oplog, with the transaction that makes it if there is one. @param options as `listCollections` shows them */
 export function createCollection(state: ShardState, namespace: string, options: Doc): Collection {
   const at = namespace.indexOf('.');
   state.writeBlock.refuse(namespace.slice(0, at), namespace.slice(at + 1));
+  if (state.transaction !== undefined) {
+    const created = state.catalog.addCollection(namespace, options, PENDING);
+    state.transaction.operations.push(createOperation(created));
+    return created;
+  }
   const clusterTime = state.oplog.nextTime();
   const collection = state.catalog.addCollection(namespace, options, timeKey(clusterTime));
   state.oplog.append(clusterTime, [createOperation(collection)]);

@@ -101,6 +101,6 @@ function updateOf(modification: Modification): Doc | Doc[] {
 
 function optionsOf(statement: UpdateStatement, variables: ExpressionContext): UpdateOptions {
   const { collation, constants } = statement;
-  const context = constants === undefined ? variables : { ...variables, let: new Map<string, Value>([...(variables.let ?? []), ...constants]) };
+  const context = constants === undefined ? variables : { ...variables, let: new Map<string, Value | undefined>([...(variables.let ?? []), ...constants]) };
   return { arrayFilters: statement.arrayFilters, collation, context };
 }

@@ -24,7 +24,7 @@ export interface UpdateScope {
   readonly participation: Participation;
   readonly routed: RoutedAccess | undefined;
   readonly bypassValidation: boolean;
-  /** `bypassEmptyTsReplacement` (8.0): `Timestamp(0, 0)` is stored as it is. */
+  /** `bypassEmptyTsReplacement` (7.0): `Timestamp(0, 0)` is stored as it is. */
   readonly keepEmptyTimestamps: boolean;
   readonly variables: ExpressionContext;
 }

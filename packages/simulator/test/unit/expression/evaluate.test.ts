@@ -12,6 +12,7 @@ const document = doc({ a: 1, b: { $numberLong: '2' }, s: 'Text', l: [3, 1, 2], o
 it.each<[unknown, unknown]>([
   ['$o.y.z', 2],
   ['$m.k', [1, 2]],
+  [{ $let: { vars: { l: [[{ k: 1 }], { k: 2 }] }, in: '$$l.k' } }, [2]],
   ['$missing', undefined],
   ['$$ROOT.a', 1],
   ['$$v', 'let'],

@@ -33,8 +33,8 @@ describe('what a release knows', () => {
     ['4.4', [['update', 'c'], ['let', new Map()]], { code: 40415, message: "BSON field 'update.let' is an unknown field." }],
     ['4.4', [['find', 'c'], ['let', new Map()]], { code: 9 }],
     ['5.0', [['find', 'c'], ['let', new Map()]], undefined],
-    ['7.0', [['insert', 'c'], ['bypassEmptyTsReplacement', true]], { code: 40415 }],
-    ['8.0', [['insert', 'c'], ['bypassEmptyTsReplacement', true]], undefined],
+    ['6.0', [['insert', 'c'], ['bypassEmptyTsReplacement', true]], { code: 40415 }],
+    ['7.0', [['insert', 'c'], ['bypassEmptyTsReplacement', true]], undefined],
     ['6.0', [['configureCollectionBalancing', 'd.c'], ['enableAutoMerger', true]], { code: 40415 }],
   ] as [ReleaseSeries, [string, Value][], object | undefined][])('fields of commands in %s: %j', (series, body, expected) => {
     if (expected === undefined) expect(refusal(series, body)).toBeUndefined();

@@ -25,6 +25,8 @@ describe('a pipeline', () => {
       { _id: false, sum: 6, avg: { $numberDouble: '3.0' }, all: [2, 4], c: 2 },
     ]],
     [[{ $group: { _id: null, n: { $sum: 1 } } }], numbers, [{ _id: null, n: 4 }]],
+    [[{ $group: { _id: { x: '$x' } } }], [{ x: null }, {}], [{ _id: { x: null } }]],
+    [[{ $group: { _id: { x: '$x', y: '$y' } } }], [{ x: 1 }, { x: 1, y: null }], [{ _id: { x: 1 } }, { _id: { x: 1, y: null } }]],
     [[{ $count: 'total' }], numbers, [{ total: 4 }]],
     [[{ $bucketAuto: { groupBy: '$n', buckets: 2 } }], numbers, [
       { _id: { min: 1, max: 3 }, count: 2 },
@@ -47,6 +49,9 @@ describe('a pipeline', () => {
     const foreign = [{ _id: 1, k: 1 }, { _id: 2, k: [1, 2] }, { _id: 3 }];
     expect(run([{ $lookup: { from: 'f', localField: 'k', foreignField: 'k', as: 'found' } }], [{ k: 2 }, {}], foreign)).toBe(
       text([{ k: 2, found: [{ _id: 2, k: [1, 2] }] }, { found: [{ _id: 3 }] }]),
+    );
+    expect(run([{ $lookup: { from: 'f', localField: 'k', foreignField: '_id', as: 'a.b' } }], [{ a: { b: 1, c: 2 }, k: 1 }, { a: [1], k: [] }], foreign)).toBe(
+      text([{ a: { b: [{ _id: 1, k: 1 }], c: 2 }, k: 1 }, { a: { b: [] }, k: [] }]),
     );
     const pipeline = [{ $match: { $expr: { $eq: ['$_id', '$$wanted'] } } }];
     expect(run([{ $lookup: { from: 'f', let: { wanted: '$k' }, pipeline, as: 'found' } }], [{ k: 3 }], foreign)).toBe(text([{ k: 3, found: [{ _id: 3 }] }]));

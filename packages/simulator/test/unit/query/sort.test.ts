@@ -24,6 +24,14 @@ describe('sorting', () => {
     expect(order(doc({ a: -1 }))).toEqual([1, 2, 4, 3]);
   });
 
+  it('takes the first of the keys that an index would hold, and refuses arrays on two paths', () => {
+    const docs = [doc({ n: 1, a: [{ x: 1, y: 9 }, { x: 2, y: 0 }] }), doc({ n: 2, a: { x: 1, y: 5 } }), doc({ n: 3, a: [[1, 2], 3] })];
+    const order = (spec: Doc): number[] => sortDocuments(docs, spec).map((found) => Number(found.get('n')));
+    expect(order(doc({ 'a.x': 1, 'a.y': 1 }))).toEqual([3, 2, 1]);
+    expect(order(doc({ 'a.0': -1 }))[0]).toBe(3);
+    expect(() => sortDocuments([doc({ a: [1], b: [1] })], doc({ a: 1, b: 1 }))).toThrow('cannot sort with keys that are parallel arrays');
+  });
+
   it('uses a collation', () => {
     const compare = compileSort(doc({ a: 1 }), parseCollation(doc({ locale: 'en', strength: 2 })));
     expect(compare(doc({ a: 'a' }), doc({ a: 'A' }))).toBe(0);

@@ -7,6 +7,15 @@ function at(time: Timestamp): Record<string, unknown> {
   return { readConcern: { level: 'snapshot', atClusterTime: time } };
 }
 
+it('let is computed once, before any document is looked at', async () => {
+  using fixture = new ShardFixture();
+  await fixture.run('db', { insert: 'c', documents: [{ _id: 1, a: 3 }, { _id: 2, a: 4 }] });
+  const filter = { $expr: { $eq: ['$a', '$$wanted'] } };
+  expect(await fixture.found('db', { find: 'c', filter, let: { one: 1, wanted: { $add: ['$$one', 2] } } })).toEqual([{ _id: 1, a: 3 }]);
+  expect(await failureOf(fixture.run('db', { find: 'c', filter, let: { wanted: '$a' } }))).toMatchObject({ code: 4890500 });
+  expect(await failureOf(fixture.run('db', { find: 'none', filter }))).toEqual({ code: 17276, message: 'Use of undefined variable: wanted' });
+});
+
 describe('reads at a time', () => {
   it('show exactly the state of that time, whatever index they go along', async () => {
     using fixture = new ShardFixture();

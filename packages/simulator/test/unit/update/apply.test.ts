@@ -40,6 +40,7 @@ describe('an update changes', () => {
     [{ _id: 1, a: 1 }, { b: 2 }, { _id: 1, b: 2 }],
     [{ _id: 1 }, { $setOnInsert: { a: 1 } }, { _id: 1 }],
     [{ _id: 1, a: 1, b: 2 }, [{ $set: { c: { $add: ['$a', '$b'] } } }, { $unset: 'a' }], { _id: 1, b: 2, c: 3 }],
+    [{ _id: 1, a: 1 }, [{ $replaceWith: { b: '$a' } }], { _id: 1, b: 1 }],
     [{ _id: 1, a: 1 }, [{ $replaceWith: { $literal: { _id: 1, $x: '$a', 'p.q': 1 } } }], { _id: 1, $x: '$a', 'p.q': 1 }],
   ])('%j by %j', (before, update, expected) => {
     expect(after(before, update)).toBe(text(doc(expected)));

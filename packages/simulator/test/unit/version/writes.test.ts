@@ -11,8 +11,8 @@ function shardOf(series: ReleaseSeries): ShardFixture {
 const zero = new Timestamp({ t: 0, i: 0 });
 
 describe('writes by release', () => {
-  it('keep empty timestamps when asked to, from 8.0 on', async () => {
-    using shard = shardOf('8.0');
+  it('keep empty timestamps when asked to, from 7.0 on', async () => {
+    using shard = shardOf('7.0');
     await shard.run('db', { insert: 'c', documents: [{ _id: 1, t: zero }], bypassEmptyTsReplacement: true });
     await shard.run('db', { insert: 'c', documents: [{ _id: 2, t: zero }] });
     await shard.run('db', { update: 'c', updates: [{ q: { _id: 3 }, u: { t: zero }, upsert: true }], bypassEmptyTsReplacement: true });
@@ -22,8 +22,8 @@ describe('writes by release', () => {
     expect(stored.map(({ t }) => t.$timestamp.t === 0)).toEqual([true, false, true]);
   });
 
-  it.each(['insert', 'update', 'findAndModify'] as const)('before 8.0 %s does not know bypassEmptyTsReplacement', async (command) => {
-    using shard = shardOf('7.0');
+  it.each(['insert', 'update', 'findAndModify'] as const)('before 7.0 %s does not know bypassEmptyTsReplacement', async (command) => {
+    using shard = shardOf('6.0');
     const body = { documents: [{}], updates: [{ q: {}, u: {} }], query: {}, update: {} };
     const run = shard.run('db', { [command]: 'c', ...body, bypassEmptyTsReplacement: true });
     expect(await failureOf(run)).toEqual({ code: 40415, message: `BSON field '${command}.bypassEmptyTsReplacement' is an unknown field.` });

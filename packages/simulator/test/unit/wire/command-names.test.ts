@@ -1,0 +1,71 @@
+import { Int32, Long } from 'bson';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Doc, Value } from '../../../src/bson/value.js';
+import { type Cluster, startCluster } from '../../../src/cluster/cluster.js';
+import { doc } from '../../../src/node/doc-fields.js';
+import { errorName } from '../../../src/node/error-name.js';
+import { WireClient } from '../../conformance/wire-client.js';
+
+let cluster: Cluster;
+let router: WireClient;
+let shard: WireClient;
+
+beforeAll(async () => {
+  cluster = await startCluster({ shards: 1 });
+  router = await WireClient.connect(cluster.router);
+  shard = await WireClient.connect(cluster.shards[0] ?? '');
+  const documents = [1, 2, 3].map((id) => doc(['_id', new Int32(id)]));
+  await router.run('db', doc(['insert', 'c'], ['documents', documents]));
+});
+
+afterAll(async () => {
+  router.close();
+  shard.close();
+  await cluster.close();
+});
+
+describe('a command', () => {
+  it.each(['collstats', 'findandmodify', 'datasize'])('is also known as %s', async (name) => {
+    const first = name === 'datasize' ? 'db.c' : 'c';
+    for (const client of [router, shard]) {
+      const reply = await client.run('db', doc([name, first], ['query', doc(['_id', new Int32(9)])], ['update', doc(['a', new Int32(1)])]));
+      expect(reply.get('errmsg')).toBeUndefined();
+    }
+  });
+
+  it('of the database admin is refused in others, by nodes that have it', async () => {
+    const refused = { code: new Int32(13), codeName: 'Unauthorized', errmsg: 'listDatabases may only be run against the admin database.' };
+    const listing = doc(['listDatabases', new Int32(1)]);
+    expect(Object.fromEntries(await router.run('db', listing))).toMatchObject(refused);
+    expect(Object.fromEntries(await shard.run('db', listing))).toMatchObject(refused);
+    expect((await shard.run('db', doc(['listShards', new Int32(1)]))).get('code')).toEqual(new Int32(59));
+  });
+
+  it.each<[string, Value]>([
+    ['$where', doc(['$where', 'true'])],
+    ['$near', doc(['a', doc(['$near', [0, 0].map((at) => new Int32(at))])])],
+    ['$function', doc(['$expr', doc(['$function', new Map()])])],
+  ])('with %s is refused by name', async (name, filter) => {
+    const reply = await router.run('db', doc(['find', 'c'], ['filter', filter]));
+    expect(reply.get('code')).toEqual(new Int32(115));
+    expect(reply.get('errmsg')).toContain(`${name} is not part of this simulation`);
+  });
+});
+
+it('failGetMoreAfterCursorCheckout fails a getMore that has its cursor, and the cursor is gone', async () => {
+  const point = (mode: Value): Promise<Doc> =>
+    router.run('admin', doc(['configureFailPoint', 'failGetMoreAfterCursorCheckout'], ['mode', mode], ['data', doc(['errorCode', new Int32(280)])]));
+  await point(doc(['times', new Int32(1)]));
+  const opened = (await router.run('db', doc(['find', 'c'], ['batchSize', new Int32(1)]))).get('cursor') as Doc;
+  const more = doc(['getMore', opened.get('id') ?? null], ['collection', 'c']);
+  const codes = [await router.run('db', doc(['getMore', Long.ONE], ['collection', 'c'])), await router.run('db', more), await router.run('db', more)];
+  expect(codes.map((reply) => [reply.get('code'), reply.get('codeName')])).toEqual([
+    [new Int32(43), 'CursorNotFound'],
+    [new Int32(280), 'ChangeStreamFatalError'],
+    [new Int32(43), 'CursorNotFound'],
+  ]);
+});
+
+it('codes have their names', () => {
+  expect([107, 175, 286, 11000, 4890500].map(errorName)).toEqual(['LockFailed', 'QueryPlanKilled', 'ChangeStreamHistoryLost', 'DuplicateKey', 'Location4890500']);
+});
