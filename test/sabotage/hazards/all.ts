@@ -1,4 +1,5 @@
 import type { Hazard } from '../hazard.js';
+import { commitHazards } from './commit.js';
 import { copyHazards } from './copy.js';
 import { definitionHazards } from './definitions.js';
 import { limitHazards } from './limits.js';
@@ -9,5 +10,5 @@ import { updateHazards } from './updates.js';
 
 /** All hazards in the order of their numbers. */
 export const hazards: readonly Hazard[] = [
-  ...streamHazards, ...orderHazards, ...updateHazards, ...limitHazards, ...copyHazards, ...definitionHazards, ...processHazards,
+  ...streamHazards, ...orderHazards, ...updateHazards, ...limitHazards, ...copyHazards, ...definitionHazards, ...processHazards, ...commitHazards,
 ].sort((a, b) => a.number - b.number);

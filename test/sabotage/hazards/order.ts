@@ -192,7 +192,7 @@ export const orderHazards: readonly Hazard[] = [
   {
     number: 18,
     hazard: 'Transactions: their changes become visible together, prepared ones before the time of their events, and may span a commit point',
-    handling: 'Deltas of transactions that a reading may have seen already are in doubt; nothing above the commit time is routed, whole transactions have one time.',
+    handling: 'Deltas of transactions that a reading may have seen already are in doubt; nothing above the commit time is routed. A transaction has one time on each shard; row 60 says what keeps it whole over several.',
     sabotages: [
       {
         takesOut: 'the doubt about prepared transactions',

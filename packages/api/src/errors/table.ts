@@ -113,6 +113,7 @@ const migrationErrors = {
   memoryBoundExceeded: { httpStatus: 409, retry: 'afterChange', sentence: 'A single unit of work does not fit into the memory bound; raise it and resume.' },
   retriesExhausted: { httpStatus: 409, retry: 'afterChange', sentence: 'An operation failed for longer than it may be retried; remove its cause and resume.' },
   writeBlockingFailed: { httpStatus: 409, retry: 'afterChange', sentence: 'User writes could not be blocked or allowed again on a cluster; see which one in the description.' },
+  transactionsNotEnded: { httpStatus: 409, retry: 'afterChange', sentence: 'Transactions on the source have not ended on all shards in time; end them, and commit a new migration.' },
   sourceWritesAfterCommit: { httpStatus: 409, retry: 'never', sentence: 'The source was written to after the commit time; the description counts the writes that the destination does not have.' },
   commitRoundsExceeded: { httpStatus: 409, retry: 'afterChange', sentence: 'The source was written to in every round of the commit; stop the writers that bypass the block.' },
 } as const satisfies Record<string, ErrorEntry>;

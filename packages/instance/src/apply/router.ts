@@ -158,7 +158,12 @@ export class Router {
   #routeOrKeep(bytes: Uint8Array): void {
     const event = parseEvent(bytes);
     if (this.#ahead.length === 0 && event.event.time <= this.#limit()) this.#routeOne(event);
-    else this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
+    else if (this.#isOfInterest(event)) this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
+  }
+
+  /** Users may write as they like to what is not migrated while a commit waits: it must not fill the budget, and keep the stream from being read. */
+  #isOfInterest(event: StreamEvent): boolean {
+    return this.#isWrite(event) || (event.kind === 'data' && this.context.collections.has(event.event.uuid));
   }
 
   #routeAhead(): void {

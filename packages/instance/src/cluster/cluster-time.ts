@@ -1,7 +1,7 @@
 import { Timestamp, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, Cluster, Door } from './door.js';
-import { classify, codeOf } from './failure.js';
+import { classify, codeOf, lockFailedCode } from './failure.js';
 
 /** A cluster time as one number: seconds × 2^32 + increment. */
 export function timeOf(timestamp: Timestamp): bigint {
@@ -50,36 +50,67 @@ export async function currentTime(door: Door, options: CallOptions): Promise<big
  * A time above everything that was written to the cluster before; streams of idle shards move up to it. Where notes
  * cannot be taken (through routers before 6.0, or without the privilege) every shard is asked for its databases: its
  * answer brings its time along.
+ * @throws LockFailed (107, retryable) while a shard's global lock is taken
  */
 export async function timeAboveAll(cluster: Cluster, options: CallOptions): Promise<bigint> {
-  const doors = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [cluster.router];
-  const noted = await noteOn(cluster, doors, options);
-  if (noted !== null) return noted;
-  const time = clusterTimeOf(await cluster.router.command('admin', { listDatabases: 1, nameOnly: true }, options));
-  await advanceShards(cluster.router, time, options);
+  const noted = await noteOn(cluster, noteDoors(cluster), (door) => appendNote(door, options));
+  return noted ?? advanceAll(cluster.router, options);
+}
+
+async function advanceAll(router: Door, options: CallOptions): Promise<bigint> {
+  const time = clusterTimeOf(await router.command('admin', { listDatabases: 1, nameOnly: true }, options));
+  await advanceShards(router, time, options);
   return time;
 }
 
 /** Moves the stream of a share on to the present time. */
 export async function wakeStream(cluster: Cluster, shareId: string, options: CallOptions): Promise<void> {
-  if ((await noteOn(cluster, [cluster.shareDoor(shareId)], options)) !== null) return;
+  if (await noteUnlessLocked(cluster, [cluster.shareDoor(shareId)], options)) return;
   await advanceShards(cluster.router, await currentTime(cluster.router, options), options);
 }
 
+/** Moves the streams of all shards on to the present time. */
+export async function wakeStreams(cluster: Cluster, options: CallOptions): Promise<void> {
+  if (!(await noteUnlessLocked(cluster, noteDoors(cluster), options))) await advanceAll(cluster.router, options);
+}
+
+/** @returns false where notes are not known, or the user may not append any */
+async function noteUnlessLocked(cluster: Cluster, doors: readonly Door[], options: CallOptions): Promise<boolean> {
+  return (await noteOn(cluster, doors, (door) => unlessLocked(() => appendNote(door, options)))) !== null;
+}
+
 /**
- * Writes an oplog note on every shard.
+ * Writes an oplog note on every shard whose lock is free.
  * @returns the notes' times by shard id; null without direct access, or where the user may not append any
  */
 export async function noteEachShard(cluster: Cluster, options: CallOptions): Promise<Map<string, bigint> | null> {
   if (cluster.access !== 'direct') return null;
-  const { shardIds } = cluster;
-  return unlessUnauthorized(async () => new Map(await Promise.all(shardIds.map(async (id) => [id, await appendNote(cluster.shard(id), options)] as const))));
+  const note = async (id: string): Promise<[string, bigint][]> => {
+    const time = await unlessLocked(() => appendNote(cluster.shard(id), options));
+    return time === null ? [] : [[id, time]];
+  };
+  return unlessUnauthorized(async () => new Map((await Promise.all(cluster.shardIds.map(note))).flat()));
+}
+
+/** The nodes that notes are sent to. */
+function noteDoors(cluster: Cluster): Door[] {
+  return cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [cluster.router];
 }
 
 /** @returns the highest time of the notes; null where notes are not known, or the user may not append any */
-async function noteOn(cluster: Cluster, doors: readonly Door[], options: CallOptions): Promise<bigint | null> {
+async function noteOn(cluster: Cluster, doors: readonly Door[], note: (door: Door) => Promise<bigint | null>): Promise<bigint | null> {
   if (!takesNotes(cluster)) return null;
-  return unlessUnauthorized(async () => highestTime(await Promise.all(doors.map((door) => appendNote(door, options)))));
+  return unlessUnauthorized(async () => highestTime((await Promise.all(doors.map(note))).map((time) => time ?? 0n)));
+}
+
+/** A node whose lock is taken is left as it is: whoever has it writes, or an election follows, and both move its stream. */
+async function unlessLocked(call: () => Promise<bigint>): Promise<bigint | null> {
+  try {
+    return await call();
+  } catch (error) {
+    if (codeOf(error) !== lockFailedCode) throw error;
+    return null;
+  }
 }
 
 async function unlessUnauthorized<Result>(call: () => Promise<Result>): Promise<Result | null> {

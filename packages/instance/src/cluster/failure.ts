@@ -33,6 +33,9 @@ export const sampleFoundDuplicatesCode = 28_799;
 /** What a server answers to a write that a unique index refuses, or an upsert whose `_id` is taken. */
 export const duplicateKeyCode = 11_000;
 
+/** What `appendOplogNote` answers when the node's global lock is not free within 1 ms: it steps down, or is locked by `fsync`. */
+export const lockFailedCode = 107;
+
 /** Error codes of the server (its `error_codes.yml`) by what they mean here. */
 const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>> = {
   retryable: {
@@ -48,6 +51,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     NetworkTimeout: 89,
     ShutdownInProgress: 91,
     UnsatisfiableWriteConcern: 100,
+    LockFailed: lockFailedCode,
     WriteConflict: 112,
     ConflictingOperationInProgress: 117,
     FailedToSatisfyReadPreference: 133,

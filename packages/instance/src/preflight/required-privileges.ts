@@ -15,14 +15,17 @@ const RESOURCE_NAMES = {
 
 const READ_ACTIONS = ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'];
 
+/** What every source takes: `inprog` shows the transactions that a commit time has to wait for. */
+const SOURCE_ACTIONS = ['listDatabases', 'inprog'];
+
 /** Reading everything, following the stream and stopping the balancer (recorded in 07-auth for `backup`, `clusterMonitor`, `readAnyDatabase`). */
 export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonly RequiredPrivilege[]>> = {
   replicaSet: [
-    { resource: 'cluster', actions: ['listDatabases'] },
+    { resource: 'cluster', actions: SOURCE_ACTIONS },
     { resource: 'everyDatabase', actions: READ_ACTIONS },
   ],
   sharded: [
-    { resource: 'cluster', actions: ['listDatabases', 'listShards'] },
+    { resource: 'cluster', actions: [...SOURCE_ACTIONS, 'listShards'] },
     { resource: 'everyDatabase', actions: READ_ACTIONS },
     { resource: 'config', actions: ['find'] },
     // What `balancerStop` and `balancerStart` ask for.
@@ -58,8 +61,8 @@ export const destinationPrivileges: Readonly<Record<'sharded' | 'replicaSet', re
 /** What the verifier reads of the destination beside its documents: what is written to it. */
 export const verifiedPrivileges: readonly RequiredPrivilege[] = [{ resource: 'everyDatabase', actions: ['changeStream'] }];
 
-/** Blocking the writes of users, and waiting for their transactions (`backup` or `restore`, and `clusterMonitor`). */
-export const sourceBlockPrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['setUserWriteBlockMode', 'inprog'] }];
+/** Blocking the writes of users (`backup` or `restore`). */
+export const sourceBlockPrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['setUserWriteBlockMode'] }];
 
 /** Blocking the writes of users and going on with one's own (`restore`). */
 export const destinationBlockPrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] }];

@@ -68,6 +68,8 @@ export interface MigrationRecord {
   reversal?: Reversal | null;
   /** The last look of the verifiers that the leader has asked for: up to these times, before or after attributes were restored. */
   verification?: { number: number; source: Timestamp; destination: Timestamp; restored: boolean } | null;
+  /** Before the opening every share tells of the writes above the commit time that it has seen up to this time. */
+  lastLook?: Timestamp | null;
   /** All documents were verified and attributes are being restored: the destination may expire documents by itself. */
   attributesRestoring?: boolean;
   /** Set by a cleanup that asks who is at work; a process answers it in its share's record. */

@@ -27,6 +27,7 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
     startTime: reversal.openedAt,
     estimatedTotalBytes: 1,
     commit: null,
+    lastLook: null,
     definitions: { known: 0, done: 0 },
     horizon: null,
     canWrite: false,

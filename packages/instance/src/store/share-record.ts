@@ -26,6 +26,8 @@ export interface DrainedRound {
   eventsAbove: number;
   /** UUIDs of the collections of which documents were deleted after it. */
   deletedIn?: string[];
+  /** The record's `lastLook`, once the stream was read past it. */
+  lookedTo?: Timestamp;
 }
 
 /** What is durable of one share: one source shard's part of the migration, and who works on it. */

@@ -45,7 +45,7 @@ function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] 
   return [
     ['commitBegun', { run: record }],
     ['sourceClosed', { prepare: () => block(source, false), run: () => block(source, true) }],
-    ['transactionsEnded', { run: () => source.db('admin').command({ currentOp: 1, $all: true }) }],
+    ['transactionsEnded', { run: () => openOperations(source) }],
     ['commitTimeTaken', { run: () => inTurn(() => oplogNote(source), record) }],
     ['roundDrained', { run: () => inTurn(() => streamPassed(source), record, record) }],
     ['definitionsCompared', { run: () => inTurn(() => listDefinitions(source), () => listDefinitions(destination)) }],
@@ -54,6 +54,7 @@ function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] 
     ['attributesRestored', { prepare: () => plainIndex(destination), run: () => inTurn(() => changeIndex(destination, { prepareUnique: true }), () => changeIndex(destination, { unique: true })) }],
     ['catalogsEqual', { run: () => listDefinitions(destination) }],
     ['verifiedAgain', { run: () => inTurn(record, () => streamPassed(destination), record) }],
+    ['sourceLookedAt', { run: () => inTurn(() => openOperations(source), () => oplogNote(source), record, () => streamPassed(source), record) }],
     ['openingDecided', { run: record }],
     ['openingTimeStored', { run: () => inTurn(() => oplogNote(destination), record) }],
     ['destinationOpened', { prepare: () => block(destination, true), run: () => inTurn(() => block(source, true), () => block(destination, false)) }],
@@ -69,6 +70,10 @@ async function inTurn(...calls: (() => Promise<unknown>)[]): Promise<void> {
 async function note(client: MongoClient): Promise<void> {
   const notes = client.db(scratch.database).collection<{ _id: string }>(scratch.collection, { writeConcern: { w: 'majority' } });
   await notes.updateOne({ _id: 'state' }, { $inc: { n: 1 } }, { upsert: true });
+}
+
+async function openOperations(client: MongoClient): Promise<void> {
+  await client.db('admin').aggregate([{ $currentOp: { allUsers: true } }]).toArray();
 }
 
 async function oplogNote(client: MongoClient): Promise<void> {

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
-import { timeAboveAll, timeOf, timestampOf } from '../../cluster/cluster-time.js';
+import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import type { Cluster, Door } from '../../cluster/door.js';
 import { classify, codeOf, failureName } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/history-lost.js';
@@ -171,7 +171,7 @@ async function refuseWritesUpTo(
       throw new ConvoyError('sourceChangedSinceCommit', `${former.name} was written to since the commit (${written.operation} in ${namespace}), so that a reverse would not make the clusters equal. Keep what was written there by other means, and start a new migration.`);
     }
     if (batch.resumeToken !== undefined && tokenTime(batch.resumeToken) > end) return;
-    await timeAboveAll(former, { signal: within });
+    await wakeStreams(former, { signal: within });
   }
 }
 

@@ -17,6 +17,8 @@ export interface ShareFigures {
   /** Events that wait until the partition of their document is copied. */
   heldEvents: number;
   partitions: Record<PartitionState, number>;
+  /** Everything below was read of the source's changes. */
+  readBelow: bigint;
   /** Changes seen above the commit time, deletes left out. */
   writesAboveCeiling: number;
   /** UUIDs of the collections of which documents were deleted above the commit time. */

@@ -9,11 +9,12 @@ import { storeEntries } from '../../store/share-storage.js';
 import { refuseDifferences } from './commit.js';
 import type { DefinitionLeader } from './definition-leader.js';
 import { finalTotal } from './final-total.js';
-import { sourceTimeAboveAll } from '../migration/source-time.js';
+import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
 import { filterOf, type MigrationContext } from '../migration/migration-context.js';
 import { allShares, untilOrFor } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
+import { untilTransactionsEnd } from './source-transactions.js';
 import { noteDifferences } from './verification-leader.js';
 
 /** Writers that bypass the end of writing are given this many chances. */
@@ -31,8 +32,9 @@ const roundPause_ms = 500;
 /**
  * Takes a commit time and lets all shares drain past it, anew while the source shows later writes or definition changes,
  * and when it has become too old for a share that was away.
- * Sealed, the commit time stays, with the catalog that belongs to it.
- * @throws ConvoyError `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
+ * None is taken while a transaction that was begun before has not ended on every shard. Sealed, the commit time stays, with the
+ * catalog that belongs to it.
+ * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
  */
 export async function drainRounds(context: MigrationContext, definitions: DefinitionLeader, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   const { runtime, records, watch, fleet } = context;
@@ -40,6 +42,8 @@ export async function drainRounds(context: MigrationContext, definitions: Defini
   let differences: CatalogDifference[] = [];
   for (let [round, drainedRounds] = [first, 0]; drainedRounds < roundsMax; round += 1) {
     if (drainedRounds > 0) await runtime.clock.sleep(roundPause_ms, signal);
+    await untilTransactionsEnd(context, leaderEpoch, signal);
+    stepDone('transactionsEnded');
     definitions.holdHorizon();
     const above = await sourceTimeAboveAll(context, signal);
     const time = timestampOf(above);
@@ -100,7 +104,7 @@ async function drained(context: MigrationContext, round: number, signal: AbortSi
   const isDrained = (): boolean => allShares(watch.view, (share) => share.drained?.round === round);
   while (!isDrained()) {
     if (runtime.clock.monotonic_ms() - begun_ms >= roundAgeMax_ms) return false;
-    await sourceTimeAboveAll(context, signal);
+    await wakeSource(context, signal);
     await untilOrFor(context, isDrained, poke_ms, signal);
   }
   return true;

@@ -10,7 +10,7 @@ import { storeEntries } from '../../store/share-storage.js';
 import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
 import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
 import { holdWhileViolated } from './hold-commit.js';
-import { lateWrites } from './late-writes.js';
+import { refuseLateWrites } from './last-look.js';
 import { filterOf, type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
 import { stepDone } from '../migration/steps.js';
 import { noteDifferences, verifyDocuments } from './verification-leader.js';
@@ -35,8 +35,8 @@ export async function commit(context: MigrationContext, leaderEpoch: number, sig
     stepDone('catalogsEqual');
     await verifyDocuments(context, leaderEpoch, true, signal);
     stepDone('verifiedAgain');
-    await watch.refresh(signal);
-    refuseLateWrites(context, catalog);
+    await refuseLateWrites(context, leaderEpoch, catalog, signal);
+    stepDone('sourceLookedAt');
     const opening = await records.openAsLeader(leaderEpoch, signal);
     if (!opening) throw failedBefore(context);
     stepDone('openingDecided');
@@ -96,12 +96,6 @@ export function refuseDifferences(differences: readonly CatalogDifference[]): vo
   if (differences.length === 0) return;
   const named = differences.slice(0, differencesNamedMax).map(({ kind, namespace, detail }) => `${kind} ${namespace} (${detail})`);
   throw new ConvoyError('catalogDiffers', `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`);
-}
-
-/** The last look before the destination is opened. */
-function refuseLateWrites({ watch }: MigrationContext, catalog: Catalog): void {
-  const late = lateWrites(watch.view, catalog);
-  if (late > 0) throw new ConvoyError('sourceWritesAfterCommit', `The source saw ${late} or more writes after the commit time, which the destination does not have. The destination stays closed.`);
 }
 
 function failedBefore(context: MigrationContext): ConvoyError {

@@ -2,6 +2,7 @@ import { storedValue } from '../../bson/stored-value.js';
 import { UniqueIndexViolated } from '../../catalog/unique-violation.js';
 import { heldWarning, isHeld } from '../migration/commit-awaited.js';
 import type { MigrationContext } from '../migration/migration-context.js';
+import { warnOfCommit } from './commit-warning.js';
 
 /** Indexes are tried again this often: before 6.0 each try builds one anew, up to the first duplicate. */
 const again_ms = 5_000;
@@ -47,13 +48,10 @@ async function violatedBy(restore: () => Promise<void>): Promise<UniqueIndexViol
 }
 
 /** @param error null when nothing holds the commit any more */
-async function tell({ records, watch, metadata }: MigrationContext, leaderEpoch: number, error: UniqueIndexViolated | null, signal: AbortSignal): Promise<void> {
-  const { record } = await watch.refresh(signal);
-  const others = record.warnings.filter(({ name }) => name !== heldWarning);
+async function tell(context: MigrationContext, leaderEpoch: number, error: UniqueIndexViolated | null, signal: AbortSignal): Promise<void> {
   const description = `The commit waits: ${error?.errorDescription ?? ''} Remove those that the source does not have; GET /api/v1/verification/mismatches names them. Then it goes on by itself.`;
-  await records.updateAsLeader(leaderEpoch, { warnings: error === null ? others : [...others, { name: heldWarning, description }] }, signal);
-  if (error === null) await metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
-  await watch.refresh(signal);
+  if (error === null) await context.metadata.deleteMany('mismatches', { kind: 'duplicate' }, signal);
+  await warnOfCommit(context, leaderEpoch, heldWarning, error === null ? null : description, signal);
 }
 
 /** Lists what is violated now in the place of what was listed before; who reads meanwhile finds no less than what is violated still. */

@@ -1,4 +1,4 @@
-import { highestTime, noteEachShard, operationTimes, timeAboveAll } from '../../cluster/cluster-time.js';
+import { highestTime, noteEachShard, operationTimes, wakeStreams } from '../../cluster/cluster-time.js';
 import type { CallOptions, Cluster } from '../../cluster/door.js';
 
 /**
@@ -23,7 +23,7 @@ export class ShardWaker {
     if (this.source.access === 'direct' && horizon > this.#newest) return;
     const noted = await noteEachShard(this.source, options);
     if (noted === null) {
-      await timeAboveAll(this.source, options);
+      await wakeStreams(this.source, options);
       return;
     }
     this.#noted = noted;

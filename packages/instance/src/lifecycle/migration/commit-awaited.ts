@@ -18,9 +18,10 @@ export function isCommitAwaited({ record, shares }: MigrationView): boolean {
   return record.phase === 'syncing' && record.shareIds.every((id) => shares.get(id)?.commitRequested === true);
 }
 
-/** Whether the commit waits, or is about to, for streams to pass its time: they wait for events that no longer come. */
+/** Whether the commit waits, or is about to, for streams to pass a time: they wait for events that no longer come. */
 export function isStreamAwaited(view: MigrationView): boolean {
-  return isCommitAwaited(view) && view.record.commit?.sealed !== true;
+  const { commit, lastLook } = view.record;
+  return isCommitAwaited(view) && (commit?.sealed !== true || (lastLook ?? null) !== null);
 }
 
 /** Whether the share still has to apply what lies below the commit time, or the time is about to be taken. */

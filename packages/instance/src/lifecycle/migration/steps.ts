@@ -8,7 +8,7 @@ export const beginningSteps = [
 /** The steps in which it commits one. */
 export const commitSteps = [
   'commitBegun', 'sourceClosed', 'transactionsEnded', 'commitTimeTaken', 'roundDrained', 'definitionsCompared', 'commitSealed',
-  'documentsVerified', 'attributesRestored', 'catalogsEqual', 'verifiedAgain', 'openingDecided', 'openingTimeStored', 'destinationOpened', 'writesAllowed', 'balancersRestored', 'committed',
+  'documentsVerified', 'attributesRestored', 'catalogsEqual', 'verifiedAgain', 'sourceLookedAt', 'openingDecided', 'openingTimeStored', 'destinationOpened', 'writesAllowed', 'balancersRestored', 'committed',
 ] as const;
 
 /** The steps in which it reverses one, until changes are followed in the other direction. */

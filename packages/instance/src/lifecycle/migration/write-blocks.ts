@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster } from '../../cluster/door.js';
 import { classify, codeOf, failureName } from '../../cluster/failure.js';
 import { within } from '../../cluster/within.js';
-import { openTransactions, setWriteBlock } from '../../cluster/write-block.js';
+import { setWriteBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import type { MigrationContext } from './migration-context.js';
 import type { Runtime } from './runtime.js';
@@ -19,11 +19,6 @@ const undecided: WantedBlocks = { source: null, destination: null };
 const lookAfterEnd_ms = 10_000;
 /** A block that is set, or lifted, is asked to be so for this long before it is asked anew. */
 const attempt_ms = 60_000;
-/** Transactions that were open when writes were blocked are looked for this often. */
-const transactionsPoll_ms = 200;
-/** Servers end a transaction after `transactionLifetimeLimitSeconds`, 60 s by default; a prepared one may take longer. */
-const transactionsWithin_ms = 10 * 60_000;
-
 /**
  * Which cluster refuses the writes of users, by what is recorded of the migration: the destination until it is opened,
  * the source from the commit on. A failure before the opening gives the source back and leaves the destination closed.
@@ -120,26 +115,6 @@ export async function setOrExplain(cluster: Cluster, blocked: boolean, attempt =
     if (codeOf(error) === null || classify(error) === 'retryable') throw error;
     const what = blocked ? 'could not be blocked' : 'could not be allowed again';
     throw new ConvoyError('writeBlockingFailed', `User writes on ${cluster.name} ${what}: ${failureName(error)}.`, { cause: error });
-  }
-}
-
-/**
- * Resolves once no transaction is open on the source that was so when its writes were blocked.
- * @throws ConvoyError `writeBlockingFailed` when one stays for too long
- */
-export async function untilTransactionsEnd({ runtime, source }: MigrationContext, signal: AbortSignal): Promise<void> {
-  const { clock } = runtime;
-  const blocked_ms = clock.monotonic_ms();
-  for (;;) {
-    const asked_ms = clock.monotonic_ms();
-    const open = await runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
-    const since_ms = asked_ms - blocked_ms;
-    const before = open.filter((micros) => micros / 1000 >= since_ms);
-    if (before.length === 0) return;
-    if (since_ms > transactionsWithin_ms) {
-      throw new ConvoyError('writeBlockingFailed', `${before.length} transactions on ${source.name} that were open when its writes were blocked have not ended; end them.`);
-    }
-    await clock.sleep(transactionsPoll_ms, signal);
   }
 }
 

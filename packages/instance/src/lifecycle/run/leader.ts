@@ -9,7 +9,7 @@ import { initialise } from '../leader/initialise.js';
 import type { MigrationContext } from '../migration/migration-context.js';
 import { allShares, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
-import { bringBlock, untilTransactionsEnd } from '../migration/write-blocks.js';
+import { bringBlock } from '../migration/write-blocks.js';
 
 /** A process that is not the leader looks this often whether it has become so; changes of the fleet wake it as well. */
 const leadershipInterval_ms = 500;
@@ -95,14 +95,12 @@ async function leadSync(context: MigrationContext, leaderEpoch: number, stop: Ab
   });
 }
 
-/** From here on the migration commits: the source refuses the writes of users, where that was asked for, and those under way have ended. */
+/** From here on the migration commits: the source refuses the writes of users, where that was asked for. */
 async function stopWriters(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
   await context.records.updateAsLeader(leaderEpoch, { phase: 'committing' }, signal);
   stepDone('commitBegun');
   await bringBlock(context, 'source', signal);
   stepDone('sourceClosed');
-  if (context.watch.view.record.options.enableUserWriteBlocking) await untilTransactionsEnd(context, signal);
-  stepDone('transactionsEnded');
 }
 
 /** While all sync: totals at the end of the copy; ends when every share has been told to commit. */

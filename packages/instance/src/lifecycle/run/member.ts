@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Timestamp } from 'mongodb';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { Definition } from '../../store/definition-journal.js';
@@ -24,6 +25,8 @@ import { VerifiedShare } from '../share/verification-share.js';
 
 /** How often a share that waits for the end of the commit looks whether it has later source writes to tell of. */
 const lateWrites_ms = 100;
+/** The same while the leader waits for its last look: a stream is a few round trips away from its time. */
+const lastLook_ms = 20;
 
 /**
  * Syncs this process's shares from where they are until the opening of the destination is decided.
@@ -172,22 +175,30 @@ export async function followCommit(
       if (!(await sync.drain(timeOf(commit.time), isSuperseded, stop))) continue;
       drained = commit.round;
     }
-    const found = drainedRound(drained, sync.figures(), before);
+    const found = drainedRound(drained, sync.figures(), before, view.record.lastLook ?? null);
     if (isNews(found, told)) {
       await context.shareRecords.update(sync.shareId, sync.epoch, { drained: found }, hard);
       told = found;
       fleet.nudge();
     }
-    await untilOrFor(context, isPassed, lateWrites_ms, stop);
+    const isLookedAt = (view.record.lastLook ?? null) === null || found.lookedTo !== undefined;
+    await untilOrFor(context, isPassed, isLookedAt ? lateWrites_ms : lastLook_ms, stop);
   }
 }
 
 /** How many writes there are above the commit time does not matter, only that there are. */
 function isNews(found: DrainedRound, told: DrainedRound | null): boolean {
-  return told?.round !== found.round || (told.eventsAbove === 0 && found.eventsAbove > 0) || !isDeepStrictEqual(told.deletedIn, found.deletedIn);
+  const isLater = told?.round !== found.round || (told.eventsAbove === 0 && found.eventsAbove > 0);
+  return isLater || !isDeepStrictEqual([told.deletedIn, told.lookedTo], [found.deletedIn, found.lookedTo]);
 }
 
-function drainedRound(round: number, { writesAboveCeiling, deletedAboveCeiling }: ShareFigures, before: ShareRecord['drained']): DrainedRound {
+function drainedRound(round: number, figures: ShareFigures, before: ShareRecord['drained'], lastLook: Timestamp | null): DrainedRound {
+  const { writesAboveCeiling, deletedAboveCeiling, readBelow } = figures;
   const same = before?.round === round ? before : null;
-  return { round, eventsAbove: Math.max(writesAboveCeiling, same?.eventsAbove ?? 0), deletedIn: [...new Set([...(same?.deletedIn ?? []), ...deletedAboveCeiling])].sort() };
+  return {
+    round,
+    eventsAbove: Math.max(writesAboveCeiling, same?.eventsAbove ?? 0),
+    deletedIn: [...new Set([...(same?.deletedIn ?? []), ...deletedAboveCeiling])].sort(),
+    ...(lastLook !== null && readBelow > timeOf(lastLook) && { lookedTo: lastLook }),
+  };
 }

@@ -178,6 +178,7 @@ export class ShareSync {
       followsStream: this.#stream.isFollowed,
       lag_seconds: behind(this.#checkpoint.time()),
       readLag_seconds: behind(readBelow),
+      readBelow,
       doubtfulKeys: this.#repairs.size,
       bufferedBytes: this.#budget.used + this.#copyBudget.used,
       deletedAboveCeiling: writesAboveCeiling.deletedIn,

@@ -4,7 +4,7 @@ import { isLossless } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
 import { expires } from '../../catalog/expires.js';
 import { namespaceOf } from '../../catalog/namespace.js';
-import { timeAboveAll, timeOf, timestampOf } from '../../cluster/cluster-time.js';
+import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
 import { codeOf } from '../../cluster/failure.js';
 import { sampleIds } from '../../cluster/sample-ids.js';
 import { InTurn } from '../../store/in-turn.js';
@@ -21,7 +21,7 @@ import { VerificationReadiness } from '../figures/verification-readiness.js';
 import { noteDifferences } from '../leader/verification-leader.js';
 import { isCommitAwaited, isDraining } from '../migration/commit-awaited.js';
 import { type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
-import { sourceTimeAboveAll } from '../migration/source-time.js';
+import { wakeSource } from '../migration/source-time.js';
 import type { ShareSync } from './share-sync.js';
 import { VerificationCatalog } from './verification-catalog.js';
 
@@ -53,7 +53,7 @@ export class VerifiedShare {
   ) {
     this.#answered = { answered: before?.answered ?? 0, mismatches: before?.mismatches ?? 0 };
     const wake = async (signal: AbortSignal): Promise<void> => {
-      await Promise.all([sourceTimeAboveAll(context, signal), context.runtime.retrying('take a time of the destination', () => timeAboveAll(context.destination, { signal }), signal)]);
+      await Promise.all([wakeSource(context, signal), context.runtime.retrying('wake the destination', () => wakeStreams(context.destination, { signal }), signal)]);
     };
     const start = { source: storedTime(before?.settled.source), destination: storedTime(before?.settled.destination) };
     this.#verifier = new ShareVerifier(verifierContext(context, sync, shares, hard), start, wake);

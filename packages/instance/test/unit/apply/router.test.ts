@@ -279,6 +279,14 @@ describe('the ceiling', () => {
     expect(router.writesAboveCeiling.writes).toBe(1);
   });
 
+  it('keeps nothing that the filter leaves out, so that users who write it do not fill the budget', () => {
+    const router = routerOf({ collections: new Map(), includes: () => false });
+    router.setCeiling(20n);
+    router.route(step([event(21n)], 30n));
+    router.setCeiling(40n);
+    expect([budget.used, found]).toEqual([0, []]);
+  });
+
   it('leaves out what the filter leaves out', () => {
     const router = routerOf({ includes: () => false });
     router.setCeiling(20n);

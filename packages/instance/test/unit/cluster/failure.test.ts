@@ -14,7 +14,7 @@ class PoolBusyError extends MongoDriverError {
 
 describe('classify', () => {
   test.each([
-    ['retryable', [6, 7, 50, 64, 82, 89, 91, 112, 189, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 28_799]],
+    ['retryable', [6, 7, 50, 64, 82, 89, 91, 107, 112, 189, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 28_799]],
     ['cursorLost', [43, 237]],
     ['snapshotTooOld', [239, 246, 250]],
     ['catalogChanged', [175, 361]],

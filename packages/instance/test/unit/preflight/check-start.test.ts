@@ -110,7 +110,7 @@ describe('checkStart on users', () => {
   it('names what is missing', async () => {
     const scene = new Scene();
     authenticated(scene.sourceServer, 'sync', [
-      { resource: { cluster: true }, actions: ['listDatabases', 'listShards'] },
+      { resource: { cluster: true }, actions: ['inprog', 'listDatabases', 'listShards'] },
       { resource: { db: '', collection: '' }, actions: ['find', 'listCollections', 'listIndexes', 'collStats'] },
       { resource: { db: 'config', collection: '' }, actions: ['find', 'update'] },
       { resource: { db: 'app', collection: '' }, actions: ['changeStream'] },
@@ -165,7 +165,7 @@ describe('checkStart on the users of shards', () => {
   });
 
   const routerUser = { authenticatedUsers: [{ user: 'sync', db: 'admin' }], authenticatedUserPrivileges: [
-    { resource: { cluster: true }, actions: ['listDatabases', 'listShards'] },
+    { resource: { cluster: true }, actions: ['inprog', 'listDatabases', 'listShards'] },
     { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'] },
     { resource: { db: 'config', collection: '' }, actions: ['find'] },
     { resource: { db: 'config', collection: 'settings' }, actions: ['update'] },

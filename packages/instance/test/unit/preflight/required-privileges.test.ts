@@ -3,7 +3,7 @@ import { destinationPrivileges, missingPrivileges, notePrivileges, shardPrivileg
 
 /** Shortened from what 5.0.7 answered for backup, clusterMonitor and readAnyDatabase. */
 const recordedSource = [
-  { resource: { cluster: true }, actions: ['appendOplogNote', 'getParameter', 'listDatabases', 'listShards', 'serverStatus'] },
+  { resource: { cluster: true }, actions: ['appendOplogNote', 'getParameter', 'inprog', 'listDatabases', 'listShards', 'serverStatus'] },
   { resource: { anyResource: true }, actions: ['collStats', 'listCollections', 'listIndexes'] },
   { resource: { db: '', collection: '' }, actions: ['changeStream', 'collStats', 'dbStats', 'find', 'indexStats', 'listCollections', 'listIndexes'] },
   { resource: { db: 'config', collection: '' }, actions: ['changeStream', 'collStats', 'find', 'listCollections', 'listIndexes'] },

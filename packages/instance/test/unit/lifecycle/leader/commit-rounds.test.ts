@@ -14,12 +14,15 @@ import { never, once, settled } from '../../model/parts.js';
 let rounds: CommitRound[];
 let totals_bytes: MigrationRecord['estimatedTotalBytes'][];
 let notes: number;
+/** How often a transaction is found open. */
+let transactions: number;
 let now_ms: number;
 /** What a share says of a round: changes above its time, after so many notes on the source. */
 let answerOf: (round: number) => { eventsAbove: number; afterNotes: number };
 let changedAfter: (time: bigint) => boolean;
 let untilApplied: () => Promise<void>;
 let pauses_ms: number[];
+let roundsAtPauses: number[];
 /** Told after every note and every write of the record. */
 let changed: Signalled;
 let context: MigrationContext;
@@ -27,15 +30,15 @@ let context: MigrationContext;
 const copied_bytes = 4_096;
 
 beforeEach(() => {
-  [rounds, totals_bytes, notes, now_ms] = [[], [], 0, 0];
+  [rounds, totals_bytes, notes, now_ms, transactions] = [[], [], 0, 0, 0];
   answerOf = () => ({ eventsAbove: 0, afterNotes: 0 });
   changedAfter = () => false;
   untilApplied = () => Promise.resolve();
-  pauses_ms = [];
+  [pauses_ms, roundsAtPauses] = [[], []];
   changed = new Signalled();
   const share = { drained: null, copied: { bytes: 0, documents: 0 } } as unknown as ShareRecord;
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  const view: MigrationView = { record: { commit: null, options, shareIds: ['rs'] } as unknown as MigrationRecord, shares: new Map([['rs', share]]) };
+  const view: MigrationView = { record: { commit: null, options, shareIds: ['rs'], warnings: [] } as unknown as MigrationRecord, shares: new Map([['rs', share]]) };
   const answer = (): void => {
     const round = rounds.at(-1)?.round ?? 0;
     const { eventsAbove, afterNotes } = answerOf(round);
@@ -48,11 +51,13 @@ beforeEach(() => {
     return { operationTime: new Timestamp({ t: 100, i: notes }) };
   };
   const sleep = (pause_ms: number): Promise<void> => {
+    roundsAtPauses.push(rounds.length);
     pauses_ms.push(pause_ms);
     return settled();
   };
   const nothing = () => ({ databases: [] });
-  const source = fakeCluster({ router: new FakeDoor('source', { appendOplogNote: note, listDatabases: nothing }), kind: 'replicaSet', access: 'direct', shardIds: ['rs'], shards: new Map([['rs', new FakeDoor('rs', { appendOplogNote: note })]]) });
+  const open = (): Document => ({ cursor: { firstBatch: transactions-- > 0 ? [{ _id: null, found: [{ txnNumber: 1 }] }] : [] } });
+  const source = fakeCluster({ router: new FakeDoor('source', { appendOplogNote: note, listDatabases: nothing, aggregate: open }), kind: 'replicaSet', access: 'direct', shardIds: ['rs'], shards: new Map([['rs', new FakeDoor('rs', { appendOplogNote: note })]]) });
   context = {
     runtime: { retrying: once, clock: { sleep, monotonic_ms: () => (now_ms += 1_000) } },
     source,
@@ -88,6 +93,16 @@ describe('the commit time', () => {
   it('is sealed when all shares have drained it and nothing was seen above', async () => {
     await commit();
     expect(made()).toEqual([[1, false], [1, true]]);
+  });
+
+  it('is taken once the transactions that were open before have ended, in every round', async () => {
+    transactions = 2;
+    answerOf = (round) => {
+      if (round === 1) transactions = 1;
+      return { eventsAbove: round < 2 ? 1 : 0, afterNotes: 0 };
+    };
+    await commit();
+    expect([roundsAtPauses, made().at(-1)]).toEqual([[0, 0, 1, 1], [2, true]]);
   });
 
   it('is sealed with the total of what the shares have stored as copied when they had drained', async () => {

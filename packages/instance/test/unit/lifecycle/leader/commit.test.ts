@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
-import { type Document, MongoNetworkError } from 'mongodb';
+import { type Document, MongoNetworkError, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
@@ -28,6 +28,10 @@ let deletedIn: string[];
 let eventsLate: number;
 /** Another instance has become the leader. */
 let isReplaced: boolean;
+/** What a share tells of when it has read its stream up to the last look, which it has after so many notes on the source. */
+let eventsAtLook: number;
+let notesUntilRead: number;
+let notes: number;
 let log: string[];
 /** How the source answers since the decision to open. */
 let answer: () => Promise<Document>;
@@ -43,6 +47,7 @@ beforeEach(() => {
   server.add('shop.orders', { indexes: [{ v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: ttlOff_seconds }, { v: 2, key: { u: 1 }, name: 'u_1' }] });
   [forgetsChanges, eventsAbove, eventsLate, isReplaced, log] = [false, 0, 0, false, []];
   deletedIn = [];
+  [eventsAtLook, notesUntilRead, notes] = [0, 0, 0];
   answer = () => Promise.resolve({ ok: 1 });
   reading = () => Promise.resolve();
   [waits, waitsAreOver] = [[], false];
@@ -62,6 +67,8 @@ function destination(): Cluster {
 function source(): Cluster {
   const { door } = server;
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
+    if (sent.aggregate === 1) return Promise.resolve({ cursor: { firstBatch: [] } });
+    if ('appendOplogNote' in sent) return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: (notes += 1) }) });
     if (record.phase === 'committing') return door.command(database, sent, options);
     log.push(`source: ${Object.keys(sent)[0]}`);
     return answer();
@@ -77,20 +84,26 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
   const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes, sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
   await storeEntries(metadata, leaderEpoch, [storedEntry(entry)], never, 'committedCollections');
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', failure: null, options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [], ...changes } as unknown as MigrationRecord;
+  record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', shareIds: ['rs'], failure: null, options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [], ...changes } as unknown as MigrationRecord;
   const share = { drained: { round: 1, eventsAbove, deletedIn } } as unknown as ShareRecord;
+  const look = (): void => {
+    if (share.drained === null || !record.lastLook || notes < notesUntilRead) return;
+    share.drained.lookedTo = record.lastLook;
+    share.drained.eventsAbove += eventsAtLook;
+  };
   const view = { record, shares: new Map([['rs', share]]) };
   const refresh = () => {
     if (share.drained !== null && log.includes('attribute')) share.drained.eventsAbove += eventsLate;
+    look();
     return Promise.resolve(view);
   };
   const context = {
-    runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep } },
+    runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep, monotonic_ms: () => 0 } },
     source: source(),
     destination: destination(),
     fleet: { nudge: () => undefined },
     metadata,
-    watch: { view, refresh },
+    watch: { view, refresh, until: () => refresh().then(() => view) },
     records: {
       read: () => reading().then(() => record),
       confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
@@ -121,7 +134,7 @@ function sleep(duration_ms: number): Promise<void> {
 describe('the end of a commit', () => {
   it('opens the destination only after attributes have their final form', async () => {
     await run();
-    expect(log).toEqual(['attribute', 'attribute', 'attribute', 'opening', 'canWrite', 'phase']);
+    expect(log).toEqual(['attribute', 'attribute', 'attribute', 'lastLook', 'opening', 'canWrite', 'phase']);
     const indexes = server.databases.get('shop')?.collections.get('orders')?.indexes ?? [];
     expect(indexes.map(({ name, expireAfterSeconds, unique }) => [name, expireAfterSeconds, unique] as unknown[])).toEqual([['_id_', undefined, undefined], ['ttl', 60, undefined], ['u_1', undefined, true]]);
   });
@@ -156,6 +169,18 @@ describe('the end of a commit', () => {
     eventsLate = 1;
     await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
     expect(log).not.toContain('opening');
+  });
+
+  it('is refused for a write that a share comes upon only when it reads its stream up to the last look', async () => {
+    [eventsAtLook, notesUntilRead] = [1, 3];
+    await expect(run()).rejects.toMatchObject({ error: 'sourceWritesAfterCommit' });
+    expect([log.includes('opening'), notes]).toEqual([false, 3]);
+  });
+
+  it('waits for the streams of all shares to be read up to the last look', async () => {
+    notesUntilRead = 4;
+    await run();
+    expect([log.includes('opening'), notes]).toEqual([true, 4]);
   });
 });
 

@@ -5,11 +5,10 @@ import { NoAnswerError } from '../../../../src/cluster/call-scope.js';
 import type { CallOptions, Door } from '../../../../src/cluster/door.js';
 import type { Retrying } from '../../../../src/cluster/retry.js';
 import { untilAborted } from '../../../../src/cluster/within.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
-import { blocksAfterFailure, type BlockContext, bringBlock, untilTransactionsEnd, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
+import { blocksAfterFailure, type BlockContext, bringBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
 import { FakeDoor, fakeCluster } from '../../fake-door.js';
-import { never, once, settled } from '../../model/parts.js';
+import { never, settled } from '../../model/parts.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
 
@@ -206,29 +205,5 @@ describe('bringing a block in line', () => {
   it('ends the migration by name when the cluster refuses', async () => {
     [records, refusal] = [[recordIn('committing')], 13];
     await expect(bringBlock(context(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/could not be blocked: Unauthorized/) as unknown });
-  });
-});
-
-describe('transactions that were open when the source was closed', () => {
-  /** @param open microseconds, of each answer in turn; the last one stays */
-  async function wait(open: number[][], step_ms: number): Promise<number> {
-    let [now_ms, asked] = [0, 0];
-    const currentOp = (): Document => {
-      asked += 1;
-      return { inprog: (open[Math.min(asked, open.length) - 1] ?? []).map((micros) => ({ transaction: { timeOpenMicros: micros } })) };
-    };
-    const clock = { monotonic_ms: () => now_ms, sleep: () => Promise.resolve(void (now_ms += step_ms)) };
-    const source = fakeCluster({ router: new FakeDoor('source', { currentOp }), kind: 'replicaSet', shardIds: ['rs'] });
-    await untilTransactionsEnd({ runtime: { retrying: once, clock }, source } as unknown as MigrationContext, never);
-    return asked;
-  }
-
-  it('are waited for; later ones are not', async () => {
-    expect(await wait([[]], 200)).toBe(1);
-    expect(await wait([[5_000_000], [5_200_000], [100_000]], 200)).toBe(3);
-  });
-
-  it('end the migration by name when they do not end', async () => {
-    await expect(wait([[10e12]], 60_000)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/^1 transactions .* end them/) as unknown });
   });
 });

@@ -58,6 +58,7 @@ const figures: ShareFigures = {
   followsStream: true,
   lag_seconds: 5,
   readLag_seconds: 2,
+  readBelow: 0n,
   doubtfulKeys: 0,
   bufferedBytes: 0,
   heldEvents: 0,

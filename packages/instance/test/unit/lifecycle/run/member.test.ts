@@ -1,6 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { timeOf } from '../../../../src/cluster/cluster-time.js';
 import { followCommit, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
 import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
 import type { ShareSync } from '../../../../src/lifecycle/share/share-sync.js';
@@ -36,6 +37,28 @@ it('a share that is started again does not take back the late writes of its roun
   expect(await told({ round: 1, eventsAbove: 3 }, 4)).toEqual([{ round: 2, eventsAbove: 4, deletedIn: [] }, { round: 3, eventsAbove: 4, deletedIn: [] }]);
   expect(await told({ round: 2, eventsAbove: 0, deletedIn: ['a'] }, 0, ['b'])).toEqual([{ round: 2, eventsAbove: 0, deletedIn: ['a', 'b'] }, { round: 3, eventsAbove: 0, deletedIn: ['b'] }]);
   expect(await told(null, 0)).toEqual([{ round: 2, eventsAbove: 0, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
+});
+
+it('a share tells that its stream was read past the last look, with the late writes up to there', async () => {
+  const drained: ShareRecord['drained'][] = [];
+  const lastLook = new Timestamp({ t: 7, i: 1 });
+  const record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) }, lastLook };
+  let readBelow = timeOf(lastLook);
+  const sleep = () => {
+    if (drained.at(-1)?.lookedTo !== undefined) record.phase = 'committed';
+    readBelow += 1n;
+    return Promise.resolve();
+  };
+  const context = {
+    watch: { until: () => Promise.resolve({ record }) },
+    fleet: { nudge: () => undefined },
+    runtime: { clock: { sleep } },
+    shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+  };
+  const figures = () => ({ writesAboveCeiling: readBelow > timeOf(lastLook) ? 1 : 0, deletedAboveCeiling: new Set(), readBelow });
+  const sync = { shareId: 'a', epoch: 1, drain: () => Promise.resolve(true), figures };
+  await followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, null, never, never);
+  expect(drained).toEqual([{ round: 1, eventsAbove: 0, deletedIn: [] }, { round: 1, eventsAbove: 1, deletedIn: [], lookedTo: lastLook }]);
 });
 
 it('a share leaves a round that it cannot drain as soon as a later one counts', async () => {

@@ -1,0 +1,34 @@
+import { BSON, type Document } from 'mongodb';
+import type { CallOptions, Cluster } from './door.js';
+
+/** Open and prepared transactions of every session, and decided commits that a participant has not carried out. */
+const notEnded = {
+  $or: [
+    { 'transaction.parameters.autocommit': false },
+    // Every transaction over shards has a coordinator from its begin on; one that is inactive may outlive its transaction.
+    { 'twoPhaseCommitCoordinator.state': { $exists: true, $ne: 'inactive' } },
+  ],
+};
+
+const identity = {
+  lsid: { $ifNull: ['$twoPhaseCommitCoordinator.lsid', '$lsid'] },
+  txnNumber: { $ifNull: ['$twoPhaseCommitCoordinator.txnNumber', '$transaction.parameters.txnNumber'] },
+};
+
+/**
+ * The multi-document transactions that have not ended on every shard: open or prepared on one, or decided and not carried
+ * out. Each is one, on however many shards; what a primary has made anew from its oplog after an election counts as before.
+ * Needs the privilege `inprog`. Server source: `reportStashedState`, `reportUnstashedState`, `TransactionCoordinator::reportState`.
+ * @returns names that are the same at every look
+ * @throws when a shard cannot be asked
+ */
+export async function openTransactions(cluster: Cluster, options: CallOptions): Promise<Set<string>> {
+  const pipeline = [
+    { $currentOp: { allUsers: true, idleSessions: true } },
+    { $match: notEnded },
+    { $group: { _id: null, found: { $addToSet: identity } } },
+  ];
+  const { cursor } = await cluster.router.command('admin', { aggregate: 1, pipeline, cursor: {} }, options);
+  const [all] = (cursor as { firstBatch: { found: Document[] }[] }).firstBatch;
+  return new Set((all?.found ?? []).map((one) => Buffer.from(BSON.serialize(one)).toString('base64')));
+}

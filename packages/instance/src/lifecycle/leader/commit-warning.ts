@@ -1,0 +1,15 @@
+import type { MigrationContext } from '../migration/migration-context.js';
+
+/** Tells, in the migration's record, why a commit waits. @param description null when it does not any more */
+export async function warnOfCommit(
+  { records, watch }: Pick<MigrationContext, 'records' | 'watch'>,
+  leaderEpoch: number,
+  name: string,
+  description: string | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { record } = await watch.refresh(signal);
+  const others = record.warnings.filter((warning) => warning.name !== name);
+  await records.updateAsLeader(leaderEpoch, { warnings: description === null ? others : [...others, { name, description }] }, signal);
+  await watch.refresh(signal);
+}

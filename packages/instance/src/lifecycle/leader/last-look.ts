@@ -1,0 +1,33 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Catalog } from '../../catalog/namespace.js';
+import { timestampOf } from '../../cluster/cluster-time.js';
+import type { MigrationContext } from '../migration/migration-context.js';
+import { allShares, type MigrationView, untilOrFor } from '../migration/migration-watch.js';
+import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
+import { lateWrites } from './late-writes.js';
+import { untilTransactionsEnd } from './source-transactions.js';
+
+/** Idle shards are given a note this often while their streams have to pass the time of the look. */
+const wake_ms = 500;
+
+/**
+ * The last look before the destination is opened: every transaction that has begun by now has ended on all shards, and
+ * every share has read its stream past a time above that. So nothing that was acknowledged before the look is opened over.
+ * A share that is away is waited for, as everywhere in a commit.
+ * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
+ */
+export async function refuseLateWrites(context: MigrationContext, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { watch, records, fleet } = context;
+  await untilTransactionsEnd(context, leaderEpoch, signal);
+  const lastLook = timestampOf(await sourceTimeAboveAll(context, signal));
+  await records.updateAsLeader(leaderEpoch, { lastLook }, signal);
+  fleet.nudge();
+  const isDecided = (view: MigrationView): boolean =>
+    lateWrites(view, catalog) > 0 || allShares(view, ({ drained }) => drained?.lookedTo?.equals(lastLook) === true);
+  for (let view = await watch.refresh(signal); !isDecided(view); view = watch.view) {
+    await untilOrFor(context, isDecided, wake_ms, signal);
+    if (!isDecided(watch.view)) await wakeSource(context, signal);
+  }
+  const late = lateWrites(watch.view, catalog);
+  if (late > 0) throw new ConvoyError('sourceWritesAfterCommit', `The source saw ${late} or more writes after the commit time, which the destination does not have. The destination stays closed.`);
+}

@@ -1,0 +1,46 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { openTransactions } from '../../cluster/open-transactions.js';
+import type { MigrationContext } from '../migration/migration-context.js';
+import { warnOfCommit } from './commit-warning.js';
+
+/** Transactions that have not ended are looked for this often. */
+const transactionsPoll_ms = 200;
+/** Transactions mostly end within milliseconds: a longer wait is told. */
+const quietFor_ms = 2_000;
+/** Servers end a transaction after `transactionLifetimeLimitSeconds`, 60 s by default; a prepared one waits for its shards. */
+const transactionsWithin_ms = 10 * 60_000;
+
+/** Tells that transactions of the source hold a commit. */
+export const transactionsWarning = 'commitHeldByTransactions';
+
+/**
+ * Resolves once every transaction that had not ended on all shards of the source has done so. Servers acknowledge a
+ * transaction over shards before all of them have committed: a commit time in between would tear it. Transactions that begin
+ * later are not waited for.
+ * @throws ConvoyError `transactionsNotEnded` when one stays for too long
+ */
+export async function untilTransactionsEnd(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, source } = context;
+  const begun_ms = runtime.clock.monotonic_ms();
+  const look = (): Promise<Set<string>> => runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
+  for (let open = await look(); open.size > 0; ) {
+    const waited_ms = runtime.clock.monotonic_ms() - begun_ms;
+    const description = `${source.name} has ${open.size} transactions that have not ended on all shards.`;
+    if (waited_ms > transactionsWithin_ms) throw new ConvoyError('transactionsNotEnded', `${description} ${advice}`);
+    if (waited_ms > quietFor_ms && !isTold(context)) {
+      runtime.logger.warn({ event: 'commitHeldByTransactions', transactions: open.size }, 'the commit waits until transactions of the source have ended');
+      await warnOfCommit(context, leaderEpoch, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
+    }
+    await runtime.clock.sleep(transactionsPoll_ms, signal);
+    const stillOpen = await look();
+    open = new Set([...open].filter((transaction) => stillOpen.has(transaction)));
+  }
+  // A leader before this one may have told of it.
+  if (isTold(context)) await warnOfCommit(context, leaderEpoch, transactionsWarning, null, signal);
+}
+
+const advice = 'Find them with $currentOp. Kill the sessions of open ones; for prepared ones, bring back the shards that take part.';
+
+function isTold({ watch }: MigrationContext): boolean {
+  return watch.view.record.warnings.some(({ name }) => name === transactionsWarning);
+}

@@ -1,0 +1,31 @@
+import { Timestamp, type Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { noteEachShard, timeAboveAll, timeOf, wakeStream, wakeStreams } from '../../../src/cluster/cluster-time.js';
+import type { Cluster } from '../../../src/cluster/door.js';
+import { FakeDoor, fakeCluster, serverError } from '../fake-door.js';
+import { never } from '../model/parts.js';
+
+const options = { signal: never };
+let source: Cluster;
+
+/** A shard whose lock is free, and one whose lock is taken. */
+beforeEach(() => {
+  const free = (): Document => ({ operationTime: new Timestamp({ t: 5, i: 1 }) });
+  const taken = (): Document => {
+    throw serverError(107, 'LockFailed');
+  };
+  const shards = new Map([['free', new FakeDoor('free', { appendOplogNote: free })], ['taken', new FakeDoor('taken', { appendOplogNote: taken })]]);
+  source = fakeCluster({ router: new FakeDoor('router', {}), shardIds: ['free', 'taken'], shards });
+});
+
+describe('a shard whose global lock is taken', () => {
+  it('is left as it is by those who only wake it', async () => {
+    await wakeStream(source, 'taken', options);
+    await wakeStreams(source, options);
+    expect(await noteEachShard(source, options)).toEqual(new Map([['free', timeOf(new Timestamp({ t: 5, i: 1 }))]]));
+  });
+
+  it('has no time above all, which has to be taken again', async () => {
+    await expect(timeAboveAll(source, options)).rejects.toMatchObject({ code: 107 });
+  });
+});

@@ -1,0 +1,62 @@
+import { Binary, type Document } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { transactionsWarning, untilTransactionsEnd } from '../../../../src/lifecycle/leader/source-transactions.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { never, once } from '../../model/parts.js';
+
+describe('transactions that are open when a commit time is taken', () => {
+  let warned: (string | undefined)[];
+
+  /**
+   * @param looks sessions whose transactions have not ended, at each look in turn; the last one stays
+   * @returns how often it was looked
+   */
+  async function wait(looks: number[][], step_ms: number, warnings: MigrationRecord['warnings'] = []): Promise<number> {
+    let [now_ms, asked] = [0, 0];
+    warned = [];
+    const record = { warnings };
+    const view = { record };
+    const transaction = (session: number): Document => ({ lsid: { id: new Binary(Buffer.alloc(16, session), 4) }, txnNumber: 1 });
+    const aggregate = (): Document => {
+      const found = (looks[asked] ?? looks.at(-1) ?? []).map(transaction);
+      asked += 1;
+      return { cursor: { firstBatch: found.length === 0 ? [] : [{ _id: null, found }] } };
+    };
+    const updateAsLeader = (_epoch: number, set: Partial<MigrationRecord>): Promise<void> => {
+      Object.assign(record, set);
+      return Promise.resolve(void warned.push(record.warnings[0]?.name));
+    };
+    const clock = { monotonic_ms: () => now_ms, sleep: () => Promise.resolve(void (now_ms += step_ms)) };
+    const context = {
+      runtime: { retrying: once, clock, logger: { warn: () => undefined } },
+      source: fakeCluster({ router: new FakeDoor('source', { aggregate }), kind: 'sharded', shardIds: ['s0', 's1'] }),
+      watch: { view, refresh: () => Promise.resolve(view) },
+      records: { updateAsLeader },
+    };
+    await untilTransactionsEnd(context as unknown as MigrationContext, 1, never);
+    return asked;
+  }
+
+  it('are waited for; those that begin later are not', async () => {
+    expect(await wait([[]], 200)).toBe(1);
+    expect(await wait([[1, 2], [2, 3], [3, 4]], 200)).toBe(3);
+    expect(warned).toEqual([]);
+  });
+
+  it('are told in a warning while they hold the commit for long', async () => {
+    await wait([[1], [1], [1], []], 2_500);
+    expect(warned).toEqual([transactionsWarning, undefined]);
+  });
+
+  it('end the migration by name when they do not end', async () => {
+    const description = expect.stringMatching(/^cluster0 has 1 transactions .*Kill the sessions/) as unknown;
+    await expect(wait([[1]], 60_000)).rejects.toMatchObject({ error: 'transactionsNotEnded', errorDescription: description });
+  });
+
+  it('are no longer told of by a leader that finds none, whoever has told of them', async () => {
+    await wait([[]], 200, [{ name: transactionsWarning, description: '' }]);
+    expect(warned).toEqual([undefined]);
+  });
+});

@@ -1,0 +1,74 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
+
+/** What a commit has to wait for, and what keeps it from coming to its end. */
+export const commitHazards: readonly Hazard[] = [
+  {
+    number: 60,
+    hazard: 'A transaction over shards is acknowledged before every shard has committed it; a commit time in between tears it, and both sides then look alike',
+    handling: 'The commit time is taken once every transaction that is open or prepared anywhere, or decided and not carried out, has ended on all shards. Before the opening Convoy waits for transactions again, and every stream is read past a time above them.',
+    sabotages: [
+      {
+        takesOut: 'the wait before the commit time',
+        file: instance('lifecycle/leader/commit-rounds.ts'),
+        symbol: 'drainRounds',
+        find: 'await untilTransactionsEnd(context, leaderEpoch, signal);',
+        replace: 'void untilTransactionsEnd;',
+        tests: [
+          instanceTest('lifecycle/leader/commit-rounds.test.ts', 'is taken once the transactions that were open before have ended, in every round'),
+          integrationTest('lifecycle/torn-transaction.test.ts', 'a transaction that one shard has committed and another has not is waited for, and arrives whole'),
+        ],
+      },
+      {
+        takesOut: 'prepared transactions that nobody works on',
+        file: instance('cluster/open-transactions.ts'),
+        symbol: 'openTransactions',
+        find: 'idleSessions: true',
+        replace: 'idleSessions: false',
+        tests: [integrationTest('cluster/open-transactions.test.ts', 'has one name at every look until the last shard has committed')],
+      },
+      {
+        takesOut: 'the shares from the last look',
+        file: instance('lifecycle/leader/last-look.ts'),
+        symbol: 'refuseLateWrites',
+        find: 'drained?.lookedTo?.equals(lastLook) === true',
+        replace: "drained !== null || 'lookedTo' in lastLook",
+        tests: [instanceTest('lifecycle/leader/commit.test.ts', 'is refused for a write that a share comes upon only when it reads its stream up to the last look')],
+      },
+      {
+        takesOut: 'the end of the stream from what a share tells',
+        file: instance('lifecycle/run/member.ts'),
+        symbol: 'drainedRound',
+        find: 'lastLook !== null && readBelow > timeOf(lastLook) &&',
+        replace: 'lastLook !== null && readBelow >= 0n &&',
+        tests: [instanceTest('lifecycle/run/member.test.ts', 'a share tells that its stream was read past the last look, with the late writes up to there')],
+      },
+    ],
+  },
+  {
+    number: 69,
+    hazard: '`appendOplogNote` answers LockFailed while the global lock is taken for more than 1 ms: steps down, `fsync`, a block of writes',
+    handling: 'A time above all is asked for again, within the policy of retries; who only wakes a stream leaves such a shard as it is.',
+    sabotages: [
+      {
+        takesOut: 'the code from what may be tried again',
+        file: instance('cluster/failure.ts'),
+        symbol: 'codesByKind',
+        find: 'LockFailed: lockFailedCode,',
+        replace: '',
+        tests: [
+          instanceTest('cluster/failure.test.ts', 'finds %s by the code'),
+          integrationTest('lifecycle/taken-lock.test.ts', 'a migration goes on whose source answers notes with LockFailed for a while'),
+        ],
+      },
+      {
+        takesOut: 'the shard that is left as it is',
+        file: instance('cluster/cluster-time.ts'),
+        symbol: 'unlessLocked',
+        find: 'if (codeOf(error) !== lockFailedCode) throw error;',
+        replace: 'if (codeOf(error) !== null) throw error;',
+        tests: [instanceTest('cluster/taken-locks.test.ts', 'is left as it is by those who only wake it')],
+      },
+    ],
+  },
+];
