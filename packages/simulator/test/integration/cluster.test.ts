@@ -160,6 +160,8 @@ describe('a sharded cluster and the official driver', () => {
     await client.db(db).collection(coll).createIndex({ a: 1 }, { name: 'a' }, {});
     expect((await client.db(db).collection(coll).indexes()).map((index) => index.name)).toEqual(['_id_', 'k_hashed', 'a']);
     await client.db(db).renameCollection(coll, 'renamed');
+    const toItself = { renameCollection: `${db}.renamed`, to: `${db}.renamed`, dropTarget: true };
+    await expect(client.db('admin').command(toItself)).rejects.toMatchObject({ code: 20 });
     expect(await client.db(db).collection('renamed').countDocuments()).toBe(10);
     expect((await client.db(db).listCollections().toArray()).map((each) => each.name)).toEqual(['renamed']);
     await client.db(db).dropDatabase();

@@ -103,11 +103,19 @@ async function stopWriters(context: MigrationContext, leaderEpoch: number, signa
   stepDone('sourceClosed');
 }
 
-/** While all sync: totals at the end of the copy; ends when every share has been told to commit. */
+/**
+ * While all sync, keeps the total at the sum of what was copied whenever all have copied everything: collections that come
+ * later, and those that are copied anew or dropped, change it again. Ends when every share has been told to commit.
+ */
 export async function supervise(context: Pick<MigrationContext, 'records' | 'watch'>, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { watch } = context;
+  const { watch, records } = context;
   const isTold = (view: MigrationView): boolean => allShares(view, (share) => share.commitRequested);
-  await watch.until((view) => isTold(view) || allShares(view, (share) => share.copyDone), signal);
-  await context.records.updateAsLeader(leaderEpoch, finalTotal(watch.view), signal);
-  await watch.until(isTold, signal);
+  const isOtherTotal = (view: MigrationView): boolean =>
+    allShares(view, (share) => share.copyDone) && finalTotal(view).estimatedTotalBytes !== view.record.estimatedTotalBytes;
+  for (;;) {
+    const view = await watch.until((seen) => isTold(seen) || isOtherTotal(seen), signal);
+    if (isTold(view)) return;
+    await records.updateAsLeader(leaderEpoch, finalTotal(view), signal);
+    await watch.refresh(signal);
+  }
 }

@@ -58,6 +58,7 @@ export async function dropDatabaseCommand(context: RouterContext, request: Comma
 export async function renameCollectionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const from = requiredText(request.body, 'renameCollection');
   const to = requiredText(request.body, 'to');
+  if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
   const source = context.requireDatabase(databaseOf(from));
   const target = context.requireDatabase(databaseOf(to));
   const sharded = context.catalog.collection(from);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Doc } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { uuidText } from '../uuid-text.js';
 import { failure } from '../failure.js';
@@ -22,10 +23,10 @@ export function renameCollection(context: CommandContext): Doc {
   const to = request.body.get('to');
   if (typeof from !== 'string' || typeof to !== 'string') throw failure.typeMismatch("BSON field 'renameCollection.to' is the wrong type, expected type 'string'");
   refuseInvalidName(to);
+  if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
   const source = state.catalog.collection(from);
   requireExpectedCollection(context, source);
   if (source === undefined) throw failure.namespaceNotFound(`Source collection ${from} does not exist`);
-  if (from === to) throw failure.invalidOptions("Can't rename a collection to itself");
   const target = state.catalog.collection(to);
   if (target !== undefined && !isTrue(request.body.get('dropTarget'))) throw failure.namespaceExists('target namespace exists');
   if (state.catalog.view(to) !== undefined) throw failure.namespaceExists(`a view already exists with that name: ${to}`);

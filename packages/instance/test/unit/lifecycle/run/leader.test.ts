@@ -118,6 +118,7 @@ describe('a leader whose migration syncs', () => {
   let watching: Promise<unknown>;
   let supervised: Promise<void>;
   let isOver: boolean;
+  let copied_bytes: number;
 
   const rested = async (): Promise<void> => {
     for (let turn = 0; turn < 10; turn += 1) await settled();
@@ -130,11 +131,16 @@ describe('a leader whose migration syncs', () => {
   };
 
   beforeEach(async () => {
+    copied_bytes = 7;
     [stored, totals, fleet, stop, isOver] = [{ copyDone: false, commitRequested: false }, [], new LoneFleet(), new AbortController(), false];
     const clock = { sleep: (pause_ms: number, signal: AbortSignal) => (pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined)) } as unknown as Clock;
     const record = { phase: 'syncing', shareIds: ['rs'], startTime: null, horizon: null } as unknown as MigrationRecord;
-    const share = (): ShareRecord => ({ _id: 'rs', copied: { bytes: 7, documents: 1 }, ...stored }) as unknown as ShareRecord;
-    const records = { read: () => Promise.resolve(record), updateAsLeader: (_epoch: number, set: object) => Promise.resolve(void totals.push(set)) } as unknown as MigrationRecords;
+    const share = (): ShareRecord => ({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored }) as unknown as ShareRecord;
+    const updateAsLeader = (_epoch: number, set: object): Promise<void> => {
+      Object.assign(record, set);
+      return Promise.resolve(void totals.push(set));
+    };
+    const records = { read: () => Promise.resolve(record), updateAsLeader } as unknown as MigrationRecords;
     const shares = { readAll: () => Promise.resolve([share()]) } as unknown as ShareRecords;
     const watch = new MigrationWatch(records, shares, fleet, { clock } as Runtime, { record, shares: new Map([['rs', share()]]) });
     watching = watch.run(stop.signal).catch(() => undefined);
@@ -154,8 +160,19 @@ describe('a leader whose migration syncs', () => {
     expect([totals.length, isOver]).toEqual([1, true]);
   });
 
-  it('notes the total when the command comes first', async () => {
+  it('keeps the total at the sum of what was copied, which changes with collections that come and go', async () => {
+    await nudged({ copyDone: true });
+    copied_bytes = 9;
+    await nudged({ copyDone: false });
+    expect(totals).toEqual([{ estimatedTotalBytes: 7 }]);
+    await nudged({ copyDone: true });
+    copied_bytes = 3;
+    await nudged({});
+    expect(totals).toEqual([{ estimatedTotalBytes: 7 }, { estimatedTotalBytes: 9 }, { estimatedTotalBytes: 3 }]);
+  });
+
+  it('leaves the total to the commit when its command comes before all is copied', async () => {
     await nudged({ commitRequested: true });
-    expect([totals, isOver]).toEqual([[{ estimatedTotalBytes: 7 }], true]);
+    expect([totals, isOver]).toEqual([[], true]);
   });
 });
