@@ -64,7 +64,8 @@ function nth<T>(of: Iterable<T>, index: number): T | undefined {
 
 /**
  * A value with one part less or simpler, each in turn. What stands for a value of another type is one part.
- * Texts stay: a shortened name of a collection would be that of another one.
+ * Texts stay: a shortened name of a collection would be that of another one. A sort
+ * stays: without it the order would be open.
  */
 export function* smallerForms(value: Json): Generator<Json> {
   if (value === null || typeof value !== 'object') return;
@@ -78,6 +79,6 @@ export function* smallerForms(value: Json): Generator<Json> {
     return;
   }
   const fields = Object.entries(value);
-  for (const [name] of fields) yield Object.fromEntries(fields.filter(([each]) => each !== name));
+  for (const [name] of fields) if (name !== 'sort') yield Object.fromEntries(fields.filter(([each]) => each !== name));
   for (const [name, inner] of fields) for (const smaller of smallerForms(inner)) yield Object.fromEntries(fields.map(([each, kept]) => [each, each === name ? smaller : kept]));
 }

@@ -1,7 +1,7 @@
 import type { Timestamp } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
-import { DateTime, type Doc, RawDocument } from '../../bson/value.js';
+import { DateTime, type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { withLet } from '../../expression/let.js';
@@ -45,10 +45,14 @@ function writesOutput(pipeline: readonly Doc[]): boolean {
   return last?.has('$out') === true || last?.has('$merge') === true;
 }
 
-/** The empty batch of a pipeline that writes comes behind the cursor's id and namespace. */
+/**
+ * Where a router makes a shard's reply anew, the batch comes behind id and namespace: for a sharded collection, a cursor that stays open and
+ * a pipeline that writes.
+ */
 function withBatchLast(reply: Doc): Doc {
-  const { firstBatch, ...fields } = Object.fromEntries(docOrEmpty(reply.get('cursor')));
-  return reply.set('cursor', new Map([...Object.entries(fields), ['firstBatch', firstBatch ?? []]]));
+  const cursor = docOrEmpty(reply.get('cursor'));
+  const before = ['id', 'ns', 'firstBatch'].map((name): [string, Value] => [name, cursor.get(name) ?? null]);
+  return reply.set('cursor', new Map([...before, ...[...cursor].filter(([name]) => !before.some(([known]) => known === name))]));
 }
 
 /** Runs a pipeline over a collection or view. */
@@ -71,8 +75,10 @@ async function aggregateCollection(context: RouterContext, request: CommandReque
   const [only, ...others] = shards;
   if (only === undefined) return context.cursors.first(new ListCursor(shown, []), { documents: [], exhausted: true }, false, request);
   if (others.length === 0 && runsOn(context, request.db, only, pipeline)) {
-    const cursor = new OneShardCursor(shown, await ShardCursor.open(context.sender, only, request, body, options));
-    return context.cursors.first(cursor, cursor.first(), false, request);
+    const cursor = new OneShardCursor(shown, await ShardCursor.open(context.sender, only, request, body, options), 'shard');
+    const batch = cursor.first(Infinity);
+    const reply = await context.cursors.first(cursor, batch, false, request);
+    return batch.exhausted && picture?.collection === undefined ? reply : withBatchLast(reply);
   }
   return mergeShards(context, request, { namespace, shown }, body, pipeline, shards, options);
 }

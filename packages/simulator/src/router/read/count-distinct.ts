@@ -1,6 +1,7 @@
 import { Int32 } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { ReadConcernRefused } from '../../node/read-concern-refused.js';
@@ -20,12 +21,7 @@ export async function countCommand(context: RouterContext, request: CommandReque
   }
   const picture = context.routing.picture(namespace);
   const { collection } = picture;
-  if (collection === undefined) {
-    if (resolveShardedView(context, namespace) !== undefined) return countOverView(context, request, namespace);
-    const primary = context.routedPrimaryOf(namespace);
-    return primary === undefined ? doc(['n', new Int32(0)]) : context.sender.run(primary, request, request.body, { picture });
-  }
-  const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
+  if (collection === undefined && resolveShardedView(context, namespace) !== undefined) return countOverView(context, request, namespace);
   const skip = numberOf(request.body.get('skip')) ?? 0;
   const limit = Math.abs(numberOf(request.body.get('limit')) ?? 0);
   const body = new Map(request.body);
@@ -33,13 +29,20 @@ export async function countCommand(context: RouterContext, request: CommandReque
   if (limit > 0) body.set('limit', new Int32(limit + skip));
   const shards: Doc = new Map();
   let total = 0;
-  for (const shard of context.shardsOf(target.shards)) {
+  for (const shard of countedShards(context, request, namespace)) {
     const n = numberOf((await context.sender.run(shard, request, body, { picture })).get('n')) ?? 0;
     shards.set(shard.id, new Int32(n));
     total += n;
   }
   const beyondSkip = Math.max(0, total - skip);
   return doc(['shards', shards], ['n', new Int32(limit > 0 ? Math.min(limit, beyondSkip) : beyondSkip)]);
+}
+
+function countedShards(context: RouterContext, request: CommandRequest, namespace: string): readonly ClusterShard[] {
+  const { collection } = context.routing.picture(namespace);
+  if (collection !== undefined) return context.shardsOf(targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation')).shards);
+  const primary = context.routedPrimaryOf(namespace);
+  return primary === undefined ? [] : [primary];
 }
 
 /** `distinct` through a router: the values of all shards, each once, in order. */

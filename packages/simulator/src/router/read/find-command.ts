@@ -45,8 +45,8 @@ export async function findCommand(context: RouterContext, request: CommandReques
 }
 
 async function handThrough(context: RouterContext, request: CommandRequest, namespace: string, open: () => Promise<ShardCursor>): Promise<Doc> {
-  const cursor = new OneShardCursor(namespace, await asShardQuery(open));
-  return context.cursors.first(cursor, cursor.first(), isTrue(request.body.get('singleBatch')), request);
+  const cursor = new OneShardCursor(namespace, await asShardQuery(open), 'short batch');
+  return context.cursors.first(cursor, cursor.first(numberOf(request.body.get('batchSize')) ?? firstBatchDefault), isTrue(request.body.get('singleBatch')), request);
 }
 
 async function mergeShards(

@@ -3,7 +3,7 @@ import type { Value } from '../../bson/value.js';
 import { BatchBuilder } from './batch-size.js';
 import type { Batch, RouterCursor } from './router-cursors.js';
 
-/** A cursor over documents that are all here. */
+/** A cursor over documents that are all here. As on the server it ends when it is asked for more than there is: a full batch leaves it open. */
 export class ListCursor implements RouterCursor {
   #position = 0;
 
@@ -18,7 +18,7 @@ export class ListCursor implements RouterCursor {
     for (let document = this.documents[this.#position]; document !== undefined && batch.add(document); document = this.documents[this.#position]) {
       this.#position += 1;
     }
-    return Promise.resolve({ documents: batch.documents, exhausted: this.#position >= this.documents.length, time: this.time });
+    return Promise.resolve({ documents: batch.documents, exhausted: this.#position >= this.documents.length && !batch.full, time: this.time });
   }
 
   close(): Promise<void> {

@@ -22,7 +22,10 @@ export interface MergeOptions {
   readonly project?: ((document: Doc) => Doc) | undefined;
 }
 
-/** Merges the cursors of several shards; documents are only decoded when they must be compared or projected. */
+/**
+ * Merges the cursors of several shards. It ends when it is asked for more than there is: a full batch leaves it open. Documents are only
+ * decoded when they must be compared or projected.
+ */
 export class MergedCursor implements RouterCursor {
   #skipLeft: number;
   #limitLeft: number;
@@ -38,17 +41,20 @@ export class MergedCursor implements RouterCursor {
   }
 
   async next(batchSize: number | undefined, request: CommandRequest): Promise<Batch> {
-    const batch = new BatchBuilder(Math.min(batchSize ?? Infinity, this.#limitLeft));
+    const batch = new BatchBuilder(batchSize ?? Infinity);
+    let exhausted = false;
     while (!batch.full) {
+      exhausted = this.#limitLeft <= batch.documents.length;
+      if (exhausted) break;
       const source = this.options.order === undefined ? await this.#current(batchSize, request) : await this.#smallest(batchSize, request);
       const document = source?.peek();
+      exhausted = source === undefined;
       if (source === undefined || document === undefined) break;
       if (this.#skipLeft > 0) this.#skipLeft -= 1;
       else if (!batch.add(this.#projected(document))) break;
       source.advance();
     }
     this.#limitLeft -= batch.documents.length;
-    const exhausted = this.#limitLeft <= 0 || this.cursors.every((cursor) => cursor.drained);
     if (exhausted) await this.close(request);
     return { documents: batch.documents, exhausted, time: this.cursors.find((cursor) => cursor.time !== undefined)?.time };
   }

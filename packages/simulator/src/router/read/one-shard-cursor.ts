@@ -4,27 +4,33 @@ import type { ShardCursor } from './shard-cursor.js';
 
 /** A cursor whose result comes from one shard: batches are handed through as they are. */
 export class OneShardCursor implements RouterCursor {
+  /** @param endsWith `shard`: it is at its end with the shard's cursor; `short batch`: only when it was asked for more than there is */
   constructor(
     readonly namespace: string,
     private readonly cursor: ShardCursor,
+    private readonly endsWith: 'shard' | 'short batch',
   ) {}
 
   get awaitsData(): true | undefined {
     return this.cursor.awaitsData ? true : undefined;
   }
 
-  first(): Batch {
-    const documents = this.cursor.takeAll();
-    return { documents, exhausted: this.cursor.drained, time: this.cursor.time };
+  first(batchSize: number): Batch {
+    return this.#batch(batchSize);
   }
 
   async next(batchSize: number | undefined, request: CommandRequest): Promise<Batch> {
     await this.cursor.fill(batchSize, request);
-    const documents = this.cursor.takeAll();
-    return { documents, exhausted: this.cursor.drained, time: this.cursor.time };
+    return this.#batch(batchSize ?? Infinity);
   }
 
   async close(request: CommandRequest): Promise<void> {
     await this.cursor.close(request);
+  }
+
+  #batch(batchSize: number): Batch {
+    const documents = this.cursor.takeAll();
+    const isFull = this.endsWith === 'short batch' && documents.length >= batchSize;
+    return { documents, exhausted: this.cursor.drained && !isFull, time: this.cursor.time };
   }
 }

@@ -8,21 +8,22 @@ import { allValues, beginningWith, comparedWith, complement, type Interval, inte
  * The values that each field can have in documents that a filter matches, as the bounds of an index say it. Fields that the filter
  * says nothing usable about are absent; an empty list says that nothing matches.
  * @param simple false when strings are compared under a collation, so that bounds made of them say nothing
+ * @param hashed field of which only hashes are known: all that is no equality can mean any value
  */
-export function filterBounds(filter: Doc, simple: boolean): Map<string, readonly Interval[]> {
+export function filterBounds(filter: Doc, simple: boolean, hashed?: string): Map<string, readonly Interval[]> {
   const bounds = new Map<string, readonly Interval[]>();
   for (const [name, operand] of filter) {
-    if (name === '$and') for (const part of documentsIn(operand)) narrowAll(bounds, filterBounds(part, simple));
+    if (name === '$and') for (const part of documentsIn(operand)) narrowAll(bounds, filterBounds(part, simple, hashed));
     else if (name === '$expr') narrowAll(bounds, expressionBounds(operand, simple));
-    else if (!name.startsWith('$')) narrow(bounds, name, fieldBounds(operand, simple));
+    else if (!name.startsWith('$')) narrow(bounds, name, name === hashed ? hashedBounds(operand, simple) : fieldBounds(operand, simple));
   }
-  addAlternatives(bounds, filter.get('$or') ?? [], simple);
+  addAlternatives(bounds, filter.get('$or') ?? [], simple, hashed);
   return bounds;
 }
 
 /** Alternatives only bound fields that nothing else bounds: an index is scanned for the one or the other. */
-function addAlternatives(bounds: Map<string, readonly Interval[]>, branches: Value, simple: boolean): void {
-  for (const [field, intervals] of anyOf(documentsIn(branches), simple)) if (!bounds.has(field)) bounds.set(field, intervals);
+function addAlternatives(bounds: Map<string, readonly Interval[]>, branches: Value, simple: boolean, hashed: string | undefined): void {
+  for (const [field, intervals] of anyOf(documentsIn(branches), simple, hashed)) if (!bounds.has(field)) bounds.set(field, intervals);
 }
 
 function documentsIn(operand: Value): Doc[] {
@@ -30,8 +31,8 @@ function documentsIn(operand: Value): Doc[] {
 }
 
 /** Fields that every branch bounds. */
-function anyOf(branches: readonly Doc[], simple: boolean): Map<string, readonly Interval[]> {
-  const [first, ...others] = branches.map((branch) => filterBounds(branch, simple));
+function anyOf(branches: readonly Doc[], simple: boolean, hashed: string | undefined): Map<string, readonly Interval[]> {
+  const [first, ...others] = branches.map((branch) => filterBounds(branch, simple, hashed));
   const joined = new Map<string, readonly Interval[]>();
   for (const [field, intervals] of first ?? []) {
     const further = others.map((other) => other.get(field));
@@ -58,6 +59,14 @@ function fieldBounds(operand: Value, simple: boolean): readonly Interval[] | und
     if (further !== undefined) bounds = bounds === undefined ? further : intersection(bounds, further);
   }
   return bounds;
+}
+
+/** Each condition by itself is a hash or any value; conditions that exclude each other do not show it. */
+function hashedBounds(operand: Value, simple: boolean): readonly Interval[] | undefined {
+  if (operand instanceof BSONRegExp) return undefined;
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return equalTo(operand, simple);
+  const points = new Map([...operand].filter(([operator, value]) => operator === '$eq' || (operator === '$in' && Array.isArray(value))));
+  return points.size === 0 ? undefined : fieldBounds(points, simple);
 }
 
 function operatorBounds(operator: string, value: Value, simple: boolean): readonly Interval[] | undefined {

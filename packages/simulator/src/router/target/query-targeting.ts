@@ -36,7 +36,7 @@ export function targetQuery(
 
 /** One shard at least: that of the lowest chunk answers for a filter that nothing can match, as on the server. */
 function shardsInBounds(key: ShardKeyPattern, filter: Doc, simple: boolean, chunks: ChunkMap): readonly string[] {
-  const ranges = chunks.shards.length === 1 ? undefined : keyRanges(key, filterBounds(filter, simple));
+  const ranges = chunks.shards.length === 1 ? undefined : keyRanges(key, filterBounds(filter, simple, key.fields[key.hashedIndex]));
   if (ranges === undefined) return chunks.shards;
   const shards = new Set<string>();
   for (const { min, max } of ranges) {

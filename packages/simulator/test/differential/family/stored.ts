@@ -54,6 +54,6 @@ export function insert(db: string, collection: string, inserted: readonly Fields
 
 /** What a collection holds: through the router, and on each shard. */
 export function dump(db: string, collection: string): Command[] {
-  const command = { find: collection, sort: { _id: 1 } };
+  const command = { find: collection, sort: { _id: 1, k: 1 } };
   return (['router', 'shard0', 'shard1'] as const).map((on) => ({ on, db, command }));
 }
