@@ -1,4 +1,4 @@
-import type { Fleet, FleetNews, Horizon, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { Fleet, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
 import type { Adversary } from './adversary.js';
 import type { ProcessState } from './process-state.js';
@@ -83,7 +83,6 @@ export class Seat implements Fleet {
   #identity: InstanceIdentity | null = null;
   #leads = false;
   #knownLeader: Leader | null = null;
-  #horizon: Horizon | null = null;
 
   constructor(
     private readonly fleet: SoakFleet,
@@ -147,17 +146,16 @@ export class Seat implements Fleet {
   }
 
   nudge(): void {
-    this.#watchers.notify('nudge');
-    this.fleet.broadcast(this, (seat) => seat.#watchers.notify('nudge'));
+    this.#tell('nudge');
   }
 
-  publishHorizon(horizon: Horizon): void {
-    this.#hearOfHorizon(horizon);
-    this.fleet.broadcast(this, (seat) => seat.#hearOfHorizon(horizon));
+  nudgeHorizon(): void {
+    this.#tell('horizon');
   }
 
-  horizon(): Horizon | null {
-    return this.#horizon;
+  #tell(news: FleetNews): void {
+    this.#watchers.notify(news);
+    this.fleet.broadcast(this, (seat) => seat.#watchers.notify(news));
   }
 
   leave(): Promise<void> {
@@ -171,10 +169,5 @@ export class Seat implements Fleet {
     if (known !== undefined && known.reportedAt_ms > reportedAt_ms) return;
     this.#reports.set(report.identity.id, { report, reportedAt_ms, fresh: true });
     this.#watchers.notify('report');
-  }
-
-  #hearOfHorizon(horizon: Horizon): void {
-    this.#horizon = horizon;
-    this.#watchers.notify('horizon');
   }
 }

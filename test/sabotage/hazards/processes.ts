@@ -209,4 +209,43 @@ export const processHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 65,
+    hazard: 'One message in a shared Redis makes tasks acknowledge what never was',
+    handling: 'Messages say where to look and never what is to be seen: how far definition changes are known stands in the record. A peer is ready only where its record says so too, and a command is checked as one over HTTP.',
+    sabotages: [
+      {
+        takesOut: 'the record, for whatever was heard to be far ahead',
+        file: instance('lifecycle/migration/migration-watch.ts'),
+        symbol: 'journalledBy',
+        find: 'horizon: record.horizon === null ? null : timeOf(record.horizon.time) };',
+        replace: 'horizon: 2n ** 62n };',
+        tests: [instanceTest('lifecycle/migration/migration-watch.test.ts', 'makes an instance believe nothing but the record')],
+      },
+      {
+        takesOut: 'the pause between two readings',
+        file: instance('lifecycle/migration/migration-watch.ts'),
+        symbol: 'look',
+        find: 'await clock.sleep(this.#pause_ms(), signal);',
+        replace: '',
+        tests: [instanceTest('lifecycle/migration/migration-watch.test.ts', 'and says %s without end makes it read no more often than the pause allows')],
+      },
+      {
+        takesOut: "the record of a peer's copy",
+        file: instance('lifecycle/progress/commit-offer.ts'),
+        symbol: 'missingElsewhere',
+        find: 'if (share?.copyDone !== true || share.paused) return',
+        replace: 'if (share?.copyDone === null) return',
+        tests: [instanceTest('lifecycle/progress/commit-offer.test.ts', 'of a share %s by its record makes no commit possible')],
+      },
+      {
+        takesOut: 'the check of a command that comes through Redis',
+        file: 'packages/api/src/http/run-command.ts',
+        symbol: 'runCommand',
+        find: "  parseCommandBody(body ?? {});\n",
+        replace: '',
+        tests: [instanceTest('process/carry-out.test.ts', 'is refused as one over HTTP is: %s')],
+      },
+    ],
+  },
 ];

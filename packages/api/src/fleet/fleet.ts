@@ -63,18 +63,9 @@ export interface Leader {
 }
 
 /**
- * How far the source's definition changes are known: all below `time` are in the durable journal, the last of them at
- * `ordinal`. It counts only for those who have read the journal up to there.
+ * What can be new in a fleet: where to look, never what is to be seen. Reports come several times a second from every
+ * instance, and so may the horizon; the others come only when there is a reason.
  */
-export interface Horizon {
-  /** The migration it is about; another one's says nothing. */
-  migration: string;
-  /** Cluster time of the source, seconds × 2^32 + increment. */
-  time: bigint;
-  ordinal: number;
-}
-
-/** What can be new in a fleet. Reports come several times a second from every instance, the others only when there is a reason. */
 export type FleetNews = 'report' | 'leader' | 'horizon' | 'nudge';
 
 /** A command on its way to an instance. Repeating one with the same `commandId` has no further effect. */
@@ -90,7 +81,8 @@ export type CommandResult = { success: true } | ({ success: false } & Failure);
  * What an instance needs from its peers. Implemented over Redis by the coordinator package and in process for a lone instance.
  *
  * It carries liveness and messages only: everything that decides about data is durable in the metadata database,
- * and the fleet only wakes those who wait for it. Losing and rebuilding it at any time loses nothing.
+ * and the fleet only wakes those who wait for it. Losing and rebuilding it at any time loses nothing, and no message,
+ * whoever has written it, changes what is durable there (docs/decisions/0070).
  */
 export interface Fleet {
   /**
@@ -111,16 +103,14 @@ export interface Fleet {
   leader(): Leader | null;
   /** True while this process holds the leader's lease. Never decides about data: epochs in the metadata database do. */
   isLeader(): boolean;
-  /** Calls the listener after every change of reports, leader or horizon and after every nudge, with what it was. Returns the function that ends it. */
+  /** Calls the listener after every change of reports or leader and after every nudge, with what it was. Returns the function that ends it. */
   watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void;
   /** Handles the commands that are sent to this instance through the fleet. Called once, after join. */
   serve(handler: (command: FleetCommand) => Promise<CommandResult>): void;
   /** Tells all instances, this one included, to look at the metadata database anew; best effort for the others. */
   nudge(): void;
-  /** Tells all instances, this one included, of a new horizon; a few dozen a second reach the others, the last one always. */
-  publishHorizon(horizon: Horizon): void;
-  /** The latest horizon that was heard, or null. It may be another migration's. */
-  horizon(): Horizon | null;
+  /** Tells all instances, this one included, that the record has a later horizon; as `nudge`, a few dozen times a second. */
+  nudgeHorizon(): void;
   /** Gives back identity and leadership and closes connections. */
   leave(): Promise<void>;
 }

@@ -1,5 +1,4 @@
-import type { CommandResult, Fleet, FleetCommand, FleetNews, Horizon, InstanceIdentity, InstanceReport, Leader, SeenReport } from './fleet.js';
-import { latestHorizon } from './latest-horizon.js';
+import type { CommandResult, Fleet, FleetCommand, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from './fleet.js';
 import { Watchers } from './watchers.js';
 
 /** The fleet of an instance that runs alone: it leads itself, hears nobody else and needs no Redis. */
@@ -8,7 +7,6 @@ export class LoneFleet implements Fleet {
   readonly #watchers = new Watchers();
   readonly #reports = new Map<string, SeenReport>();
   #identity: InstanceIdentity | null = null;
-  #horizon: Horizon | null = null;
 
   /** @param now_ms milliseconds since 1970 */
   constructor(now_ms: () => number = Date.now) {
@@ -56,13 +54,8 @@ export class LoneFleet implements Fleet {
     this.#watchers.notify('nudge');
   }
 
-  publishHorizon(horizon: Horizon): void {
-    this.#horizon = latestHorizon(this.#horizon, horizon);
+  nudgeHorizon(): void {
     this.#watchers.notify('horizon');
-  }
-
-  horizon(): Horizon | null {
-    return this.#horizon;
   }
 
   leave(): Promise<void> {

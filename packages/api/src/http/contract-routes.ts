@@ -1,17 +1,16 @@
 import { Readable } from 'node:stream';
 import fp from 'fastify-plugin';
 import type { FastifyInstance } from 'fastify';
-import { commandNames, parseCommandBody } from '../contract/commands.js';
-import type { CommandName } from '../contract/commands.js';
+import { commandNames } from '../contract/commands.js';
 import { type Mismatch, parseMismatchQuery } from '../contract/mismatch.js';
 import type { ProgressReply, SuccessReply } from '../contract/reply.js';
-import { parseStartRequest } from '../contract/parse-start-request.js';
 import { BODY_BYTES_MAX_DEFAULT, useJsonBodies } from './body-parser.js';
 import type { ContractService } from './contract-service.js';
 import { useFailureReplies } from './failure-replies.js';
 import type { ProgressScope } from './json-schema.js';
 import { LINES_TYPE, MISMATCHES_PATH, OPENAPI_PATH, PROGRESS_PATH, commandPath } from './operations.js';
 import { openApiDocument } from './openapi.js';
+import { runCommand } from './run-command.js';
 
 /** Settings of `contractRoutes`. */
 export interface ContractRoutesOptions {
@@ -23,20 +22,11 @@ export interface ContractRoutesOptions {
   readonly scope?: ProgressScope;
 }
 
-async function runCommand(service: ContractService, command: CommandName, body: unknown): Promise<void> {
-  if (command === 'start') {
-    await service.start(parseStartRequest(body));
-    return;
-  }
-  parseCommandBody(body);
-  await service[command]();
-}
-
 function serveContract(app: FastifyInstance, options: ContractRoutesOptions): void {
   const { service } = options;
   for (const command of commandNames) {
     app.post(commandPath(command), async (request): Promise<SuccessReply> => {
-      await runCommand(service, command, request.body ?? {});
+      await runCommand(service, command, request.body);
       return { success: true };
     });
   }

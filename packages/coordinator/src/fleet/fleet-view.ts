@@ -1,10 +1,8 @@
 import type { Logger } from 'pino';
-import type { Horizon, Leader, SeenReport } from '@convoy/api/fleet/fleet';
-import { latestHorizon } from '@convoy/api/fleet/latest-horizon';
+import type { Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
 import { LeaderView } from '../election/leader-view.js';
 import { decodeLease } from '../election/leader-lease.js';
-import { decodeHorizon } from '../membership/horizon-message.js';
 import { PeerReports } from '../membership/peer-reports.js';
 import { ReportBoard } from '../membership/report-board.js';
 import { decodeMessage } from '../membership/report-message.js';
@@ -40,7 +38,6 @@ export class FleetView {
   readonly #parts: FleetViewParts;
   readonly #peers: PeerReports;
   readonly #sweep: PeriodicTask;
-  #horizon: Horizon | null = null;
   #own: { readonly id: string; readonly incarnation: string } | null = null;
   /** One line, not one per message. */
   #unreadableLogged = false;
@@ -76,21 +73,6 @@ export class FleetView {
 
   leader(): Leader | null {
     return this.leaderView.leader();
-  }
-
-  horizon(): Horizon | null {
-    return this.#horizon;
-  }
-
-  /** Takes in a horizon, heard or of this very process. */
-  seeHorizon(horizon: Horizon): void {
-    this.#horizon = latestHorizon(this.#horizon, horizon);
-    this.watchers.notify('horizon');
-  }
-
-  /** Takes in a nudge, heard or of this very process. */
-  seeNudge(): void {
-    this.watchers.notify('nudge');
   }
 
   /** Leaves out what this process has published itself from now on: it tells its own reports by `put`. */
@@ -161,8 +143,8 @@ export class FleetView {
   #onMessage(channel: string, text: string): void {
     const { keys, clock } = this.#parts;
     if (channel === keys.leaderChannel) this.#onLeader(text);
-    else if (channel === keys.nudgeChannel) this.#onNudge(text);
-    else if (channel === keys.horizonChannel) this.#onHorizon(text);
+    else if (channel === keys.nudgeChannel) this.#onNudge('nudge', text);
+    else if (channel === keys.horizonChannel) this.#onNudge('horizon', text);
     else {
       const message = decodeMessage(text);
       if (message === null) this.#logUnreadable();
@@ -176,14 +158,9 @@ export class FleetView {
     if (holder === null) this.#parts.onVacant?.();
   }
 
-  /** The own ones were told of when they were sent. */
-  #onNudge(sender: string): void {
-    if (sender !== this.#own?.incarnation) this.seeNudge();
-  }
-
-  #onHorizon(text: string): void {
-    const horizon = decodeHorizon(text);
-    if (horizon !== null) this.seeHorizon(horizon);
+  /** The own ones were told of when they were sent. Nothing else is taken from such a message than that it came. */
+  #onNudge(news: 'nudge' | 'horizon', sender: string): void {
+    if (sender !== this.#own?.incarnation) this.watchers.notify(news);
   }
 
   #hear(message: MemberMessage, heardAt_ms: number): void {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CommandResult, Fleet, FleetCommand, FleetNews, Horizon, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { CommandResult, Fleet, FleetCommand, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import type { PostTopic, Posts } from '@convoy/api/fleet/posts';
 import { LeaderElection, RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { LeaderLease } from '../election/leader-lease.js';
@@ -8,7 +8,6 @@ import { CommandLedger } from '../fanout/command-ledger.js';
 import { CommandWorker } from '../fanout/command-worker.js';
 import { Heartbeat } from '../membership/heartbeat.js';
 import { IdentityLease } from '../membership/identity-lease.js';
-import { encodeHorizon } from '../membership/horizon-message.js';
 import { PostSender } from '../membership/post-office.js';
 import { ThrottledPublisher } from '../membership/throttled-publisher.js';
 import { RedisConnections } from '../redis/connections.js';
@@ -138,19 +137,17 @@ export class RedisFleet implements Fleet {
   }
 
   nudge(): void {
-    if (this.#membership === null || this.#left) return;
-    this.#view.seeNudge();
-    this.#nudges.send(this.#membership.identity.incarnation);
+    this.#tell('nudge', this.#nudges);
   }
 
-  publishHorizon(horizon: Horizon): void {
-    if (this.#membership === null || this.#left) return;
-    this.#view.seeHorizon(horizon);
-    this.#horizons.send(encodeHorizon(horizon));
+  nudgeHorizon(): void {
+    this.#tell('horizon', this.#horizons);
   }
 
-  horizon(): Horizon | null {
-    return this.#view.horizon();
+  #tell(news: 'nudge' | 'horizon', publisher: ThrottledPublisher): void {
+    if (this.#membership === null || this.#left) return;
+    this.#view.watchers.notify(news);
+    publisher.send(this.#membership.identity.incarnation);
   }
 
   async leave(): Promise<void> {

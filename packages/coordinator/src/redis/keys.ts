@@ -22,7 +22,7 @@ export interface FleetKeys {
   readonly leaderChannel: string;
   /** Channel that asks peers to look at the metadata database anew. */
   readonly nudgeChannel: string;
-  /** Channel that tells how far the source's definition changes are known. */
+  /** Channel that asks peers to read in the metadata database how far the source's definition changes are known. */
   readonly horizonChannel: string;
   /** BullMQ's `prefix` for the command queues. */
   readonly queuePrefix: string;

@@ -12,8 +12,6 @@ export interface ScoutContext extends TrackerContext {
   isCalm: () => boolean;
   /** Whether a commit waits for the horizon. */
   isAwaited: () => boolean;
-  /** Called whenever more is known. */
-  onAdvance(horizon: bigint): void;
 }
 
 /**
@@ -60,7 +58,6 @@ export class Scout {
     const horizon = first !== null && first < readBelow ? first : readBelow;
     if (horizon <= this.#horizon) return;
     this.#horizon = horizon;
-    this.context.onAdvance(horizon);
     this.moved.changed();
   }
 }

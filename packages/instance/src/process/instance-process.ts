@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { toConvoyError } from '@convoy/api/errors/convoy-error';
 import { listenOn } from '@convoy/api/http/listen';
-import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import type { ContractService } from '@convoy/api/http/contract-service';
+import { runCommand } from '@convoy/api/http/run-command';
 import type { CommandResult, Fleet, FleetCommand } from '@convoy/api/fleet/fleet';
 import { systemClock } from '../cluster/clock.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
@@ -69,14 +70,13 @@ export async function runInstance(config: InstanceConfig, options: { fleet: Flee
   };
 }
 
-/** A command that came through the fleet, answered as over HTTP. */
-async function carryOut(instance: SyncInstance, command: FleetCommand): Promise<CommandResult> {
+/** A command that came through the fleet, which is believed no more than one over HTTP, and answered as there. */
+export async function carryOut(service: ContractService, { name, body }: FleetCommand): Promise<CommandResult> {
   try {
-    if (command.name === 'start') await instance.start(parseStartRequest(command.body));
-    else await instance[command.name]();
+    await runCommand(service, name, body);
     return { success: true };
   } catch (error) {
-    const { error: name, errorDescription } = toConvoyError(error);
-    return { success: false, error: name, errorDescription };
+    const { error: refusal, errorDescription } = toConvoyError(error);
+    return { success: false, error: refusal, errorDescription };
   }
 }

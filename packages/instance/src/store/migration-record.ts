@@ -57,8 +57,8 @@ export interface MigrationRecord {
   commit: CommitRound | null;
   /** Entries of the definition journal that count, and those of them that are applied: the largest ordinals, 0 for none. */
   definitions: { known: number; done: number };
-  /** The time below which all definition changes are in the journal, and the ordinal of the last of them, as last stored. */
-  horizon: { time: Timestamp; ordinal: number } | null;
+  /** The time below which all definition changes are among those that count in the journal: the only word of it that counts. */
+  horizon: { time: Timestamp } | null;
   canWrite: boolean;
   /** After a failure of the commit: the source, whose writes had been blocked, takes them again. */
   sourceReleased: boolean;

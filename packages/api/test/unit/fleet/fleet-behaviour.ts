@@ -107,7 +107,7 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       fleet.nudge();
       await until(fleet, 'nudge', () => told.length === 2);
       fleet.report(idleReport(identity, { step: 'copying' }));
-      fleet.publishHorizon({ migration: 'm', time: 7n, ordinal: 3 });
+      fleet.nudgeHorizon();
       await until(fleet, 'both', () => told.length === 3);
       expect(told).toEqual([['report'], ['nudge'], ['horizon', 'report']]);
     });
@@ -117,26 +117,6 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
       fleet.serve(() => Promise.resolve({ success: true }));
       fleet.nudge();
       expect(fleet.reports().size).toBe(0);
-    });
-
-    it('shows the horizon that was published last, and tells watchers of it', async () => {
-      const { fleet } = await joined();
-      await until(fleet, 'leader', () => fleet.isLeader());
-      expect(fleet.horizon()).toBeNull();
-      const seen = until(fleet, 'horizon', () => fleet.horizon()?.ordinal === 4);
-      fleet.publishHorizon({ migration: 'm', time: 7n, ordinal: 3 });
-      fleet.publishHorizon({ migration: 'm', time: 2n ** 62n, ordinal: 4 });
-      await seen;
-      expect(fleet.horizon()).toEqual({ migration: 'm', time: 2n ** 62n, ordinal: 4 });
-    });
-
-    it('keeps the later horizon of one migration, and takes that of another one', async () => {
-      const { fleet } = await joined();
-      fleet.publishHorizon({ migration: 'm', time: 7n, ordinal: 3 });
-      fleet.publishHorizon({ migration: 'm', time: 6n, ordinal: 2 });
-      expect(fleet.horizon()).toEqual({ migration: 'm', time: 7n, ordinal: 3 });
-      fleet.publishHorizon({ migration: 'n', time: 1n, ordinal: 0 });
-      expect(fleet.horizon()).toEqual({ migration: 'n', time: 1n, ordinal: 0 });
     });
 
     it('leads no longer once it was left, and may be left twice', async () => {

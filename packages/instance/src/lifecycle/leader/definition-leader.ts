@@ -13,17 +13,18 @@ import { Scout } from '../../ddl/scout.js';
 import { takeUnknown } from '../../ddl/take-unknown.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { runTogether } from '../../store/run-together.js';
+import { InTurn } from '../../store/in-turn.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { CalmShares } from './calm.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
-import { allShares, migrationName } from '../migration/migration-watch.js';
+import { allShares } from '../migration/migration-watch.js';
 import { ShardWaker } from './shard-waker.js';
 import { planNewCollection, readFollowedCatalog, readSourceCollection } from './source-definitions.js';
 
-/** The horizon is stored this often for those whom the fleet's messages do not reach, and for the next leader's scout. */
-const storeHorizon_ms = 1_000;
+/** The horizon is stored no more often than this, though the stream says more often how far it is while a commit waits for it. */
+const storeHorizon_ms = 40;
 /** Idle shards hold the horizon up: when it has not moved for this long, it is looked whether they have to be woken. */
 const wake_ms = 500;
 /** The same while no share has anything to do. */
@@ -47,6 +48,7 @@ export class DefinitionLeader {
   #compareSoon = false;
   readonly #calm: CalmShares;
   #applying: Promise<unknown> = Promise.resolve();
+  readonly #storing = new InTurn();
 
   private constructor(
     private readonly context: MigrationContext,
@@ -71,7 +73,6 @@ export class DefinitionLeader {
         isCalm: () => this.#calm.isCalm(),
         isAwaited: () => isStreamAwaited(context.watch.view),
         onTrigger: () => (this.#compareSoon = true),
-        onAdvance: () => this.#publish(),
       },
       parts.startAt,
     );
@@ -92,7 +93,6 @@ export class DefinitionLeader {
 
   /** Follows until the signal; rejects with the first failure. */
   async run(stop: AbortSignal): Promise<void> {
-    this.#publish();
     await runTogether(stop, [
       (signal) => this.#scout.run(signal),
       (signal) => this.#apply(signal),
@@ -104,7 +104,7 @@ export class DefinitionLeader {
   }
 
   /**
-   * From here on shares are told of no later horizon, until they may hear of the commit time that is about to be taken: what
+   * From here on no later horizon is stored, until shares may hear of the commit time that is about to be taken: what
    * comes after it would be routed by those that have not heard of it yet.
    */
   holdHorizon(): void {
@@ -112,12 +112,12 @@ export class DefinitionLeader {
   }
 
   /**
-   * Resolves once all changes up to a commit time are known and everything in the journal is applied. Instances that begin
-   * anew afterwards find a horizon above it. Shares are told of none beyond until a later one counts.
+   * Resolves once all changes up to a commit time are known and everything in the journal is applied, and the stored horizon
+   * lies above it. None beyond is stored until a later one counts.
    */
   async untilApplied(time: bigint, signal: AbortSignal): Promise<void> {
     this.#commitTime = time;
-    this.#publish();
+    await this.#store(signal);
     await this.#scout.moved.until(() => this.#scout.horizon > time, signal);
     await this.#ledger.changed.until(() => this.#ledger.next === undefined, signal);
     await this.#store(signal);
@@ -221,10 +221,6 @@ export class DefinitionLeader {
     await turn;
   }
 
-  #publish(): void {
-    this.context.fleet.publishHorizon({ migration: migrationName(this.context.watch.view.record), time: this.#horizon, ordinal: this.#ledger.known });
-  }
-
   /** As shares may know it. */
   get #horizon(): bigint {
     const { horizon } = this.#scout;
@@ -238,17 +234,21 @@ export class DefinitionLeader {
 
   async #storeHorizon(signal: AbortSignal): Promise<void> {
     for (;;) {
+      await this.#scout.moved.until(() => this.#horizon > this.#stored, signal);
       await this.#store(signal);
       await this.context.runtime.clock.sleep(storeHorizon_ms, signal);
     }
   }
 
-  async #store(signal: AbortSignal): Promise<void> {
-    const horizon = this.#horizon;
-    if (horizon <= this.#stored) return;
-    const ordinal = this.#ledger.known;
-    await this.context.records.updateAsLeader(this.leaderEpoch, { horizon: { time: timestampOf(horizon), ordinal } }, signal);
-    this.#stored = horizon;
+  /** What lies below it counts in the journal already. The fleet is told where to look, and not what is to be seen there. */
+  #store(signal: AbortSignal): Promise<void> {
+    return this.#storing.run(async () => {
+      const horizon = this.#horizon;
+      if (horizon <= this.#stored) return;
+      await this.context.records.updateAsLeader(this.leaderEpoch, { horizon: { time: timestampOf(horizon) } }, signal);
+      this.#stored = horizon;
+      this.context.fleet.nudgeHorizon();
+    });
   }
 
   async #wakeShards(signal: AbortSignal): Promise<void> {

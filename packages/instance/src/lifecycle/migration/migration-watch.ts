@@ -45,6 +45,15 @@ export async function untilOrFor(
   signal.throwIfAborted();
 }
 
+/** How far the source's definition changes are known and applied, as the record says. */
+export interface Journalled {
+  /** Entries of the journal that count, and those of them that are done: the largest ordinals. */
+  known: number;
+  done: number;
+  /** All definition changes below this cluster time are among the entries that count; null before the first word of it. */
+  horizon: bigint | null;
+}
+
 /** Without news from peers the state is read this often: two small reads. */
 const poll_ms = 1000;
 /** Nudges may come dozens of times a second; reading more often than this gains nothing. */
@@ -57,14 +66,17 @@ const commitPollMin_ms = 10;
 
 /**
  * Keeps the durable state of the migration in view. Barriers of the fleet are conditions on it: the metadata database
- * decides, and the fleet's messages only say when to look.
+ * decides, and the fleet's messages only say when to look, which no number of them makes happen more often than the pauses allow.
  */
 export class MigrationWatch {
   readonly #changed = new Signalled();
   #view: MigrationView;
+  /** Of the migration of this start time; nothing of it goes back. */
+  #journalled: { migration: string } & Journalled;
   #wake: () => void = () => undefined;
-  /** The state may have changed since the last reading of it began. */
+  /** The state, or only how far definition changes are known, may have changed since the last reading of it began. */
   #hasNews = false;
+  #hasHorizonNews = false;
   #refreshesBegun = 0;
   #refreshShown = 0;
 
@@ -76,22 +88,19 @@ export class MigrationWatch {
     initial: MigrationView,
   ) {
     this.#view = initial;
+    this.#journalled = journalledBy(initial.record);
   }
 
   get view(): MigrationView {
     return this.#view;
   }
 
-  /** How far definition changes are known: as the fleet's messages tell, or as it was stored last. */
-  get horizon(): { time: bigint; ordinal: number } | null {
-    const { record } = this.#view;
-    const stored = record.horizon === null ? null : { time: timeOf(record.horizon.time), ordinal: record.horizon.ordinal };
-    const heard = this.fleet.horizon();
-    if (heard === null || heard.migration !== migrationName(record)) return stored;
-    return stored === null || heard.time > stored.time ? heard : stored;
+  /** How far definition changes are known and applied: read anew more often than the view. */
+  get journalled(): Journalled {
+    return this.#journalled;
   }
 
-  /** Resolves with the view once the condition holds for it, or for the horizon. */
+  /** Resolves with the view once the condition holds for it, or for what is journalled. */
   async until(condition: (view: MigrationView) => boolean, signal: AbortSignal): Promise<MigrationView> {
     await this.#changed.until(() => condition(this.#view), signal);
     return this.#view;
@@ -101,10 +110,11 @@ export class MigrationWatch {
   async refresh(signal: AbortSignal): Promise<MigrationView> {
     const turn = (this.#refreshesBegun += 1);
     const [record, shares] = await Promise.all([this.records.read(signal), this.shares.readAll(signal)]);
-    if (record === null) throw new ConvoyError('destinationChanged', 'The state of the migration has vanished from the destination.');
+    if (record === null) throw stateVanished();
     if (turn < this.#refreshShown) return this.#view;
     this.#refreshShown = turn;
     this.#view = { record, shares: new Map(shares.map((share) => [share._id, share])) };
+    this.#takeJournalled(record);
     this.#changed.changed();
     return this.#view;
   }
@@ -113,19 +123,50 @@ export class MigrationWatch {
   async run(signal: AbortSignal): Promise<void> {
     const unwatch = this.fleet.watch((news) => {
       // Who has changed the state says so by a nudge. Reports come all the time and tell nothing of it.
-      if (news.has('nudge') || news.has('leader')) this.#tell();
-      if (news.has('horizon')) this.#changed.changed();
+      if (news.has('nudge') || news.has('leader')) this.#hasNews = true;
+      if (news.has('horizon')) this.#hasHorizonNews = true;
+      if (this.#hasNews || this.#hasHorizonNews) this.#wake();
     });
     try {
-      for (;;) {
-        await this.runtime.clock.sleep(this.#pause_ms(), signal);
-        if (!this.#hasNews) await this.#newsOrTime(signal);
-        this.#hasNews = false;
-        await this.refresh(signal);
-      }
+      await this.#look(signal);
     } finally {
       unwatch();
     }
+  }
+
+  /** Horizon news come several times a second, to all instances: of a large fleet they cost one small read. */
+  async #look(signal: AbortSignal): Promise<never> {
+    const { clock } = this.runtime;
+    for (let refreshed_ms = clock.monotonic_ms(); ; ) {
+      await clock.sleep(this.#pause_ms(), signal);
+      if (!this.#hasNews && !this.#hasHorizonNews) await this.#newsOrTime(signal);
+      const isDue = this.#hasNews || !this.#hasHorizonNews || clock.monotonic_ms() - refreshed_ms >= poll_ms;
+      [this.#hasNews, this.#hasHorizonNews] = [false, false];
+      if (isDue) {
+        refreshed_ms = clock.monotonic_ms();
+        await this.refresh(signal);
+      } else await this.#readJournalled(signal);
+    }
+  }
+
+  async #readJournalled(signal: AbortSignal): Promise<void> {
+    const record = await this.records.read(signal);
+    if (record === null) throw stateVanished();
+    this.#takeJournalled(record);
+    this.#changed.changed();
+  }
+
+  #takeJournalled(record: MigrationRecord): void {
+    const found = journalledBy(record);
+    const before = this.#journalled;
+    // Of a migration whose clusters were swapped in between everything begins anew, for whoever follows it from then on.
+    if (found.migration !== before.migration && before.migration !== '') return;
+    this.#journalled = {
+      migration: found.migration,
+      known: Math.max(before.known, found.known),
+      done: Math.max(before.done, found.done),
+      horizon: before.horizon === null || (found.horizon ?? 0n) > before.horizon ? found.horizon : before.horizon,
+    };
   }
 
   #pause_ms(): number {
@@ -133,12 +174,6 @@ export class MigrationWatch {
     const isTold = record.phase === 'syncing' && [...shares.values()].some(({ commitRequested }) => commitRequested);
     const isCommitting = isTold || record.phase === 'committing' || record.phase === 'opening';
     return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * shares.size) : pollMin_ms;
-  }
-
-  /** News that come while the state is being read, or during the pause after it, are kept for the next reading. */
-  #tell(): void {
-    this.#hasNews = true;
-    this.#wake();
   }
 
   /** Resolves at the next news, or when it is time; rejects when the signal is aborted. */
@@ -151,4 +186,13 @@ export class MigrationWatch {
     signal.removeEventListener('abort', wake);
     signal.throwIfAborted();
   }
+}
+
+function journalledBy(record: MigrationRecord): { migration: string } & Journalled {
+  const { known, done } = record.definitions;
+  return { migration: migrationName(record), known, done, horizon: record.horizon === null ? null : timeOf(record.horizon.time) };
+}
+
+function stateVanished(): ConvoyError {
+  return new ConvoyError('destinationChanged', 'The state of the migration has vanished from the destination.');
 }

@@ -88,10 +88,13 @@ export class CommitOffer {
     return this.#readiness.judge(run.liveFigures, run.input.ownIds.length);
   }
 
+  /** A peer's word that it is ready counts only where its record says that its copy is done. */
   #missingElsewhere({ view, input }: OfferedRun): readonly string[] {
     const reports = this.fleet.reports();
     return view.record.shareIds.flatMap((id) => {
       if (input.ownIds.includes(id)) return [];
+      const share = view.shares.get(id);
+      if (share?.copyDone !== true || share.paused) return [`${id} has not recorded the end of its copy`];
       const seen = reports.get(id);
       if (seen?.fresh !== true) return [`${id} does not answer`];
       return seen.report.ready.canCommit ? [] : [`${id} is not ready`];

@@ -51,11 +51,11 @@ export class LagObserver {
     const { run } = this;
     const { sourcePing_ms, destinationPing_ms, sourceTime_seconds, seesOplogs } = this.#watch;
     const oplogRemaining_seconds = this.#oplogRemaining();
-    const { horizon } = run.watch;
+    const { horizon } = run.watch.journalled;
     const { definitions, commit } = run.view.record;
     // Nobody is told of a horizon beyond the commit time: it stands still there, and nothing is behind.
-    const isPassed = commit !== null && horizon !== null && horizon.time > timeOf(commit.time);
-    const horizon_seconds = horizon === null ? null : isPassed ? sourceTime_seconds : secondsOf(horizon.time);
+    const isPassed = commit !== null && horizon !== null && horizon > timeOf(commit.time);
+    const horizon_seconds = horizon === null ? null : isPassed ? sourceTime_seconds : secondsOf(horizon);
     const figures = run.liveFigures;
     const lag = this.#tracker.take({ at_ms: this.clock.monotonic_ms(), figures, sourceTime_seconds, horizon_seconds, definitions, oplogRemaining_seconds });
     const oplogTime = seesOplogs ? oplogTimeInWords(oplogRemaining_seconds) : null;

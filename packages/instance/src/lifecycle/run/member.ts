@@ -8,7 +8,7 @@ import { SessionFence } from '../../store/session-fence.js';
 import { sourceShardOf, turnsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
 import type { DrainedRound, ShareRecord } from '../../store/share-record.js';
-import { DefinitionFollower, type DefinitionNews, type DefinitionSource, type JournalPosition } from '../share/follow-definitions.js';
+import { DefinitionFollower, type DefinitionSource, type JournalPosition } from '../share/follow-definitions.js';
 import { followedCatalog } from '../share/followed-catalog.js';
 import { CalmShares } from '../leader/calm.js';
 import { planOf } from '../leader/initialise.js';
@@ -94,11 +94,10 @@ async function readJournal({ watch, journal }: MigrationContext, signal: AbortSi
 }
 
 function definitionSource({ watch, journal, fleet }: MigrationContext): DefinitionSource {
-  const news = (): DefinitionNews => ({ ...watch.view.record.definitions, horizon: watch.horizon });
   return {
-    news,
+    news: () => watch.journalled,
     until: async (condition, signal) => {
-      await watch.until(() => condition(news()), signal);
+      await watch.until(() => condition(watch.journalled), signal);
     },
     readAfter: (ordinal, known, signal) => journal.readAfter(ordinal, known, signal),
     nudge: () => fleet.nudge(),

@@ -83,7 +83,7 @@ export class MigrationRun {
     this.#watch = new MigrationWatch(this.#records, this.#shares, fleet, runtime, input.initial);
   }
 
-  get watch(): Pick<MigrationWatch, 'view' | 'horizon' | 'until'> {
+  get watch(): Pick<MigrationWatch, 'view' | 'journalled' | 'until'> {
     return this.#watch;
   }
 

@@ -1,22 +1,15 @@
 import type { Definition } from '../../store/definition-journal.js';
 import { runTogether } from '../../store/run-together.js';
 import { Signalled } from '../../store/signalled.js';
+import type { Journalled } from '../migration/migration-watch.js';
 import type { ShareSync } from './share-sync.js';
-
-/** How far the definition journal and its results reach, as far as a process has heard. */
-export interface DefinitionNews {
-  /** Entries that count, and those of them that are done: the largest ordinals. */
-  known: number;
-  done: number;
-  /** All definition changes below `time` are in the journal, the last of them at `ordinal`; null before the first word of it. */
-  horizon: { time: bigint; ordinal: number } | null;
-}
 
 /** Where a share hears of definition changes. */
 export interface DefinitionSource {
-  news(): DefinitionNews;
+  /** As the record says, which is all that a share believes. */
+  news(): Journalled;
   /** Resolves once the news are such as the condition asks for. */
-  until(condition: (news: DefinitionNews) => boolean, signal: AbortSignal): Promise<void>;
+  until(condition: (news: Journalled) => boolean, signal: AbortSignal): Promise<void>;
   /** The entries after an ordinal, up to another one, in order. */
   readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<Definition[]>;
   /** Tells the leader to look at the shares' records. */
@@ -62,16 +55,15 @@ export class DefinitionFollower {
   async #readJournal(stop: AbortSignal): Promise<void> {
     let horizon = 0n;
     for (;;) {
-      await this.source.until((news) => knownOf(news) > this.#read || (news.horizon?.time ?? 0n) > horizon, stop);
-      const news = this.source.news();
-      const known = knownOf(news);
+      await this.source.until((news) => news.known > this.#read || (news.horizon ?? 0n) > horizon, stop);
+      const { known, horizon: next } = this.source.news();
       if (known > this.#read) {
         this.sync.definitions.learn(await this.source.readAfter(this.#read, known, stop));
         this.#read = known;
         this.#readOn.changed();
       }
-      if (news.horizon === null) continue;
-      horizon = news.horizon.time;
+      if (next === null) continue;
+      horizon = next;
       this.sync.setHorizon(horizon);
     }
   }
@@ -99,9 +91,4 @@ export class DefinitionFollower {
       }
     }
   }
-}
-
-/** The horizon may tell of entries before the record does. */
-function knownOf({ known, horizon }: DefinitionNews): number {
-  return Math.max(known, horizon?.ordinal ?? 0);
 }

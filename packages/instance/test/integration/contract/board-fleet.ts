@@ -1,4 +1,4 @@
-import type { Fleet, FleetNews, Horizon, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
+import type { Fleet, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
 import { Watchers } from '@convoy/api/fleet/watchers';
 
 /** What the instances of a fleet in one process see of each other; the first that joins leads. */
@@ -6,7 +6,6 @@ export class Board {
   readonly reports = new Map<string, SeenReport>();
   readonly watchers = new Watchers();
   members: InstanceIdentity[] = [];
-  horizon: Horizon | null = null;
   /** False while nobody is elected. */
   hasLeader = true;
 
@@ -63,13 +62,8 @@ class BoardFleet implements Fleet {
     this.board.watchers.notify('nudge');
   }
 
-  publishHorizon(horizon: Horizon): void {
-    this.board.horizon = horizon;
+  nudgeHorizon(): void {
     this.board.watchers.notify('horizon');
-  }
-
-  horizon(): Horizon | null {
-    return this.board.horizon;
   }
 
   leave(): Promise<void> {

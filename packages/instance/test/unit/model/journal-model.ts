@@ -1,24 +1,23 @@
 import { timeOf } from '../../../src/cluster/cluster-time.js';
-import type { DefinitionNews, DefinitionSource } from '../../../src/lifecycle/share/follow-definitions.js';
+import type { Journalled } from '../../../src/lifecycle/migration/migration-watch.js';
+import type { DefinitionSource } from '../../../src/lifecycle/share/follow-definitions.js';
 import { type Definition, DefinitionJournal } from '../../../src/store/definition-journal.js';
 import type { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { Signalled } from '../../../src/store/signalled.js';
-import type { Board } from './leader-model.js';
 import type { Scheduler } from './scheduler.js';
 
 const pause_ms = 50;
 
-/** How one process hears of definition changes: late, by messages or from the record, and not of every step. */
+/** How one process hears of definition changes: late, from the record alone, and not of every step. */
 export class JournalModel implements DefinitionSource {
   readonly #records: MigrationRecords;
   readonly #journal: DefinitionJournal;
   readonly #changed = new Signalled();
-  #news: DefinitionNews = { known: 0, done: 0, horizon: null };
+  #news: Journalled = { known: 0, done: 0, horizon: null };
 
   constructor(
     metadata: Metadata,
-    private readonly board: Board | null,
     private readonly scheduler: Scheduler,
   ) {
     this.#records = new MigrationRecords(metadata);
@@ -33,11 +32,11 @@ export class JournalModel implements DefinitionSource {
     return { done: definitions.slice(0, done), undone: definitions.slice(done), position: { read: known, taken: done } };
   }
 
-  news(): DefinitionNews {
+  news(): Journalled {
     return this.#news;
   }
 
-  until(condition: (news: DefinitionNews) => boolean, signal: AbortSignal): Promise<void> {
+  until(condition: (news: Journalled) => boolean, signal: AbortSignal): Promise<void> {
     return this.#changed.until(() => condition(this.#news), signal);
   }
 
@@ -52,8 +51,7 @@ export class JournalModel implements DefinitionSource {
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       await this.scheduler.sleep(pause_ms, signal);
-      if (this.scheduler.chance(0.5)) await this.#look(signal);
-      else this.#tell({ ...this.#news, horizon: this.board?.horizon ?? null });
+      await this.#look(signal);
     }
   }
 
@@ -61,11 +59,11 @@ export class JournalModel implements DefinitionSource {
     const record = await this.#records.read(signal);
     if (record === null) throw new Error('no migration');
     const { known, done } = record.definitions;
-    const stored = record.horizon === null ? null : { time: timeOf(record.horizon.time), ordinal: record.horizon.ordinal };
+    const stored = record.horizon === null ? null : timeOf(record.horizon.time);
     this.#tell({ known, done, horizon: this.scheduler.chance(0.5) ? stored : this.#news.horizon });
   }
 
-  #tell(news: DefinitionNews): void {
+  #tell(news: Journalled): void {
     this.#news = news;
     this.#changed.changed();
   }

@@ -21,18 +21,12 @@ import type { Scheduler } from './scheduler.js';
 import type { ShownDefinition } from './source-catalog.js';
 import { modelStart, type SourceHistory } from './source-history.js';
 
-/** What leaders tell the shares by messages. */
-export interface Board {
-  horizon: { time: bigint; ordinal: number } | null;
-}
-
 /** What a leader works with. */
 export interface LeaderInput {
   source: SourceHistory;
   destination: DestinationModel;
   scheduler: Scheduler;
   faults: Faults;
-  board: Board;
   retrying: Retrying;
   begun: readonly NamedCollection[];
   /** The catalog's entry of a collection, with its shares' bounds. */
@@ -141,7 +135,7 @@ export class LeaderModel {
   }
 
   async #find(signal: AbortSignal): Promise<void> {
-    const { source, scheduler, board } = this.input;
+    const { source, scheduler } = this.input;
     for (;;) {
       const from = this.#position;
       const { shown, below } = await this.#call('scout', () => {
@@ -151,8 +145,7 @@ export class LeaderModel {
       for (const one of shown) await this.#take(one, signal);
       await this.#tracker.settle(below, signal);
       this.#position = below;
-      board.horizon = { time: this.#horizon, ordinal: this.#ledger.known };
-      if (scheduler.chance(0.1)) await this.#records.updateAsLeader(this.#epoch, { horizon: { time: timestampOf(this.#horizon), ordinal: this.#ledger.known } }, signal);
+      if (scheduler.chance(0.7)) await this.#records.updateAsLeader(this.#epoch, { horizon: { time: timestampOf(this.#horizon) } }, signal);
       this.#moved.changed();
       for (let pauses = scheduler.chance(0.2) ? scheduler.between(1, slowPausesMax) : 1; pauses > 0; pauses -= 1) await scheduler.sleep(pause_ms, signal);
     }

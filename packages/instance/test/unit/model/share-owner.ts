@@ -15,7 +15,6 @@ import { type Faults, Network } from './calls.js';
 import { DestinationDoor } from './destination-door.js';
 import type { DestinationModel } from './destination-model.js';
 import { JournalModel } from './journal-model.js';
-import type { Board } from './leader-model.js';
 import type { Scheduler } from './scheduler.js';
 import type { ShareView } from './share-view.js';
 import { modelStart } from './source-history.js';
@@ -46,7 +45,7 @@ export class ShareOwner {
     private readonly onViolation: (what: string) => void,
     private readonly mayHoldTwins: boolean,
     /** Where leaders tell of definition changes; null when there are none. */
-    private readonly board: Board | null = null,
+    private readonly followsDefinitions = false,
     private readonly doubtfulKeysMax = Infinity,
   ) {
     this.#runtime = createRuntime(config, scheduler, logger, new Metrics({ processMetrics: false }));
@@ -96,8 +95,8 @@ export class ShareOwner {
     const record = await records.take(this.view.id, { syncID: this.view.id, incarnation: 'x' }, 4, signal);
     const sessions = record.sessions.map((session) => session.value());
     if (record.epoch > 1) await new SessionFence(destinationOf(door), this.#runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
-    const journal = new JournalModel(metadata, this.board, this.scheduler);
-    const { done, undone, position } = this.board === null ? noDefinitions : await journal.begin(signal);
+    const journal = new JournalModel(metadata, this.scheduler);
+    const { done, undone, position } = this.followsDefinitions ? await journal.begin(signal) : noDefinitions;
     const { entries, known } = followedCatalog(this.view.begun, done);
     const sync = new ShareSync(
       {
@@ -125,10 +124,10 @@ export class ShareOwner {
       this.#hard.signal,
     );
     await sync.prepare(signal);
-    if (this.board === null) sync.setHorizon(endOfTime);
+    if (!this.followsDefinitions) sync.setHorizon(endOfTime);
     this.#sync = sync;
     const follower = new DefinitionFollower(sync, journal, { ...position, consented: record.consented });
-    const following = this.board === null ? [] : [(each: AbortSignal) => journal.run(each), (each: AbortSignal) => follower.run(each)];
+    const following = this.followsDefinitions ? [(each: AbortSignal) => journal.run(each), (each: AbortSignal) => follower.run(each)] : [];
     await runTogether(signal, [(each) => sync.run(each), ...following]);
   }
 }

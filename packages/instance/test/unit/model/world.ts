@@ -6,7 +6,7 @@ import type { Faults } from './calls.js';
 import type { NamedCollection } from './change-events.js';
 import { carryOutStep, type DefinitionStep } from './definitions.js';
 import { DestinationModel } from './destination-model.js';
-import { type Board, LeaderModel } from './leader-model.js';
+import { LeaderModel } from './leader-model.js';
 import { randomOf, Scheduler } from './scheduler.js';
 import { ShareOwner } from './share-owner.js';
 import { entryOf, routerView, shardView, type ShareView } from './share-view.js';
@@ -52,7 +52,6 @@ export class World {
   readonly #former: ShareOwner[] = [];
   readonly #violations: string[] = [];
   readonly #after: (Step | DefinitionStep)[];
-  readonly #board: Board = { horizon: null };
   #begun: NamedCollection[] = [];
   #leader: LeaderModel | null = null;
   #moments = 0;
@@ -103,7 +102,7 @@ export class World {
     this.#leader?.crash();
     const { source, destination } = this;
     const { retrying } = createRuntime(config, this.#scheduler, logger, new Metrics({ processMetrics: false }));
-    const leader = { source, destination, scheduler: this.#scheduler, faults: this.input.faults, board: this.#board, retrying, begun: this.#begun };
+    const leader = { source, destination, scheduler: this.#scheduler, faults: this.input.faults, retrying, begun: this.#begun };
     this.#leader = new LeaderModel({ ...leader, entryOf: (collection) => entryOf(collection, this.#bounds(), source.shards.map(({ id }) => id)) });
     this.#leader.begin();
   }
@@ -149,7 +148,7 @@ export class World {
     const shard = this.source.shards[index];
     if (shard === undefined) throw new Error('no such shard');
     const violation = (what: string): void => void this.#violations.push(what);
-    const owner = new ShareOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null, this.input.definitions === undefined ? null : this.#board, this.input.doubtfulKeysMax);
+    const owner = new ShareOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null, this.input.definitions !== undefined, this.input.doubtfulKeysMax);
     this.#owners[index] = owner;
     owner.begin();
   }

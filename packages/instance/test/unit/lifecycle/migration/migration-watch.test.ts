@@ -1,5 +1,5 @@
 import { idleProgress } from '@convoy/api/contract/progress';
-import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import type { FleetNews, InstanceReport } from '@convoy/api/fleet/fleet';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { Timestamp } from 'mongodb';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -19,10 +19,31 @@ let reads: number;
 let pauses_ms: number[];
 /** What a reading of the state waits for. */
 let answered: Promise<void>;
-let fleet: LoneFleet;
+let fleet: TalkingFleet;
+/** As the record has it. */
+let horizon: Timestamp | null;
+let shareReads: number;
 let watch: MigrationWatch;
 let stop: AbortController;
 let running: Promise<unknown>;
+
+/** A fleet that says what a test makes it say. */
+class TalkingFleet extends LoneFleet {
+  readonly #listeners = new Set<(news: ReadonlySet<FleetNews>) => void>();
+
+  override watch(listener: (news: ReadonlySet<FleetNews>) => void): () => void {
+    this.#listeners.add(listener);
+    return super.watch(listener);
+  }
+
+  says(news: FleetNews): void {
+    for (const listener of this.#listeners) listener(new Set([news]));
+  }
+}
+
+function time(seconds: number): Timestamp {
+  return new Timestamp({ t: seconds, i: 0 });
+}
 
 /** Short pauses end at once, the long one never by itself. */
 const clock = {
@@ -40,16 +61,21 @@ beforeEach(async () => {
   pauses_ms = [];
   answered = Promise.resolve();
   stop = new AbortController();
-  fleet = new LoneFleet();
-  const record = { startTime: new Timestamp({ t: 1, i: 1 }), horizon: null, shareIds: [] } as unknown as MigrationRecord;
+  [horizon, shareReads] = [null, 0];
+  fleet = new TalkingFleet();
+  const record = { startTime: time(1), horizon: null, definitions: { known: 0, done: 0 }, shareIds: [] } as unknown as MigrationRecord;
   const read = async (): Promise<MigrationRecord> => {
     reads += 1;
     const release = `after ${reads} readings`;
     await answered;
-    return { ...record, release };
+    return { ...record, release, horizon: horizon === null ? null : { time: horizon } };
   };
   const records = { read } as unknown as MigrationRecords;
-  const shares = { readAll: () => Promise.resolve([]) } as unknown as ShareRecords;
+  const readAll = (): Promise<ShareRecord[]> => {
+    shareReads += 1;
+    return Promise.resolve([]);
+  };
+  const shares = { readAll } as unknown as ShareRecords;
   watch = new MigrationWatch(records, shares, fleet, { clock } as Runtime, { record, shares: new Map() });
   running = watch.run(stop.signal).catch(() => undefined);
   await rested();
@@ -99,12 +125,46 @@ describe('the state of a migration', () => {
     expect(reads).toBe(0);
   });
 
-  it('is looked at again, not read, when the horizon moves', async () => {
-    const seen = watch.until(() => watch.horizon?.time === 9n, never);
-    fleet.publishHorizon({ migration: String((1n << 32n) + 1n), time: 9n, ordinal: 0 });
-    await seen;
+  it('tells how far definition changes are known as soon as the record does, and the rest at its time', async () => {
+    horizon = time(9);
+    fleet.nudgeHorizon();
+    await watch.until(() => watch.journalled.horizon === time(9).toBigInt(), never);
     await rested();
-    expect(reads).toBe(0);
+    expect([reads, shareReads]).toEqual([1, 0]);
+    expect(watch.view.record.horizon).toBeNull();
+  });
+
+  it('goes back in nothing that is journalled, whatever a late answer says', async () => {
+    horizon = time(9);
+    await watch.refresh(never);
+    horizon = time(8);
+    await watch.refresh(never);
+    expect(watch.journalled).toMatchObject({ horizon: time(9).toBigInt(), known: 0, done: 0 });
+  });
+});
+
+describe('a Redis that lies', () => {
+  /** What a fleet over it may say, at any time and any number of times. */
+  const lies: FleetNews[] = ['horizon', 'nudge', 'leader', 'report'];
+
+  it('makes an instance believe nothing but the record', async () => {
+    horizon = time(3);
+    for (const lie of lies) fleet.says(lie);
+    await watch.until(() => watch.journalled.horizon !== null, never);
+    await rested();
+    expect(watch.journalled).toMatchObject({ horizon: time(3).toBigInt(), known: 0, done: 0 });
+    expect(watch.view.record.release).toMatch(/^after \d readings$/);
+  });
+
+  it.each(lies)('and says %s without end makes it read no more often than the pause allows', async (lie) => {
+    for (let step = 0; step < 100; step += 1) {
+      fleet.says(lie);
+      await settled();
+    }
+    await rested();
+    const pauses = pauses_ms.filter((pause_ms) => pause_ms < poll_ms / 2).length;
+    expect(reads).toBeLessThan(pauses + 1);
+    expect(pauses_ms.filter((pause_ms) => pause_ms > 0 && pause_ms < 10)).toEqual([]);
   });
 });
 
@@ -112,7 +172,7 @@ describe('news', () => {
   /** The pause before they are read by a fleet of so many shares. */
   async function pauseOf(shares: number, phase: MigrationRecord['phase'], commitRequested: boolean): Promise<number | undefined> {
     const shareIds = Array.from({ length: shares }, (_, number) => `shard${number}`);
-    const view = { record: { phase, shareIds } as unknown as MigrationRecord, shares: new Map(shareIds.map((id) => [id, { commitRequested } as unknown as ShareRecord])) };
+    const view = { record: { phase, shareIds, startTime: null, horizon: null, definitions: {} } as unknown as MigrationRecord, shares: new Map(shareIds.map((id) => [id, { commitRequested } as unknown as ShareRecord])) };
     pauses_ms = [];
     const unread = {};
     const end = AbortSignal.abort(new Error('the first pause is enough'));

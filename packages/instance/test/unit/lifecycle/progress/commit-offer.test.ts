@@ -9,6 +9,11 @@ import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
 
 const identity = { id: 'shard1', syncID: 'b', incarnation: '1', release: '1.9.0' };
 
+/** What the destination holds of the migration, with the peer's share as it is recorded. */
+function viewOf(share: { copyDone: boolean; paused: boolean } | null): MigrationView {
+  return { record: { shareIds: ['shard0', 'shard1'] }, shares: new Map(share === null ? [] : [['shard1', share]]) } as unknown as MigrationView;
+}
+
 /** Two instances: the own one with shard0, whose peer has shard1. */
 class Scene {
   readonly clock = new VirtualClock(() => 0);
@@ -17,7 +22,7 @@ class Scene {
     state: 'RUNNING' as 'RUNNING' | 'PAUSED',
     verification: null as null | { isReady: boolean; source: { phase: string } }[],
     liveFigures: [{ copyDone: true, followsStream: true, lag_seconds: 0 } as ShareFigures],
-    view: { record: { shareIds: ['shard0', 'shard1'] } } as unknown as MigrationView,
+    view: viewOf({ copyDone: true, paused: false }),
     input: { ownIds: ['shard0'] },
     isCommitRequested: () => Promise.resolve(this.isTakenElsewhere),
   };
@@ -88,6 +93,19 @@ describe('a commit', () => {
     change(scene);
     await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining(reason) as string });
     expect(scene.clock.now_ms()).toBe(0);
+  });
+});
+
+describe('a report that says a peer is ready', () => {
+  it.each([
+    ['whose copy is not done', { copyDone: false, paused: false }],
+    ['that is paused', { copyDone: true, paused: true }],
+    ['that has never begun', null],
+  ])('of a share %s by its record makes no commit possible', async (_what, share) => {
+    const scene = new Scene();
+    scene.run.view = viewOf(share);
+    expect(scene.stands).toBe(false);
+    await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining('shard1 has not recorded') as string });
   });
 });
 

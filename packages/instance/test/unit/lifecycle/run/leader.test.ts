@@ -133,8 +133,8 @@ describe('a leader whose migration syncs', () => {
   beforeEach(async () => {
     copied_bytes = 7;
     [stored, totals, fleet, stop, isOver] = [{ copyDone: false, commitRequested: false }, [], new LoneFleet(), new AbortController(), false];
-    const clock = { sleep: (pause_ms: number, signal: AbortSignal) => (pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined)) } as unknown as Clock;
-    const record = { phase: 'syncing', shareIds: ['rs'], startTime: null, horizon: null } as unknown as MigrationRecord;
+    const clock = { monotonic_ms: () => 0, sleep: (pause_ms: number, signal: AbortSignal) => (pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined)) } as unknown as Clock;
+    const record = { phase: 'syncing', shareIds: ['rs'], startTime: null, horizon: null, definitions: { known: 0, done: 0 } } as unknown as MigrationRecord;
     const share = (): ShareRecord => ({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored }) as unknown as ShareRecord;
     const updateAsLeader = (_epoch: number, set: object): Promise<void> => {
       Object.assign(record, set);

@@ -1,11 +1,12 @@
 import { Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type DefinitionNews, type DefinitionSource, DefinitionFollower } from '../../../../src/lifecycle/share/follow-definitions.js';
+import type { Journalled } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { type DefinitionSource, DefinitionFollower } from '../../../../src/lifecycle/share/follow-definitions.js';
 import type { Definition } from '../../../../src/store/definition-journal.js';
 import { Signalled } from '../../../../src/store/signalled.js';
 import { never, settled } from '../../model/parts.js';
 
-let news: DefinitionNews;
+let news: Journalled;
 let changed: Signalled;
 let log: string[];
 let journalRead: (() => void) | null;
@@ -51,7 +52,7 @@ function follow(): void {
   void new DefinitionFollower(sync, source, { read: 0, taken: 0, consented: 0 }).run(never).catch(() => undefined);
 }
 
-async function hear(more: Partial<DefinitionNews>): Promise<void> {
+async function hear(more: Partial<Journalled>): Promise<void> {
   news = { ...news, ...more };
   changed.changed();
   await settled();
@@ -60,7 +61,7 @@ async function hear(more: Partial<DefinitionNews>): Promise<void> {
 describe('a share', () => {
   it('heeds the entries below a horizon before it routes up to it', async () => {
     follow();
-    await hear({ known: 1, horizon: { time: 50n, ordinal: 1 } });
+    await hear({ known: 1, horizon: 50n });
     expect(log).toEqual([]);
     journalRead?.();
     await settled();

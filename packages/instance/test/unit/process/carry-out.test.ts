@@ -1,0 +1,39 @@
+import type { FleetCommand } from '@convoy/api/fleet/fleet';
+import type { ContractService } from '@convoy/api/http/contract-service';
+import { describe, expect, it } from 'vitest';
+import { carryOut } from '../../../src/process/instance-process.js';
+
+/** A service that notes which of its methods are called, also those that no command names. */
+function serviceThatNotes(): { service: ContractService; called: string[] } {
+  const called: string[] = [];
+  const methods = ['start', 'pause', 'resume', 'commit', 'reverse', 'progress', 'mismatches', 'close', 'fail', 'open'];
+  const service = Object.fromEntries(methods.map((name) => [name, () => Promise.resolve(void called.push(name))]));
+  return { service: service as unknown as ContractService, called };
+}
+
+async function outcomeOf(command: { name: string; body: unknown }) {
+  const { service, called } = serviceThatNotes();
+  const result = await carryOut(service, { commandId: '1', ...command } as FleetCommand);
+  return { called, error: result.success ? null : result.error };
+}
+
+describe('a command that comes through Redis', () => {
+  it.each([
+    ['pause', {}],
+    ['commit', undefined],
+    ['start', { source: 'cluster0', destination: 'cluster1' }],
+  ])('is carried out: %s', async (name, body) => {
+    expect(await outcomeOf({ name, body })).toEqual({ called: [name], error: null });
+  });
+
+  it.each([
+    ['a name of no command', 'close', {}],
+    ['the name of something that every object has', 'constructor', {}],
+    ['an option that the command does not have', 'commit', { force: true }],
+    ['a body that is no document', 'pause', 'now'],
+    ['options of start that are none', 'start', { source: 'cluster0', destination: 'cluster1', shards: 7 }],
+    ['no options of start', 'start', null],
+  ])('is refused as one over HTTP is: %s', async (_what, name, body) => {
+    expect(await outcomeOf({ name, body })).toEqual({ called: [], error: 'invalidRequest' });
+  });
+});
