@@ -30,7 +30,7 @@ export function databaseDocument(version: ServerVersion, entry: DatabaseEntry): 
   if (!version.atLeast(6, 0)) document.set('partitioned', entry.partitioned);
   const databaseVersion = doc(['uuid', entry.uuid]);
   if (version.atLeast(5, 0)) databaseVersion.set('timestamp', entry.timestamp);
-  return document.set('version', databaseVersion.set('lastMod', new Int32(1)));
+  return document.set('version', databaseVersion.set('lastMod', new Int32(entry.lastMod)));
 }
 
 /** A sharded collection in `config.collections`. */

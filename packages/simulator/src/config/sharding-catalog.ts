@@ -78,6 +78,7 @@ export class ShardingCatalog {
       primary: primary ?? this.#emptiestShard(),
       uuid: new Binary(new UUID().buffer, Binary.SUBTYPE_UUID),
       timestamp: this.clock.tick(),
+      lastMod: 1,
       partitioned,
     };
     return this.saveDatabase({ ...entry, partitioned });

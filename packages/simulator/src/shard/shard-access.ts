@@ -116,16 +116,22 @@ export interface ShardAccess {
   collectionsOf(db: string): CollectionFacts[];
   /** A view, or the one in front of a time-series collection's buckets; undefined when the name is none. */
   view(namespace: string): { readonly viewOn: string; readonly pipeline: readonly Value[]; readonly options: Doc } | undefined;
-  /** Creates a collection with a UUID that another shard gave it, and indexes; does nothing when it exists. No change event (5.0). */
-  ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[]): void;
+  /**
+   * Creates a collection with a UUID that another shard gave it, and indexes; does nothing when it exists.
+   * @param shown whether streams that show creations show it; not of a collection that is sharded
+   */
+  ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[], shown?: boolean): void;
   /** The views of a database, whose definitions lie in its `system.views`. */
   viewsOf(db: string): readonly View[];
   /** Puts these views in the place of those of a database, when their definitions have come or gone. */
   replaceViews(db: string, views: readonly View[]): void;
   /** Gives a collection another name without a change event, as resharding does at its end; does nothing when it is not there. */
   renameSilently(from: string, to: string): void;
-  /** Drops a collection without a change event, as a shard does that loses a collection it should not have. */
-  forgetCollection(namespace: string): void;
+  /**
+   * Drops a collection that a shard is not to have any more.
+   * @param shown whether there is a change event of it
+   */
+  forgetCollection(namespace: string, shown?: boolean): void;
 
   /**
    * Tells the shard how a collection is sharded, or `undefined` that it is not (any more). From then on document keys

@@ -10,7 +10,7 @@ import { openChangeStream } from './change-stream/open-stream.js';
 import { listedSpec } from './commands/indexes.js';
 import { buildIndexes } from './index-spec/build.js';
 import { commandTable } from './commands/command-table.js';
-import { removeCollection } from './commands/drop.js';
+import { dropCollection, removeCollection } from './commands/drop.js';
 import { createOperation } from './oplog/definition-operations.js';
 import { documentKeyFrom } from './oplog/document-key.js';
 import { refuseInvalidTime, waitWithin } from './command-limits.js';
@@ -157,13 +157,13 @@ export class ShardNode implements CommandNode, ShardAccess {
     return this.#state.catalog.collectionsOf(db).map(factsOf);
   }
 
-  ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[]): void {
+  ensureCollection(namespace: string, uuid: Binary, options: Doc, indexes: readonly Doc[], shown = false): void {
     const { catalog, oplog } = this.#state;
     let collection = catalog.collection(namespace);
     if (collection === undefined) {
       const clusterTime = oplog.nextTime();
       collection = catalog.addCollection(namespace, options, timeKey(clusterTime), uuid);
-      oplog.append(clusterTime, [createOperation(collection, true)]);
+      oplog.append(clusterTime, [createOperation(collection, !shown)]);
     }
     buildIndexes(this.#state, collection, indexes, true);
   }
@@ -178,9 +178,11 @@ export class ShardNode implements CommandNode, ShardAccess {
     for (const view of views) catalog.addView(view);
   }
 
-  forgetCollection(namespace: string): void {
+  forgetCollection(namespace: string, shown = false): void {
     const collection = this.#state.catalog.collection(namespace);
-    if (collection !== undefined) removeCollection(this.#state, collection);
+    if (collection === undefined) return;
+    if (shown) dropCollection(this.#state, collection);
+    else removeCollection(this.#state, collection);
   }
 
   renameSilently(from: string, to: string): void {

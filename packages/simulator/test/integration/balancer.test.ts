@@ -1,4 +1,4 @@
-import { type Document, MongoClient } from 'mongodb';
+import { type Document, MongoClient, Timestamp } from 'mongodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Cluster, type ClusterOptions, startCluster } from '../../src/cluster/cluster.js';
 
@@ -87,7 +87,10 @@ describe('the balancer', () => {
     const chunk = { find: { k: -1 } };
     expect(await client.db('config').collection('chunks').countDocuments({ jumbo: true })).toBe(1);
     await expect(client.db('admin').command({ moveChunk: 'db.c', ...chunk, to: 'shard1' })).rejects.toMatchObject({ code: 153 });
+    const newest = async () => (await client.db('config').collection('chunks').find().sort({ lastmod: -1 }).limit(1).toArray())[0];
+    const before = (await newest())?.lastmod as Timestamp;
     await client.db('admin').command({ clearJumboFlag: 'db.c', ...chunk });
+    expect((await newest())?.lastmod).toEqual(new Timestamp({ t: before.t + 1, i: 0 }));
     expect(await client.db('config').collection('chunks').countDocuments({ jumbo: true })).toBe(0);
     await client.db('admin').command({ moveChunk: 'db.c', ...chunk, to: 'shard1', forceJumbo: true });
     expect(owners('c')).toEqual(['shard1', 'shard0']);

@@ -109,7 +109,15 @@ describe('migrations of chunks', () => {
     const plain = (from: MongoClient) => from.db('primaries').collection<Item>('plain');
     await plain(other).insertOne({ _id: 1, k: 1 });
     await client.db('primaries').createCollection('seen', { viewOn: 'plain', pipeline: [] });
+    const uuidOf = async (): Promise<unknown> => {
+      const [listed] = await client.db('primaries').listCollections({ name: 'plain' }).toArray();
+      return (listed as { info?: { uuid?: unknown } }).info?.uuid;
+    };
+    const version = async () => (await client.db('config').collection('databases').findOne({ _id: 'primaries' as never }))?.version as { uuid: unknown; lastMod: number };
+    const before = { uuid: await uuidOf(), version: await version() };
     await client.db('admin').command({ movePrimary: 'primaries', to: 'shard1' });
+    expect(await uuidOf()).not.toEqual(before.uuid);
+    expect(await version()).toEqual({ ...before.version, lastMod: before.version.lastMod + 1 });
     expect(await plain(other).find().toArray()).toEqual([{ _id: 1, k: 1 }]);
     expect(await client.db('primaries').collection('seen').countDocuments()).toBe(1);
     await client.db('primaries').command({ createIndexes: 'plain', indexes: [{ key: { k: 1 }, name: 'k_1' }] });

@@ -3,19 +3,28 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { docOf, isTrue } from '../../node/doc-fields.js';
 import { notUnique } from '../../shard/commands/coll-mod-index.js';
+import { bumpVersion } from '../sharding/chunk-changes.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
 
 const namespaceNotFound = 26;
 const cannotConvertIndexToUnique = 359;
 
-/** `collMod` on every shard that has the collection. An index becomes unique on all of them or on none. */
+/**
+ * `collMod` on every shard that has the collection. An index becomes unique on all of them or on none. Since 6.0 a sharded
+ * collection's chunks are kept from moving meanwhile, which gives one of them a new version before and after.
+ */
 export async function collModCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const shards = context.holdersOf(commandNamespace(request));
   if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', 'ns does not exist');
   const converts = isTrue(docOf(request.body.get('index'))?.get('unique')) && context.version.atLeast(6, 0);
   if (converts && shards.length > 1) await refuseDuplicates(context, request, shards);
-  return fanOut(context, request, shards);
+  const stopsMigrations = async (): Promise<void> => {
+    const sharded = context.catalog.collection(commandNamespace(request));
+    if (sharded !== undefined && context.version.atLeast(6, 0)) await bumpVersion(context.catalog, sharded);
+  };
+  await stopsMigrations();
+  return fanOut(context, request, shards).finally(stopsMigrations);
 }
 
 /** @throws CommandError 359 with the violations of all shards */

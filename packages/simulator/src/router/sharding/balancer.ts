@@ -142,7 +142,7 @@ export class Balancer {
   async #markJumbo(namespace: string, min: KeyValues): Promise<void> {
     const { catalog } = this.options.migration;
     const collection = catalog.collection(namespace);
-    if (collection !== undefined) await markJumbo(catalog, collection, collection.chunks.find(min), true);
+    if (collection !== undefined) await markJumbo(catalog, collection, collection.chunks.find(min));
   }
 
   async #splitAtZones(namespace: string): Promise<void> {

@@ -1,5 +1,4 @@
 import { ObjectId, Timestamp } from 'bson';
-import { compareTimestamps } from '../../bson/compare.js';
 import { documentText } from '../../bson/text.js';
 import type { Chunk, ChunkOwner } from '../../config/chunk-map.js';
 import { compareKeys, type KeyValues } from '../../config/shard-key.js';
@@ -7,8 +6,8 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import { CommandError } from '../../node/command.js';
 
-/** Seconds of a chunk's former owners that are kept (server: the snapshot window and ten seconds). */
-const historySeconds = 310;
+/** Seconds for which former owners of a chunk are kept (server source: the snapshot window, when nothing else is longer). */
+const historySeconds = 300;
 
 /** Replaces chunks of a collection by others, in memory at once and then in the config database. */
 export async function saveChunks(catalog: ShardingCatalog, collection: ShardedCollection, gone: readonly Chunk[], added: readonly Chunk[]): Promise<void> {
@@ -62,16 +61,32 @@ export async function giveChunk(catalog: ShardingCatalog, collection: ShardedCol
   await saveChunks(catalog, collection, left === undefined ? [chunk] : [chunk, left], [moved, ...bumped]);
 }
 
-/** Sets or clears the flag of a chunk that is too large to move. */
-export async function markJumbo(catalog: ShardingCatalog, collection: ShardedCollection, chunk: Chunk, jumbo: boolean): Promise<void> {
-  await saveChunks(catalog, collection, [chunk], [jumbo ? { ...chunk, jumbo } : withoutJumbo(chunk)]);
+/** Sets the flag of a chunk that is too large to move. */
+export async function markJumbo(catalog: ShardingCatalog, collection: ShardedCollection, chunk: Chunk): Promise<void> {
+  await saveChunks(catalog, collection, [chunk], [{ ...chunk, jumbo: true }]);
 }
 
-/** Owners that a read in the snapshot window can still ask for. */
-function keptHistory(history: readonly ChunkOwner[]): readonly ChunkOwner[] {
-  const newest = history[0]?.validAfter ?? new Timestamp({ t: 0, i: 0 });
-  const oldest = new Timestamp({ t: Math.max(0, newest.t - historySeconds), i: 0 });
-  return history.filter((_, index) => index === 0 || compareTimestamps(history[index - 1]?.validAfter ?? newest, oldest) >= 0);
+/** Clears that flag, under a new version: routers look again as after a move. */
+export async function clearJumbo(catalog: ShardingCatalog, collection: ShardedCollection, chunk: Chunk): Promise<void> {
+  if (chunk.jumbo !== true) return;
+  await saveChunks(catalog, collection, [chunk], [{ ...withoutJumbo(chunk), version: nextMajor(collection) }]);
+}
+
+/** Gives a chunk a new version without anything else, as definition changes do that keep chunks from moving meanwhile. */
+export async function bumpVersion(catalog: ShardingCatalog, collection: ShardedCollection): Promise<void> {
+  const [first] = collection.chunks.chunks;
+  if (first !== undefined) await saveChunks(catalog, collection, [first], [{ ...first, version: nextMajor(collection) }]);
+}
+
+function nextMajor(collection: ShardedCollection): Timestamp {
+  return new Timestamp({ t: collection.chunks.version().t + 1, i: 0 });
+}
+
+/** The new owner and those before that a read in the snapshot window may ask for: one at least (server source). */
+function keptHistory([owner, before, ...older]: readonly ChunkOwner[]): readonly ChunkOwner[] {
+  const oldest_seconds = (owner?.validAfter.t ?? 0) - historySeconds;
+  const kept = older.filter(({ validAfter }) => validAfter.t >= oldest_seconds);
+  return [owner, before, ...kept].filter((each) => each !== undefined);
 }
 
 function withoutJumbo(chunk: Chunk): Chunk {

@@ -6,7 +6,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, isTrue, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
-import { markJumbo, mergeChunks, splitChunk } from './chunk-changes.js';
+import { clearJumbo, mergeChunks, splitChunk } from './chunk-changes.js';
 import { boundKey, boundsOf, chunkOf, inRange } from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
 import { mergeableRuns } from './mergeable-chunks.js';
@@ -114,6 +114,6 @@ async function splitOff(context: RouterContext, collection: ShardedCollection, c
 /** `clearJumboFlag`. */
 export async function clearJumboCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const collection = context.catalog.sharded(requiredText(request.body, 'clearJumboFlag'));
-  await markJumbo(context.catalog, collection, chunkOf(collection, request.body), false);
+  await clearJumbo(context.catalog, collection, chunkOf(collection, request.body));
   return new Map();
 }

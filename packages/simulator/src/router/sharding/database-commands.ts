@@ -1,3 +1,4 @@
+import { Binary, UUID } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
@@ -19,7 +20,8 @@ export async function enableShardingCommand(context: RouterContext, request: Com
 }
 
 /**
- * `movePrimary`: moves the unsharded collections and the views of a database to another shard.
+ * `movePrimary`: moves the unsharded collections and the views of a database to another shard, where each gets a new UUID
+ * (server source, cloner). Streams show the drops on the shard that loses them up to 7.0, and the creations on the other.
  * @throws CommandError 24 when transactions hold it up for as long as they may a chunk
  */
 export async function movePrimaryCommand(context: RouterContext, request: CommandRequest, { lockWaitMs }: Migration): Promise<Doc> {
@@ -31,13 +33,14 @@ export async function movePrimaryCommand(context: RouterContext, request: Comman
   for (const shard of [from, to]) await shard.node.ready(request.signal);
   const unsharded = (): CollectionFacts[] => from.access.collectionsOf(name).filter(({ namespace }) => catalog.collection(namespace) === undefined);
   for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs(from.id));
-  for (const { namespace, uuid, options, indexes } of unsharded()) {
-    to.access.ensureCollection(namespace, uuid, options, indexes);
+  for (const { namespace, options, indexes } of unsharded()) {
+    to.access.ensureCollection(namespace, new Binary(new UUID().buffer, Binary.SUBTYPE_UUID), options, indexes, true);
     to.access.receiveMigrated(namespace, from.access.documents(namespace, () => true));
-    from.access.forgetCollection(namespace);
+    from.access.forgetCollection(namespace, !catalog.version.atLeast(8, 0));
   }
   to.access.replaceViews(name, from.access.viewsOf(name));
   from.access.replaceViews(name, []);
-  await catalog.saveDatabase({ ...context.requireDatabase(name), primary: to.id });
+  const entry = context.requireDatabase(name);
+  await catalog.saveDatabase({ ...entry, primary: to.id, lastMod: entry.lastMod + 1 });
   return doc(['primary', to.connectionString]);
 }
