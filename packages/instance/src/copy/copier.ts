@@ -6,6 +6,11 @@ import { copyCapped } from './capped.js';
 import type { CopyContext } from './copy-context.js';
 import { copyPartition } from './copy-partition.js';
 
+/** How a partition of a table is copied. */
+function copyingOf({ collection }: PartitionTable): typeof copyPartition {
+  return collection.capped ? copyCapped : copyPartition;
+}
+
 /** A partition that is being copied, and what ends it alone. */
 interface Attempt {
   table: PartitionTable;
@@ -25,10 +30,14 @@ export class Copier {
   /** All tables before this one were done when it was looked for a waiting partition last. */
   #firstOpen = 0;
 
-  /** @param tables in the order in which they are to be copied */
+  /**
+   * @param tables in the order in which they are to be copied
+   * @param copyOf chooses how a partition of a table is copied
+   */
   constructor(
     tables: readonly PartitionTable[],
     private readonly context: CopyContext,
+    private readonly copyOf = copyingOf,
   ) {
     this.#tables = [...tables];
   }
@@ -103,7 +112,7 @@ export class Copier {
   }
 
   async #copy({ table, partition, letGo }: Attempt, stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    const copy = table.collection.capped ? copyCapped : copyPartition;
+    const copy = this.copyOf(table);
     try {
       await copy(table, partition, this.context, AbortSignal.any([stop, letGo.signal]), hard);
     } catch (error) {

@@ -1,17 +1,14 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Copier } from '../../../src/copy/copier.js';
 import type { CopyContext } from '../../../src/copy/copy-context.js';
-import type { Partition } from '../../../src/store/partition-table.js';
+import type { copyPartition } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { collectionOf, never, settled } from '../model/parts.js';
 
-type Copy = (table: PartitionTable, partition: Partition, context: CopyContext, stop: AbortSignal) => Promise<void>;
-const copied = vi.hoisted<{ copy: Copy }>(() => ({ copy: () => Promise.resolve() }));
-vi.mock('../../../src/copy/copy-partition.js', () => ({ copyPartition: (...given: Parameters<Copy>) => copied.copy(...given) }));
-
 const [orders, items] = ['aa', 'bb'].map((digits) => digits.repeat(16)) as [string, string];
 let begun: string[];
+let copy: typeof copyPartition;
 let copier: Copier;
 let failure: unknown;
 
@@ -20,7 +17,7 @@ function tableOf(uuid: string): PartitionTable {
 }
 
 async function run(tables: PartitionTable[]): Promise<void> {
-  copier = new Copier(tables, { readers: 2 } as CopyContext);
+  copier = new Copier(tables, { readers: 2 } as CopyContext, () => copy);
   void copier.run(never, never).catch((error: unknown) => (failure = error));
   await settled();
 }
@@ -29,7 +26,7 @@ beforeEach(() => {
   begun = [];
   failure = null;
   // Copies until it is ended; then the partition waits, dirty.
-  copied.copy = (table, partition, _context, stop) => {
+  copy = (table, partition, _context, stop) => {
     begun.push(table.collection.uuid);
     partition.state = 'copying';
     return new Promise((_resolve, reject) => {
@@ -75,8 +72,8 @@ describe('a collection that is let go of', () => {
 
   it('fails all the same when its copying failed by itself', async () => {
     const refused = new ConvoyError('writeRefused', 'code 1');
-    const copy = copied.copy;
-    copied.copy = (...given) => copy(...given).catch(() => Promise.reject(refused));
+    const untilLetGo = copy;
+    copy = (...given) => untilLetGo(...given).catch(() => Promise.reject(refused));
     await run([tableOf(orders)]);
     copier.letGo(orders);
     await settled();
@@ -85,7 +82,7 @@ describe('a collection that is let go of', () => {
 
   it('whose last write is under way is not broken off as if nothing had been closed', async () => {
     const lost = new Error('the answer was lost');
-    copied.copy = (_table, partition, _context, stop) => {
+    copy = (_table, partition, _context, stop) => {
       partition.closing = true;
       return new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(lost)));
     };
