@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -9,6 +10,17 @@ const sources = { alias: [{ find: /^@convoy\/([a-z]+)\/(.*)$/, replacement: `${r
 /** What is waited for may take its time on a busy machine; the default is a second. */
 const polling = { poll: { timeout: 30_000 } };
 
+const cores = availableParallelism();
+
+/** So many processes at once are enough on large machines; each takes up to half a gigabyte. */
+const waitingWorkersMax = 16;
+
+/**
+ * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or leaves
+ * anything behind that another could meet.
+ */
+const isolate = false;
+
 export default defineConfig({
   resolve: sources,
   test: {
@@ -18,6 +30,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'],
+          isolate,
+          maxWorkers: cores,
           testTimeout: 30_000,
           expect: polling,
           // Some start clusters and make users, whose passwords are hashed thousands of times.
@@ -29,11 +43,12 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['packages/*/test/integration/**/*.test.ts'],
+          isolate,
           testTimeout: 120_000,
           expect: polling,
           hookTimeout: 120_000,
-          // They mostly wait: two at a time use a small machine well and do not crowd it.
-          maxWorkers: 2,
+          // They wait as much as they compute.
+          maxWorkers: Math.min(2 * cores, waitingWorkersMax),
           // Projects with other numbers of workers run one after the other, also in one call.
           sequence: { groupOrder: 1 },
         },
@@ -43,6 +58,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
+          isolate,
           testTimeout: 300_000,
           expect: polling,
           hookTimeout: 300_000,

@@ -3,19 +3,14 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { runNode } from './process.mjs';
 
-/** In the order in which they run: the quickest answer first. */
-const projects = ['unit', 'integration', 'e2e'];
-
 /**
  * Runs all tests and prints `N passed, N failed` as the last line (and the skipped ones' names before it, when there are any).
- * @param {string[]} args for vitest, for example a file; with arguments the projects run together in one call
+ * @param {string[]} args for vitest, for example a file
  * @returns {Promise<number>} exit code: 0 when at least one test ran and none failed
  */
 export async function runTests(args) {
   await provideRedis();
-  const counts = { passed: 0, failed: 0, failures: [], skipped: [] };
-  const calls = args.length > 0 ? [args] : projects.map((project) => ['--project', project]);
-  for (const call of calls) add(counts, await runVitest(call));
+  const counts = await runVitest(args);
   printClosing(counts);
   return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
 }

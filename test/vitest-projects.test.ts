@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
 import config from '../vitest.config.js';
+import { readText, trackedFiles } from './source-tree.js';
 
-test('unit, integration and end-to-end tests can run in one call: vitest refuses projects of one group with different numbers of workers', () => {
-  const projects = (config.test?.projects ?? []) as { test: { name: string; sequence?: { groupOrder?: number } } }[];
-  const orders = projects.map(({ test: { sequence } }) => sequence?.groupOrder ?? 0);
-  expect(orders).toEqual([0, 1, 2]);
+const projects = (config.test?.projects ?? []) as { test: { name: string; isolate?: boolean; sequence?: { groupOrder?: number } } }[];
+
+test('unit, integration and end-to-end tests run one after the other in one call, the quickest first: vitest refuses projects of one group with different numbers of workers', () => {
+  expect(projects.map(({ test: { sequence } }) => sequence?.groupOrder ?? 0)).toEqual([0, 1, 2]);
+});
+
+test('no test replaces modules: many files run in one process, which loads each module once', () => {
+  expect(projects.map(({ test: { isolate } }) => isolate)).toEqual([false, false, false]);
+  const replacing = trackedFiles().filter((path) => path.endsWith('.ts') && /\bvi\.(mock|doMock|resetModules)\(/.test(readText(path)));
+  expect(replacing).toEqual([]);
 });
