@@ -34,9 +34,9 @@ export const placeCount = cities.length;
 /** Number of administrative regions. */
 export const regionCount = regions.length;
 
-/** Every place on earth that the data knows, with `_id` from 0. */
-export function* places(): Generator<Document> {
-  for (const [id, city] of cities.entries()) {
+/** So many of the places on earth that the data knows, from all countries; all have their own `_id`s from 0. */
+export function* places(count = placeCount): Generator<Document> {
+  for (const [id, city] of someOf(cities, count)) {
     yield {
       _id: id,
       name: city.name,
@@ -47,9 +47,17 @@ export function* places(): Generator<Document> {
   }
 }
 
-/** Administrative regions; their codes are unique. */
-export function* administrativeRegions(): Generator<Document> {
-  for (const { code, name } of regions) yield { code, name, country: code.slice(0, 2), level: code.split('.').length - 1 };
+/** So many administrative regions; their codes are unique. */
+export function* administrativeRegions(count = regionCount): Generator<Document> {
+  for (const [, { code, name }] of someOf(regions, count)) yield { code, name, country: code.slice(0, 2), level: code.split('.').length - 1 };
+}
+
+/** `count` elements with their positions, at even distances. */
+function* someOf<Element>(all: readonly Element[], count: number): Generator<[number, Element]> {
+  for (let taken = 0; taken < count; taken += 1) {
+    const position = Math.floor((taken * all.length) / count);
+    yield [position, all[position] as Element];
+  }
 }
 
 /** Country codes in order, and how many places each has. */

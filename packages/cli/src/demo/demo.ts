@@ -9,7 +9,7 @@ import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { LiveView } from '../progress-view/live-view.js';
 import { formatCount } from '../progress-view/quantity.js';
 import { compareClusters } from './compare.js';
-import { documentsMin, loadDemoData } from './load.js';
+import { demoSizes, loadDemoData } from './load.js';
 import { Migration } from './migration.js';
 import { Stopwatch } from './stopwatch.js';
 import { summaryLines } from './summary.js';
@@ -101,14 +101,14 @@ async function setUp(options: DemoOptions, folder: ScratchFolder, closers: Close
 
 async function load(client: MongoClient, source: TestCluster, { documents }: DemoOptions, signal: AbortSignal): Promise<number> {
   console.log(`Loading ${formatCount(documents)} documents: places of GeoNames (CC BY 4.0) and climate figures derived from them …`);
-  const loaded = await loadDemoData(client, source.shardIds, documents, () => signal.throwIfAborted());
+  const loaded = await loadDemoData(client, source.shardIds, demoSizes(documents), () => signal.throwIfAborted());
   return loaded.documents;
 }
 
 function startWorkload(client: MongoClient, documents: number): Workload {
   const seed = randomInt(2 ** 31);
   console.log(`Writing to the source all the time: ${workloadRate} operations/s (seed ${seed})`);
-  return Workload.start({ client, measurements: documents - documentsMin, operationsPerSecond: workloadRate, seed });
+  return Workload.start({ client, measurements: demoSizes(documents).measurements, operationsPerSecond: workloadRate, seed });
 }
 
 /** From start to COMMITTED. */

@@ -8,8 +8,11 @@ const parallelBatches = 4;
 /** Chunks per shard of the collection that is sharded by range. */
 const rangeChunksPerShard = 4;
 /** The capped collection holds fewer documents than are inserted, so that it has overflowed. */
-const changesCapped = { capped: true, size: 4 * 1024 * 1024, max: 20_000 };
+const changesKept = 0.8;
+const changesBytes = 4 * 1024 * 1024;
 const changesInserted = 25_000;
+/** So much of a demo at least are measurements, which the workload writes to. */
+const measurementsMin = 0.1;
 
 /** What was put into the source. */
 export interface Loaded {
@@ -17,18 +20,30 @@ export interface Loaded {
   collections: number;
 }
 
-/** The fewest documents that a demo can be asked for: everything but the measurements. */
-export const documentsMin = placeCount + regionCount + changesInserted;
+/** How many documents of each kind a demo has. */
+export interface DemoSizes {
+  places: number;
+  regions: number;
+  changes: number;
+  measurements: number;
+}
+
+/** All that the data knows, and measurements as the rest; a small demo has a part of everything. */
+export function demoSizes(documents: number): DemoSizes {
+  const whole = placeCount + regionCount + changesInserted;
+  const part = Math.min(1, (documents * (1 - measurementsMin)) / whole);
+  const [places, regions, changes] = [Math.floor(placeCount * part), Math.floor(regionCount * part), Math.floor(changesInserted * part)];
+  return { places, regions, changes, measurements: documents - places - regions - changes };
+}
 
 /**
  * Creates and fills the demo's databases on an empty cluster: collections sharded by range and by hash, an unsharded and a
  * capped one, a view, secondary, unique and geospatial indexes.
- * @param documents how many documents altogether; at least `documentsMin`, what is beyond are measurements
  * @param onProgress called with the number of documents inserted so far
  */
-export async function loadDemoData(client: MongoClient, shardIds: readonly string[], documents: number, onProgress: (inserted: number) => void): Promise<Loaded> {
+export async function loadDemoData(client: MongoClient, shardIds: readonly string[], sizes: DemoSizes, onProgress: (inserted: number) => void): Promise<Loaded> {
   await client.db('admin').command({ balancerStop: 1 });
-  await createCollections(client, shardIds);
+  await createCollections(client, shardIds, sizes);
   let inserted = 0;
   const fill = async (database: string, collection: string, source: Iterable<Document>, parallel = parallelBatches) => {
     const target = client.db(database).collection(collection);
@@ -38,14 +53,14 @@ export async function loadDemoData(client: MongoClient, shardIds: readonly strin
       onProgress(inserted);
     });
   };
-  await fill('geo', 'places', places());
-  await fill('geo', 'regions', administrativeRegions());
-  await fill('geo', 'changes', changes(), 1);
-  await fill('climate', 'measurements', measurements(Math.max(0, documents - documentsMin)));
+  await fill('geo', 'places', places(sizes.places));
+  await fill('geo', 'regions', administrativeRegions(sizes.regions));
+  await fill('geo', 'changes', changes(sizes.changes), 1);
+  await fill('climate', 'measurements', measurements(sizes.measurements));
   return { documents: inserted, collections: 5 };
 }
 
-async function createCollections(client: MongoClient, shardIds: readonly string[]): Promise<void> {
+async function createCollections(client: MongoClient, shardIds: readonly string[], sizes: DemoSizes): Promise<void> {
   const admin = client.db('admin');
   const geo = client.db('geo');
   const climate = client.db('climate');
@@ -55,7 +70,7 @@ async function createCollections(client: MongoClient, shardIds: readonly string[
   await spreadByCountry(client, shardIds);
   await admin.command({ shardCollection: 'climate.measurements', key: { _id: 'hashed' }, numInitialChunks: 2 * shardIds.length });
   await geo.createCollection('regions', { validator: { code: { $type: 'string' } } });
-  await geo.createCollection('changes', changesCapped);
+  await geo.createCollection('changes', { capped: true, size: changesBytes, max: Math.ceil(sizes.changes * changesKept) });
   await geo.createCollection('northern_places', { viewOn: 'places', pipeline: [{ $match: { 'location.coordinates.1': { $gte: 0 } } }] });
   await geo.collection('places').createIndexes([{ key: { location: '2dsphere' } }, { key: { region: 1, name: 1 } }]);
   await geo.collection('regions').createIndexes([{ key: { code: 1 }, unique: true }, { key: { country: 1, level: -1 } }]);
@@ -99,8 +114,8 @@ function evenBoundaries(counts: ReadonlyMap<string, number>, parts: number): str
   return boundaries;
 }
 
-function* changes(): Generator<Document> {
-  for (let number = 0; number < changesInserted; number += 1) yield { _id: number, at: new Date(Date.UTC(2024, 0, 1) + number * 60_000), what: 'import', batch: number >> 6 };
+function* changes(count: number): Generator<Document> {
+  for (let number = 0; number < count; number += 1) yield { _id: number, at: new Date(Date.UTC(2024, 0, 1) + number * 60_000), what: 'import', batch: number >> 6 };
 }
 
 /** Hands the documents out in batches, at most `parallel` at a time. */

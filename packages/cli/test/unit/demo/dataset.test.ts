@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { BSON } from 'mongodb';
 import { administrativeRegions, countries, measurement, placeCount, places } from '@convoy/cli/demo/dataset';
+import { demoSizes } from '@convoy/cli/demo/load';
 
 test('there are more than 150,000 real places with coordinates', () => {
   const all = [...places()];
@@ -31,4 +32,16 @@ test('a measurement depends on its number alone, and places come round year by y
   expect(measurement(5)).toMatchObject({ _id: 5, place: 5, year: 2001 });
   expect(measurement(placeCount + 5)).toMatchObject({ place: 5, year: 2002 });
   expect(BSON.serialize(measurement(5)).length).toBeGreaterThan(800);
+});
+
+test('a large demo has all places and measurements as the rest, a small one a part of everything', () => {
+  const { measurements, ...whole } = demoSizes(450_000);
+  expect(whole).toMatchObject({ places: placeCount, changes: 25_000 });
+  expect(measurements).toBe(450_000 - whole.places - whole.regions - whole.changes);
+  const small = demoSizes(10_000);
+  expect(Object.values(small).reduce((sum, count) => sum + count, 0)).toBe(10_000);
+  expect(Math.min(...Object.values(small))).toBeGreaterThan(100);
+  const ids = [...places(small.places)].map(({ _id }) => _id as number);
+  expect(new Set(ids).size).toBe(small.places);
+  expect(ids.at(-1)).toBeGreaterThan(placeCount * 0.9);
 });
