@@ -21,6 +21,9 @@ const waitingWorkersMax = 16;
  */
 const isolate = false;
 
+/** Gives random cases their seed, and failures what their report tells. */
+const setupFiles = [`${root}test/setup.ts`];
+
 export default defineConfig({
   resolve: sources,
   test: {
@@ -31,6 +34,7 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/*/test/unit/**/*.test.ts', 'test/**/*.test.ts'],
           isolate,
+          setupFiles,
           maxWorkers: cores,
           testTimeout: 30_000,
           expect: polling,
@@ -44,6 +48,7 @@ export default defineConfig({
           name: 'integration',
           include: ['packages/*/test/integration/**/*.test.ts'],
           isolate,
+          setupFiles,
           testTimeout: 120_000,
           expect: polling,
           hookTimeout: 120_000,
@@ -59,6 +64,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['e2e/**/*.test.ts'],
           isolate,
+          setupFiles,
           testTimeout: 300_000,
           expect: polling,
           hookTimeout: 300_000,

@@ -19,7 +19,7 @@ async function expectDescribedAnswers(url: string, paths: readonly string[]): Pr
 
 test('a migration from the command line, with pause and resume (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
-  await loadEverything(clusters.clients.source, clusters.source, 5_000);
+  await loadEverything(clusters.clients.source, clusters.source, 1_000);
   await using fleet = await clusters.startFleet();
   const service = ['--url', fleet.coordinator.url];
 

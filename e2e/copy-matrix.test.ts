@@ -8,7 +8,7 @@ import { isFullRun, needs } from './requirements.js';
 
 const accesses = ['direct', 'router'] as const;
 /** With many of each type partitions and batches end between values of all types. */
-const copies = isFullRun ? 200 : 40;
+const copies = isFullRun ? 200 : 10;
 const destinations = isFullRun ? [2, 3] : [2];
 const combinations = destinations.flatMap((shards) => accesses.map((access) => [access, shards] as const));
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { testSeed } from '../test/seed.js';
 import { loadEverything } from './data.js';
 import { DefinitionWorkload } from './definition-workload.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
@@ -6,7 +7,7 @@ import { isFullRun, needs } from './requirements.js';
 
 /** Straight from the shards, definitions change in the fleet's samples too. */
 const accesses = isFullRun ? ['direct', 'router'] : ['router'];
-const orders = 20_000;
+const orders = 4_000;
 const changesMin = 30;
 
 async function untilChanged(workload: DefinitionWorkload, changes: number): Promise<void> {
@@ -14,14 +15,12 @@ async function untilChanged(workload: DefinitionWorkload, changes: number): Prom
 }
 
 test.each(accesses)('a fleet follows definition changes of all kinds, during the copy and after it, and when its leader is killed: %s (servers from 5.0)', { timeout: 560_000, ...needs({ version: [5, 0] }) }, async (sourceAccess) => {
-  const seed = Date.now() % 100_000;
-  console.log(`seed of the definition changes: ${seed}`);
   await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
   const { source } = clusters.clients;
   await loadEverything(source, clusters.source, orders);
   await source.db('admin').command({ enableSharding: 'moving' });
-  await using workload = DefinitionWorkload.start(source, seed);
-  await using fleet = await clusters.startFleet({ sourceAccess, partition_seconds: 1, loadRateBytesPerSecond: 4_000_000, catalogInterval_seconds: 1 });
+  await using workload = DefinitionWorkload.start(source, testSeed);
+  await using fleet = await clusters.startFleet({ sourceAccess, partition_seconds: 1, loadRateBytesPerSecond: 1_000_000, catalogInterval_seconds: 1 });
 
   await fleet.coordinator.client.start(defaultStart);
   await untilChanged(workload, changesMin);

@@ -49,13 +49,13 @@ export class Clusters implements AsyncDisposable {
     private readonly closers: Closers,
   ) {}
 
-  /** Starts both clusters. When the test fails its logs are kept and their folder is named. */
+  /** Starts both clusters. When the test fails its logs are kept, and the report names their folder. */
   static async start(topologies: Topologies): Promise<Clusters> {
     const folder = ScratchFolder.create('e2e');
     onTestFinished(({ task }) => {
       if (task.result?.state === 'fail') {
         folder.keep();
-        console.error(`The logs of "${task.name}" are in ${folder.path}`);
+        task.meta.logs = folder.path;
       } else {
         folder[Symbol.dispose]();
       }
@@ -64,7 +64,7 @@ export class Clusters implements AsyncDisposable {
     const { release, withUsers = false } = topologies;
     const servers = { ...(release !== undefined && { release }), withUsers };
     const start = async (name: 'source' | 'destination', oplogBytes?: number) =>
-      closers.use(await startTestCluster({ name, topology: topologies[name], folder, ...servers, ...(oplogBytes !== undefined && { oplogBytes }) }));
+      closers.use(await startTestCluster({ name, topology: topologies[name], folder, isHere: true, ...servers, ...(oplogBytes !== undefined && { oplogBytes }) }));
     try {
       const source = await start('source', topologies.sourceOplogBytes);
       const destination = await start('destination');

@@ -4,7 +4,7 @@ import { Clusters, defaultStart, untilCanCommit, untilCommitted } from './fleet.
 import { needs } from './requirements.js';
 import { Workload } from './workload.js';
 
-const orders = 10_000;
+const orders = 2_000;
 
 test('a lone instance moves a replica set into another one without Redis (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   await using clusters = await Clusters.start({ source: 'replicaSet', destination: 'replicaSet' });

@@ -6,7 +6,7 @@ import { guarded, isFullRun, needs } from './requirements.js';
 import { Workload } from './workload.js';
 
 const twoShards = { source: { shards: 2 }, destination: { shards: 2 } };
-const orders = 3_000;
+const orders = 1_000;
 /** A server's answer to a user whose writes are blocked. */
 const refused = { code: 371 };
 /** So many writes come to a cluster before its direction is committed. */

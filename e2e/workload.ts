@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnyBulkWriteOperation, MongoClient } from 'mongodb';
 import { Random } from '@convoy/cli/demo/random';
+import { testSeed } from '../test/seed.js';
 import { largeCollection, order, type Order } from './data.js';
 
 /** Pause between two rounds: a steady stream of changes that leaves the machine room for the migration. */
-const pause_ms = 50;
+const pause_ms = 100;
 const operationsPerRound = 20;
 /** New documents get `_id`s from here, far from those that were loaded and those of another workload before. */
 const firstNewId = 10_000_000;
@@ -38,9 +39,7 @@ export class Workload implements AsyncDisposable {
    * @param turn how many workloads have written the same documents before
    */
   static start(client: MongoClient, loaded: number, turn = 0): Workload {
-    const seed = Math.floor(Math.random() * 2 ** 31);
-    console.log(`workload seed ${seed}`);
-    return new Workload(client, loaded, seed, turn);
+    return new Workload(client, loaded, testSeed, turn);
   }
 
   /**

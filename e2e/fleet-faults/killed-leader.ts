@@ -1,10 +1,10 @@
 import { test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
+import { testSeed } from '../../test/seed.js';
 import { needs } from '../requirements.js';
 import { FaultyFleet } from './faulty-fleet.js';
 import { type LeaderFault, strikeLeaderIn } from './leader-faults.js';
 import { type FaultPhase, stepsOf } from './leader-steps.js';
-import { randomSeed } from './random-seed.js';
 import { reachPhase } from './reach-phase.js';
 
 const testWithin_ms = 560_000;
@@ -29,11 +29,10 @@ export const kill: LeaderFault = {
 
 /** A migration whose leader is killed in each step of one phase. */
 export function testKilledLeader(phase: FaultPhase): void {
-  const seed = randomSeed();
   const { skip } = needs({ version: [5, 0], inFull: true });
-  test(`the leader is killed in each step of the phase "${phase}": seed ${seed} (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
+  test(`the leader is killed in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
     await using fleet = await FaultyFleet.start();
-    const random = new Random(seed);
+    const random = new Random(testSeed);
     const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
     await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, kill, steps, random, begin));
     await fleet.expectEnd();

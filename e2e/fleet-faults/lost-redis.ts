@@ -8,15 +8,10 @@ import { within_ms } from './step-hold.js';
 import { visitPhases } from './visit-phases.js';
 
 const testWithin_ms = 560_000;
-/** A fleet is itself again within 10 s; a machine under load is given three times that. */
-const recoveryMax_ms = 3 * 10_000;
 const phases = Object.keys(leaderSteps) as FaultPhase[];
 
-/**
- * Takes Redis away from a fleet in a phase, and waits until the fleet is itself again.
- * @returns milliseconds from when Redis is back to when all instances are heard, one leads and the migration goes on
- */
-export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, letGo: () => void, { name, absence_ms }: { name: RedisFaultName; absence_ms: number }): Promise<number> {
+/** Takes Redis away from a fleet in a phase, and waits until all instances are heard, one leads and the migration goes on. */
+export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, letGo: () => void, { name, absence_ms }: { name: RedisFaultName; absence_ms: number }): Promise<void> {
   const { redis } = fleet.fleet;
   if (!(redis instanceof RedisServer)) throw new Error('This Redis cannot be taken away.');
   await redisFaults[name](redis, absence_ms);
@@ -27,10 +22,7 @@ export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, letGo: ()
   await expect.poll(() => isWhole(fleet), { timeout: within_ms }).toBe(true);
   const whole_ms = since_ms();
   await expect.poll(goesOn, { timeout: within_ms }).toBe(true);
-  const recovery_ms = since_ms();
-  console.log(`Redis ${name} in the phase "${phase}": all are heard and one leads ${whole_ms} ms after it is back, the migration goes on after ${recovery_ms} ms`);
-  expect(recovery_ms).toBeLessThan(recoveryMax_ms);
-  return recovery_ms;
+  console.log(`Redis ${name} in the phase "${phase}": all are heard and one leads ${whole_ms} ms after it is back, the migration goes on after ${since_ms()} ms`);
 }
 
 /** Whether the coordinator process hears all instances, and one that leads. */

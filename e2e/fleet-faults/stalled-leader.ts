@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
+import { testSeed } from '../../test/seed.js';
 import { needs } from '../requirements.js';
 import { catalogOf } from './catalog-of.js';
 import type { PassedCommand } from '../gate/command-gate.js';
@@ -11,7 +12,6 @@ import type { Member } from './member.js';
 import { type LeaderFault, strikeLeaderIn } from './leader-faults.js';
 import { knowsReplaced } from './leaders.js';
 import { type FaultPhase, stepsOf } from './leader-steps.js';
-import { randomSeed } from './random-seed.js';
 import { reachPhase } from './reach-phase.js';
 import { within_ms } from './step-hold.js';
 import { hasWritten, isWrite } from './write-effects.js';
@@ -92,11 +92,10 @@ interface Settling {
 
 /** A migration whose leader is frozen and replaced in each step of one phase. */
 export function testStalledLeader(phase: FaultPhase): void {
-  const seed = randomSeed();
   const { skip } = needs({ version: [5, 0], inFull: true });
-  test(`the leader is frozen and replaced in each step of the phase "${phase}": seed ${seed} (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
+  test(`the leader is frozen and replaced in each step of the phase "${phase}": seed ${testSeed} (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
     await using fleet = await FaultyFleet.start();
-    const random = new Random(seed);
+    const random = new Random(testSeed);
     const stalled = new StalledLeaders();
     const steps = stepsOf(phase, fleet.clusters.destination.version[0]);
     await reachPhase(fleet, phase, (begin) => strikeLeaderIn(fleet, stalled.fault, steps, random, begin));

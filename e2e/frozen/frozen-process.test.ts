@@ -9,8 +9,8 @@ import type { SentCommand } from '../gate/wire-messages.js';
 import { isFullRun, needs } from '../requirements.js';
 import { Workload } from '../workload.js';
 
-/** Enough for the large collection to be divided between instances that read through the router. */
-const orders = 30_000;
+/** Through the router, enough for the large collection to be divided between the instances. */
+const ordersOf = { direct: 3_000, router: 18_000 };
 /** Enough for every lane of an instance to have some of them. */
 const touched = 600;
 /** A write under a number of a session that a later owner has used. */
@@ -19,11 +19,12 @@ const transactionTooOld = 225;
 const variants = [
   { sourceAccess: 'direct', when: 'while it is frozen', isThawedFirst: false },
   { sourceAccess: 'router', when: 'after it goes on', isThawedFirst: true },
-];
+] as const;
 
 test.each(isFullRun ? variants : variants.slice(0, 1))('a process is frozen in the middle of a wave and replaced; its writes, which arrive $when, are refused: access $sourceAccess (servers from 5.0)', needs({ version: [5, 0] }), async ({ sourceAccess, isThawedFirst }) => {
   await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
   const { source } = clusters.clients;
+  const orders = ordersOf[sourceAccess];
   await loadEverything(source, clusters.source, orders);
   const [frozenId = ''] = clusters.source.shardIds;
   await using gate = await CommandGate.open(clusters.destination);
@@ -37,7 +38,7 @@ test.each(isFullRun ? variants : variants.slice(0, 1))('a process is frozen in t
 
   const hold = gate.hold(writesDocuments);
   const collection = source.db(largeCollection.database).collection<Order>(largeCollection.name);
-  await changeOnce(collection);
+  await changeOnce(collection, orders);
   await expect.poll(() => hold.waiting.length, { timeout: 100_000 }).toBeGreaterThan(1);
   frozen.freeze();
   // The successor's first write is held up too: what is refused is refused because it has taken over, not because of later writes.
@@ -58,7 +59,7 @@ test.each(isFullRun ? variants : variants.slice(0, 1))('a process is frozen in t
   expect(late.map(({ reply = {} }) => refusal(reply))).toEqual(late.map(() => ({ written: 0, codes: [transactionTooOld] })));
 
   nextHold.release();
-  await changeAgain(collection);
+  await changeAgain(collection, orders);
   await using workload = Workload.start(source, orders);
   await expect.poll(() => workload.operations, { timeout: 100_000 }).toBeGreaterThan(200);
   await clusters.cutOver(client, workload);
@@ -67,12 +68,14 @@ test.each(isFullRun ? variants : variants.slice(0, 1))('a process is frozen in t
 });
 
 /** The documents that are touched, all over the collection. */
-const touchedIds = Array.from({ length: touched }, (_, index) => index * (orders / touched));
+function touchedOf(orders: number): number[] {
+  return Array.from({ length: touched }, (_, index) => index * (orders / touched));
+}
 
 /** Takes away, changes and replaces documents. */
-async function changeOnce(collection: Collection<Order>): Promise<void> {
+async function changeOnce(collection: Collection<Order>, orders: number): Promise<void> {
   await collection.bulkWrite(
-    touchedIds.map((_id, index) => {
+    touchedOf(orders).map((_id, index) => {
       if (index % 4 === 0) return { deleteOne: { filter: { _id } } };
       if (index % 4 === 1) return { updateOne: { filter: { _id }, update: { $set: { tag: 'first' }, $unset: { version: '' } } } };
       return { replaceOne: { filter: { _id }, replacement: { ...order(_id), tag: 'first' } } };
@@ -81,9 +84,9 @@ async function changeOnce(collection: Collection<Order>): Promise<void> {
 }
 
 /** Whatever of the first changes came after these would show. */
-async function changeAgain(collection: Collection<Order>): Promise<void> {
+async function changeAgain(collection: Collection<Order>, orders: number): Promise<void> {
   await collection.bulkWrite(
-    touchedIds.map((_id, index) => {
+    touchedOf(orders).map((_id, index) => {
       if (index % 3 === 0) return { deleteOne: { filter: { _id } } };
       return { replaceOne: { filter: { _id }, replacement: { ...order(_id), tag: 'second', version: 2 }, upsert: true } };
     }),

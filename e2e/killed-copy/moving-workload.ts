@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Collection, MongoClient } from 'mongodb';
 import { Random } from '@convoy/cli/demo/random';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
@@ -9,6 +10,8 @@ const padding = 'x'.repeat(150);
 const batchDocuments = 4_000;
 /** Half of the changes meet these few documents, so that one is deleted, inserted and moved many times during one partition. */
 const hotDocuments = 200;
+/** Between two changes: hundreds a second come in each collection, and leave the machine room for the migration. */
+const pause_ms = 2;
 /** The first chunk ends here. */
 const middle = 500;
 
@@ -27,7 +30,7 @@ function placed(_id: number, place: number, version: number): Placed {
 
 /**
  * Deletes documents, inserts the same `_id`s again (often on another shard), moves shard keys between shards and pushes into arrays,
- * never two documents under one `_id` at a time, until it is stopped or disposed. It never rests: a copy meets all of it.
+ * never two documents under one `_id` at a time, until it is stopped or disposed. A copy meets all of it.
  */
 export class MovingWorkload implements AsyncDisposable {
   operations = 0;
@@ -86,6 +89,7 @@ export class MovingWorkload implements AsyncDisposable {
     while (!this.stopping) {
       await this.change(collection);
       this.operations += 1;
+      await delay(pause_ms);
     }
   }
 

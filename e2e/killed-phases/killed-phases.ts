@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
+import { testSeeds } from '../../test/seed.js';
 import { Clusters, defaultStart } from '../fleet.js';
 import { isFullRun, needs } from '../requirements.js';
 import { type Phase, phases } from './phases.js';
@@ -17,11 +18,9 @@ const testWithin_ms = 540_000;
  * @param options `isSampled`: one of them runs without CONVOY_TEST_FULL=1, too
  */
 export function testKilledPhase({ phase, sourceAccess, isSampled }: { phase: keyof typeof phases; sourceAccess: 'direct' | 'router'; isSampled: boolean }): void {
-  const given = process.env['CONVOY_TEST_SEED'];
-  const seeds = given === undefined ? Array.from({ length: size.migrations }, () => Math.floor(Math.random() * 2 ** 31)) : [Number(given)];
   const skip = needs({ version: [5, 0] }).skip || !(isFullRun || isSampled);
   const { settings, load, work, reach, untilInstant, finish } = phases[phase] as Phase;
-  test.each(seeds)(`instances are killed in the phase "${phase}": access ${sourceAccess}, seed %i (servers from 5.0)`, { skip, timeout: testWithin_ms }, async (seed) => {
+  test.each(testSeeds(size.migrations))(`instances are killed in the phase "${phase}": access ${sourceAccess}, seed %i (servers from 5.0)`, { skip, timeout: testWithin_ms }, async (seed) => {
     const random = new Random(seed);
     await using clusters = await Clusters.start({ source: { shards: 2 }, destination: { shards: 2 } });
     await load(clusters);

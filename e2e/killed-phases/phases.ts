@@ -9,9 +9,11 @@ import { pollUntil } from '@convoy/testbed/process/poll-until';
 import { DefinitionWorkload } from '../definition-workload.js';
 import { type Clusters, untilCanCommit, untilCommitted } from '../fleet.js';
 import { MovingWorkload } from '../killed-copy/moving-workload.js';
+import { isFullRun } from '../requirements.js';
 import { readMetric } from './instance-metrics.js';
 
-const documents = 8_000;
+/** A usual run has one kill for each phase. */
+const documents = isFullRun ? 8_000 : 3_000;
 /** Partitions are copied for seconds, and there are many of them: each kill finds one, however much was lost by the one before, and however long a restart takes. */
 const slowCopy = { partition_seconds: 3, loadRateBytesPerSecond: 125_000 };
 /** An instance has so many events to hold within seconds, also where the machine lets users write little. */
@@ -55,7 +57,7 @@ async function finish(clusters: Clusters, { instances, coordinator }: Fleet, wor
   await clusters.expectEqual();
 }
 
-/** Deletes, inserts of the same `_id`s and moves between shards, without rest. */
+/** Deletes, inserts of the same `_id`s and moves between shards. */
 const moving = {
   load: (clusters: Clusters) => MovingWorkload.load(clusters.clients.source, clusters.source, documents),
   work: (clusters: Clusters, random: Random) => MovingWorkload.start(clusters.clients.source, documents, random),

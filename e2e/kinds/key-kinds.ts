@@ -36,7 +36,7 @@ function whole(number: number): Document {
 /** Every kind of shard key. */
 export const keyKinds: readonly KeyKind[] = [
   { name: 'unsharded', key: null, middle: null, fields: whole },
-  { name: 'ranged', key: { number: 1 }, middle: { number: 400 }, fields: whole },
+  { name: 'ranged', key: { number: 1 }, middle: { number: 100 }, fields: whole },
   { name: 'hashedId', key: { _id: 'hashed' }, middle: null, fields: whole },
   { name: 'rangedId', key: { _id: 1 }, middle: { _id: {} }, fields: whole },
   { name: 'compound', key: { region: 1, number: 1 }, middle: { region: 'south', number: 0 }, fields: whole },

@@ -1,6 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Cluster, startCluster } from '../../src/cluster/cluster.js';
+import { testSeed } from '../../../../test/seed.js';
 import { seededRandom } from './seeded-random.js';
 
 interface Item {
@@ -30,8 +31,7 @@ describe('two routers with tables of their own', () => {
   });
 
   it('show what a model shows, whatever moves in between', async () => {
-    const seed = Math.floor(Math.random() * 1_000_000);
-    const random = seededRandom(seed);
+    const random = seededRandom(testSeed);
     const below = (limit: number): number => Math.floor(random() * limit);
     const router = (): MongoClient => routers[below(routers.length)] as MongoClient;
     const items = () => router().db('db').collection<Item>('c');
@@ -78,7 +78,7 @@ describe('two routers with tables of their own', () => {
       await (actions[below(actions.length)] as () => Promise<void>)();
       if (step % 10 !== 0) continue;
       const expected = [...model.values()].sort((a, b) => a.k - b.k);
-      const message = `seed ${seed}, step ${step}`;
+      const message = `seed ${testSeed}, step ${step}`;
       expect(await items().find({}, { sort: { k: 1 }, batchSize: 7 }).toArray(), message).toEqual(expected);
       expect(await items().countDocuments({ v: 0 }), message).toBe(expected.filter(({ v }) => v === 0).length);
     }

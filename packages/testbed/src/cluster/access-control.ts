@@ -28,6 +28,17 @@ export function loginAs(connectionString: string, user: TestUser): string {
   return url.href;
 }
 
+/**
+ * Straight to a shard.
+ * @param hosts `host:port` of each shard by its id
+ * @throws Error where there is no shard of this id
+ */
+export function directTo(hosts: ReadonlyMap<string, string>, id: string): string {
+  const host = hosts.get(id);
+  if (host === undefined) throw new Error(`There is no shard ${id}: there are ${[...hosts.keys()].join(', ')}.`);
+  return `mongodb://${host}/?directConnection=true`;
+}
+
 /** The ways to a cluster by its bare connection string: as the migrator and as anybody, where it knows its users. */
 export function addresses(bare: string, withUsers: boolean): Pick<TestCluster, 'connectionString' | 'connectionStringOf'> {
   const connectionStringOf = (user: TestUser): string => (withUsers ? loginAs(bare, user) : bare);

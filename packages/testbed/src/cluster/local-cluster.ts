@@ -1,16 +1,15 @@
 import { type Cluster, type ClusterOptions, startCluster } from '@convoy/simulator/cluster/cluster';
-import { startReplicaSet } from '@convoy/simulator/cluster/replica-set';
+import { type ReplicaSetOptions, startReplicaSet } from '@convoy/simulator/cluster/replica-set';
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { ScratchFolder } from '../process/scratch-folder.js';
-import { addresses, testUsers } from './access-control.js';
+import { addresses, directTo, loginAs, testUsers } from './access-control.js';
 import { backendVersion } from './backend-version.js';
 import { startBinariesCluster } from './binaries-cluster.js';
+import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
 /** A cluster for a test that runs in one process with what it tests. */
-export interface LocalClusterOptions extends Pick<TestClusterOptions, 'topology' | 'oplogBytes' | 'withUsers' | 'routers'> {
-  /** Release that the servers must be; 5.0 where none is named, or whatever release real servers have. */
-  readonly release?: ReleaseSeries;
+export interface LocalClusterOptions extends Pick<TestClusterOptions, 'topology' | 'oplogBytes' | 'withUsers' | 'routers' | 'release'> {
   /** How often idle simulated shards write an entry by themselves, in milliseconds; real ones write one every second. */
   readonly noopInterval_ms?: number;
 }
@@ -24,7 +23,7 @@ export type LocalCluster = Pick<TestCluster, 'backend' | 'connectionString' | 'c
  */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const binaries = process.env['MONGO_BIN'];
-  return binaries && (await isRelease(options.release)) ? startBinaries(options, binaries) : startSimulated(options);
+  return binaries && (await isRelease(options.release)) ? startBinaries(options, binaries) : simulate(options);
 }
 
 async function isRelease(release: ReleaseSeries | undefined): Promise<boolean> {
@@ -43,7 +42,23 @@ async function startBinaries({ topology, oplogBytes, withUsers, routers }: Local
   return { ...cluster, close };
 }
 
-async function startSimulated(options: LocalClusterOptions): Promise<LocalCluster> {
+/** A simulated cluster in this process: it starts in some milliseconds, and its code is as warm as that of the one before. */
+export async function startSimulatedHere(options: LocalClusterOptions): Promise<TestCluster> {
+  const cluster = await simulate(options);
+  const login = options.withUsers === true;
+  return {
+    ...cluster,
+    kind: options.topology === 'replicaSet' ? 'replicaSet' : 'sharded',
+    version: await serverVersion(cluster.connectionStringOf('root')),
+    shardIds: [...cluster.hosts.keys()],
+    pids: [],
+    shardConnectionString: (id) => (login ? loginAs(directTo(cluster.hosts, id), 'root') : directTo(cluster.hosts, id)),
+    [Symbol.asyncDispose]: () => cluster.close(),
+  };
+}
+
+/** A simulated cluster, and the `host:port` of each shard by its id. */
+async function simulate(options: LocalClusterOptions): Promise<LocalCluster & { hosts: ReadonlyMap<string, string> }> {
   const { topology, oplogBytes, withUsers = false, release, noopInterval_ms } = options;
   const given = {
     ...(release !== undefined && { version: release }),
@@ -51,12 +66,22 @@ async function startSimulated(options: LocalClusterOptions): Promise<LocalCluste
     ...(oplogBytes !== undefined && { oplogBytesMax: oplogBytes }),
     ...(noopInterval_ms !== undefined && { noopIntervalMs: noopInterval_ms }),
   };
-  const simulated = topology === 'replicaSet' ? await startReplicaSet(given) : await startSharded(topology.shards, { ...given, routers: options.routers ?? 1 });
-  return { backend: 'simulator', ...addresses(simulated.connectionString, withUsers), close: () => simulated.close() };
+  const simulated = topology === 'replicaSet' ? await startMember(given) : await startSharded(topology.shards, { ...given, routers: options.routers ?? 1 });
+  return { backend: 'simulator', ...addresses(simulated.connectionString, withUsers), hosts: simulated.hosts, close: () => simulated.close() };
+}
+
+interface Simulated extends Pick<Cluster, 'connectionString' | 'close'> {
+  hosts: ReadonlyMap<string, string>;
+}
+
+async function startMember(options: ReplicaSetOptions): Promise<Simulated> {
+  const set = await startReplicaSet(options);
+  return { connectionString: set.connectionString, hosts: new Map([[set.member.identity.setName, set.host]]), close: () => set.close() };
 }
 
 /** The simulator's own address names its first router alone. */
-async function startSharded(shards: number, options: Omit<ClusterOptions, 'shards'>): Promise<Pick<Cluster, 'connectionString' | 'close'>> {
+async function startSharded(shards: number, options: Omit<ClusterOptions, 'shards'>): Promise<Simulated> {
   const cluster = await startCluster({ shards, ...options });
-  return { connectionString: `mongodb://${cluster.routers.join(',')}/`, close: () => cluster.close() };
+  const hosts = new Map(cluster.shardMembers.map(({ id, identity }) => [id, identity.host]));
+  return { connectionString: `mongodb://${cluster.routers.join(',')}/`, hosts, close: () => cluster.close() };
 }

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Child } from '../process/child.js';
-import { addresses, loginAs, makeUsers } from './access-control.js';
+import { addresses, directTo, loginAs, makeUsers } from './access-control.js';
 import { serverVersion } from './server-version.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
@@ -29,7 +29,7 @@ export async function startSimulatedCluster({ name, topology, oplogBytes, releas
   const listening = readyLine.parse(JSON.parse(child.ready[0]));
   const hosts = 'router' in listening ? new Map(listening.shards.map((host, index) => [`shard${index}`, host])) : new Map([[listening.setName, listening.replicaSet]]);
   const bare = 'router' in listening ? `mongodb://${listening.router}/` : `mongodb://${listening.replicaSet}/?replicaSet=${listening.setName}`;
-  if (withUsers) await Promise.all([bare, ...('router' in listening ? [...hosts.values()].map(directTo) : [])].map(makeUsers));
+  if (withUsers) await Promise.all([bare, ...('router' in listening ? [...hosts.keys()].map((id) => directTo(hosts, id)) : [])].map(makeUsers));
   const reached = addresses(bare, withUsers);
   const close = async () => {
     await child.stop();
@@ -41,18 +41,8 @@ export async function startSimulatedCluster({ name, topology, oplogBytes, releas
     ...reached,
     shardIds: [...hosts.keys()],
     pids: [child.pid],
-    shardConnectionString: (id) => (withUsers ? loginAs(shardOf(hosts, id), 'root') : shardOf(hosts, id)),
+    shardConnectionString: (id) => (withUsers ? loginAs(directTo(hosts, id), 'root') : directTo(hosts, id)),
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function shardOf(hosts: ReadonlyMap<string, string>, id: string): string {
-  const host = hosts.get(id);
-  if (host === undefined) throw new Error(`There is no shard ${id}: there are ${[...hosts.keys()].join(', ')}.`);
-  return directTo(host);
-}
-
-function directTo(host: string): string {
-  return `mongodb://${host}/?directConnection=true`;
 }

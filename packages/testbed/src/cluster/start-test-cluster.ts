@@ -1,5 +1,6 @@
 import { startBinariesCluster } from './binaries-cluster.js';
 import { startContainersCluster } from './containers-cluster.js';
+import { startSimulatedHere } from './local-cluster.js';
 import { startSimulatedCluster } from './simulated-cluster.js';
 import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 
@@ -11,5 +12,6 @@ import type { TestCluster, TestClusterOptions } from './test-cluster.js';
 export function startTestCluster(options: TestClusterOptions): Promise<TestCluster> {
   const { MONGO_BIN: binaries, MONGO_IMAGE: image } = process.env;
   if (binaries) return startBinariesCluster(options, binaries);
-  return image ? startContainersCluster(options, image) : startSimulatedCluster(options);
+  if (image) return startContainersCluster(options, image);
+  return options.isHere === true ? startSimulatedHere(options) : startSimulatedCluster(options);
 }

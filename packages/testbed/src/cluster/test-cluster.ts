@@ -1,3 +1,4 @@
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import type { ScratchFolder } from '../process/scratch-folder.js';
 import type { TestUser } from './access-control.js';
 
@@ -31,8 +32,10 @@ export interface TestClusterOptions {
   topology: { shards: number } | 'replicaSet';
   /** How much oplog each shard keeps, when it is not to be plenty; real servers round it up to megabytes. */
   oplogBytes?: number;
+  /** Simulated servers run in the process that starts them; by default they have one of their own. */
+  isHere?: boolean;
   /** Release series that simulated servers behave as, for example 7.0; real ones are what they are. 5.0 when it is left out. */
-  release?: string;
+  release?: ReleaseSeries;
   /** With access control and the users of `access-control.ts`, on every shard as well. Containers cannot have it. */
   withUsers?: boolean;
   /** Where logs and data go. */

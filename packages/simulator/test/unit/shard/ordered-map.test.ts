@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { testSeed } from '../../../../../test/seed.js';
 import { OrderedMap } from '../../../src/shard/storage/ordered-map.js';
 
-/** A small generator, so that a failure can be run again from its seed. */
+/** A small generator: a failure can be run again from its seed. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -12,8 +13,7 @@ function randomFrom(seed: number): () => number {
 
 describe('OrderedMap', () => {
   it('holds what a sorted list holds, after random inserts and removals', () => {
-    const seed = Date.now() % 100_000;
-    const random = randomFrom(seed);
+    const random = randomFrom(testSeed);
     const map = new OrderedMap<number>();
     const model = new Map<string, number>();
     for (let round = 0; round < 20_000; round += 1) {
@@ -22,32 +22,31 @@ describe('OrderedMap', () => {
         map.set(key, round);
         model.set(key, round);
       } else {
-        expect(map.delete(key), `seed ${seed}`).toBe(model.delete(key));
+        expect(map.delete(key)).toBe(model.delete(key));
       }
     }
     const sorted = [...model].sort(([a], [b]) => (a < b ? -1 : 1));
-    expect([...map.ascend({})], `seed ${seed}`).toEqual(sorted);
-    expect([...map.descend({})], `seed ${seed}`).toEqual([...sorted].reverse());
+    expect([...map.ascend({})]).toEqual(sorted);
+    expect([...map.descend({})]).toEqual([...sorted].reverse());
     const between = sorted.filter(([key]) => key >= '1a' && key < '2b');
-    expect([...map.ascend({ from: '1a', to: '2b' })], `seed ${seed}`).toEqual(between);
-    expect([...map.descend({ from: '1a', to: '2b' })], `seed ${seed}`).toEqual(between.reverse());
+    expect([...map.ascend({ from: '1a', to: '2b' })]).toEqual(between);
+    expect([...map.descend({ from: '1a', to: '2b' })]).toEqual(between.reverse());
     expect(map.size).toBe(model.size);
   });
 
   it('puts loads of random keys in order whenever a scan asks, few and many at a time', () => {
-    const seed = Date.now() % 100_000;
-    const random = randomFrom(seed);
+    const random = randomFrom(testSeed);
     const map = new OrderedMap<number>();
     const model = new Map<string, number>();
     for (const load of [3000, 10, 1, 2000, 5, 70_000, 100]) {
       for (let count = 0; count < load; count += 1) {
         const key = Math.floor(random() * 1e6).toString(36);
-        expect(map.get(key), `seed ${seed}`).toBe(model.get(key));
+        expect(map.get(key)).toBe(model.get(key));
         map.set(key, count);
         model.set(key, count);
       }
       const sorted = [...model].sort(([a], [b]) => (a < b ? -1 : 1));
-      expect([...map.ascend({})], `seed ${seed}`).toEqual(sorted);
+      expect([...map.ascend({})]).toEqual(sorted);
       expect(map.size).toBe(model.size);
     }
   });
