@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { root, runNode } from './process.mjs';
-import { add, printClosing, provideRedis, runVitest } from './test.mjs';
+import { add, countsOfProgram, lint, printClosing, provideRedis, runVitest } from './test.mjs';
 
 /** A part that takes longer is killed and counts as failed: parts fit into ten minutes, with room for set-up. */
 const partLimit_ms = 9.5 * 60 * 1000;
@@ -47,7 +47,7 @@ function listParts() {
   const vitest = (name, args) => ({ name, run: () => runVitest(args, { env: { CONVOY_TEST_FULL: '1' }, limit_ms: partLimit_ms }) });
   const packages = readdirSync(join(root, 'packages')).sort();
   return [
-    { name: 'lint', run: lint },
+    { name: 'lint', run: () => lint(['.'], { limit_ms: partLimit_ms }) },
     ...packages.map((name) => vitest(`unit packages/${name}`, ['--project', 'unit', `packages/${name}/test/unit/`])),
     vitest('unit test', ['--project', 'unit', join(root, 'test/')]),
     ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, ['--project', 'integration', file])),
@@ -62,22 +62,12 @@ function testFiles(folder) {
   return names.filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules')).sort().map((name) => `${folder}/${name}`);
 }
 
-async function lint() {
-  const exit = await runNode('node_modules/eslint/bin/eslint.js', ['.'], { limit_ms: partLimit_ms });
-  return countsOfProgram('the linter', exit);
-}
-
 /** Without a network to fetch the shell from, the check is skipped and says so. */
 async function checkMongosh() {
   const notFetched = 3;
   const exit = await runNode('packages/simulator/test/mongosh/check.mjs', [], { limit_ms: partLimit_ms });
   if (exit === notFetched) return { passed: 0, failed: 0, failures: [], skipped: ['mongosh against the simulator: the shell could not be fetched'] };
   return countsOfProgram('mongosh against the simulator', exit);
-}
-
-/** A program that is no vitest run counts as one test. */
-function countsOfProgram(name, exit) {
-  return exit === 0 ? { passed: 1, failed: 0, failures: [], skipped: [] } : { passed: 0, failed: 1, failures: [`${name} ended with ${exit}`], skipped: [] };
 }
 
 function readState() {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { interruption } from './interruption.js';
-import type { Service } from './services.js';
+import type { ServiceProcess } from './service-process.js';
 import { addSettings, coordinatorSettings, type Flags, instanceSettings } from './settings.js';
 
 /** How long an orderly end may take before the process ends anyway. */
@@ -9,8 +9,8 @@ const closeLimit_ms = 8_000;
 
 /** Adds `convoy instance` and `convoy coordinator`. */
 export function addProcessCommands(program: Command): void {
-  processCommand(program, 'instance', 'run an instance: sync one source shard, or a whole cluster alone', instanceSettings).action((flags: Flags) => serve('instance', async () => (await import('./services.js')).startInstance(flags)));
-  processCommand(program, 'coordinator', 'run a coordinator: serve the API of the whole fleet', coordinatorSettings).action((flags: Flags) => serve('coordinator', async () => (await import('./services.js')).startCoordinator(flags)));
+  processCommand(program, 'instance', 'run an instance: sync one source shard, or a whole cluster alone', instanceSettings).action((flags: Flags) => serve('instance', async () => (await import('./instance-service.js')).startInstance(flags)));
+  processCommand(program, 'coordinator', 'run a coordinator: serve the API of the whole fleet', coordinatorSettings).action((flags: Flags) => serve('coordinator', async () => (await import('./coordinator-service.js')).startCoordinator(flags)));
 }
 
 function processCommand(program: Command, name: string, description: string, settings: Readonly<Record<string, string>>): Command {
@@ -18,7 +18,7 @@ function processCommand(program: Command, name: string, description: string, set
 }
 
 /** Runs a service until the process is told to end, and then ends it in order. */
-async function serve(name: string, start: () => Promise<Service>): Promise<void> {
+async function serve(name: string, start: () => Promise<ServiceProcess>): Promise<void> {
   const signal = interruption();
   const service = await start();
   console.log(`${name} listens on ${service.url}`);

@@ -5,7 +5,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { isClusterName, requireClusterName } from '@convoy/instance/lifecycle/migration/clusters';
 import { type ComparisonRequest, type EndedComparison, runComparison } from '@convoy/instance/process/comparison';
-import { looksForProof } from '@convoy/instance/verify/compare/check-again';
+import { looksForProof } from '@convoy/instance/verify/compare/looks-for-proof';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
 import { ComparisonView } from '../progress-view/comparison-view.js';
 import { resultLines } from '../progress-view/verify-lines.js';

@@ -1,4 +1,4 @@
-import { looksForProof } from '@convoy/instance/verify/compare/check-again';
+import { looksForProof } from '@convoy/instance/verify/compare/looks-for-proof';
 import { InvalidArgumentError, type Command } from 'commander';
 import { exitCodes } from './exit-code.js';
 import { addSettings, instanceSettings } from './settings.js';

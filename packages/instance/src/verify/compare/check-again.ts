@@ -17,12 +17,6 @@ export interface Suspect {
   looks: number;
 }
 
-/**
- * Looks that have to find the same. A document that goes back and forth between two states on both sides is found in one pair of them
- * by a fourth of all looks: by so many in a row, once in 16,000 times.
- */
-export const looksForProof = 8;
-
 /** When a difference counts as proven. */
 export interface ProofRule {
   /** Neither side has changed for so long: what would still be on its way has arrived by then. */

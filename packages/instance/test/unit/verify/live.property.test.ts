@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
-import { looksForProof } from '../../../src/verify/compare/check-again.js';
+import { looksForProof } from '../../../src/verify/compare/looks-for-proof.js';
 import { comparePartitions } from '../../../src/verify/standalone/compare-partitions.js';
 import { type ComparisonContext, type ComparisonOptions, knownTimes } from '../../../src/verify/standalone/comparison-context.js';
 import type { ComparisonPlan } from '../../../src/verify/standalone/comparison-plan.js';

@@ -1,0 +1,5 @@
+/** A process that serves requests. */
+export interface ServiceProcess {
+  readonly url: string;
+  close(): Promise<void>;
+}
