@@ -15,6 +15,9 @@ const cores = availableParallelism();
 /** So many processes at once are enough on large machines; each takes up to half a gigabyte. */
 const waitingWorkersMax = 16;
 
+/** Whoever waits as much as it computes leaves room for another; real servers of a test take what room there is. */
+const waitingWorkers = process.env['MONGO_BIN'] ? cores : Math.min(2 * cores, waitingWorkersMax);
+
 /**
  * A process runs one file after the other without loading and warming up the sources anew: no test replaces modules, or leaves
  * anything behind that another could meet.
@@ -52,9 +55,8 @@ export default defineConfig({
           testTimeout: 120_000,
           expect: polling,
           hookTimeout: 120_000,
-          // They wait as much as they compute.
-          maxWorkers: Math.min(2 * cores, waitingWorkersMax),
-          // Projects with other numbers of workers run one after the other, also in one call.
+          maxWorkers: waitingWorkers,
+          // Behind the unit tests, whose number of workers is another, and beside whole fleets.
           sequence: { groupOrder: 1 },
         },
       },
@@ -68,9 +70,8 @@ export default defineConfig({
           testTimeout: 300_000,
           expect: polling,
           hookTimeout: 300_000,
-          // Whole fleets, which wait as much as they compute: two keep two cores busy.
-          maxWorkers: 2,
-          sequence: { groupOrder: 2 },
+          maxWorkers: waitingWorkers,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

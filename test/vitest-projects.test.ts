@@ -2,10 +2,12 @@ import { expect, test } from 'vitest';
 import config from '../vitest.config.js';
 import { readText, trackedFiles } from './source-tree.js';
 
-const projects = (config.test?.projects ?? []) as { test: { name: string; isolate?: boolean; sequence?: { groupOrder?: number } } }[];
+const projects = (config.test?.projects ?? []) as { test: { name: string; isolate?: boolean; maxWorkers?: number; sequence?: { groupOrder?: number } } }[];
 
-test('unit, integration and end-to-end tests run one after the other in one call, the quickest first: vitest refuses projects of one group with different numbers of workers', () => {
-  expect(projects.map(({ test: { sequence } }) => sequence?.groupOrder ?? 0)).toEqual([0, 1, 2]);
+test('all tests run in one call, the quickest first: vitest refuses projects of one group with different numbers of workers', () => {
+  expect(projects.map(({ test: { sequence } }) => sequence?.groupOrder ?? 0)).toEqual([0, 1, 1]);
+  const [, integration, endToEnd] = projects.map(({ test: { maxWorkers } }) => maxWorkers);
+  expect(endToEnd).toBe(integration);
 });
 
 test('no test replaces modules: many files run in one process, which loads each module once', () => {

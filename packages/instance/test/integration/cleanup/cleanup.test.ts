@@ -9,7 +9,7 @@ import { startBody } from '../contract/start-conditions.js';
 const { signal } = new AbortController();
 const blocking = startBody({ enableUserWriteBlocking: true });
 /** Where nobody is left to answer this passes in full; where somebody is, the answer ends it. */
-const silence_ms = 5_000;
+const silence_ms = 1_000;
 const patience_ms = 60_000;
 
 let scene: Scene;

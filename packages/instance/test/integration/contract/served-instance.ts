@@ -10,7 +10,7 @@ export interface Reply {
 }
 
 const patience_ms = 100_000;
-const poll_ms = 20;
+const poll_ms = 50;
 
 /** An instance as a client sees it: an address that speaks HTTP. */
 export class ServedInstance implements AsyncDisposable {

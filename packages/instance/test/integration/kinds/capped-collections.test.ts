@@ -17,8 +17,12 @@ function textOf(line: number): string {
   return `line ${String(line).padStart(4, '0')}`;
 }
 
+function lineOf(line: number): Line {
+  return { _id: line % 2 === 0 ? line : -line, text: textOf(line) };
+}
+
 async function append(lines: Collection<Line>, from: number, to: number): Promise<void> {
-  for (let _id = from; _id < to; _id += 1) await lines.insertOne({ _id: _id % 2 === 0 ? _id : -_id, text: textOf(_id) });
+  for (let line = from; line < to; line += 1) await lines.insertOne(lineOf(line));
 }
 
 it.each(releases)('capped collections keep order, size and count, while they are filled beyond their bounds (%s)', async (release) => {
@@ -30,7 +34,7 @@ it.each(releases)('capped collections keep order, size and count, while they are
   await logs.createCollection('empty', { capped: true, size: 4_096 });
   await byCount.createIndexes([{ key: { text: 1 }, unique: true }]);
   const all = [bySize, byCount, roomy];
-  for (const lines of all) await append(lines, 1, 700);
+  for (const lines of all) await lines.insertMany(Array.from({ length: 699 }, (_, index) => lineOf(index + 1)));
   await using instance = await scene.startInstance();
   await instance.accepted('start', startBody());
   for (const lines of all) await append(lines, 700, 760);

@@ -6,7 +6,7 @@ import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
 const releases: ReleaseSeries[] = ['6.0', '7.0', '8.0'];
-const count = 3_000;
+const count = 600;
 
 it.each(releases)('clustered collections, sharded and with a TTL too (%s)', async (release) => {
   await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });

@@ -18,10 +18,11 @@ export class Link implements AsyncDisposable {
     return link;
   }
 
-  /** That of the router, by way of the link. */
+  /** That of the router, by way of the link; who finds it cut or frozen waits for two seconds, and not for ten. */
   get connectionString(): string {
     const url = new URL(this.target.href);
     url.port = String(this.port);
+    for (const limit of ['serverSelectionTimeoutMS', 'connectTimeoutMS']) url.searchParams.set(limit, '2000');
     return url.href;
   }
 

@@ -9,7 +9,7 @@ import { startBody } from '../contract/start-conditions.js';
 import { effectsOf, effectsOfPair, expectFields, refusedIn, type SeenState } from './documented-states.js';
 
 const patience_ms = 100_000;
-const poll_ms = 20;
+const poll_ms = 50;
 
 /** The instances of a fleet, each commanded by hand over HTTP, and compared with what the documents say. */
 export class CommandedFleet implements AsyncDisposable {

@@ -13,7 +13,7 @@ describe('snappy', () => {
     const content = Buffer.from('the same words again and again, '.repeat(10_000));
     const packed = snappyCompress(content);
     expect(packed.length).toBeLessThan(content.length / 10);
-    expect(snappyUncompress(packed, content.length)).toEqual(content);
+    expect(snappyUncompress(packed, content.length).equals(content)).toBe(true);
   });
 
   it('property: any content comes back', () => {
