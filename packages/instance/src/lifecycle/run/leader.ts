@@ -41,10 +41,9 @@ async function isElected({ runtime, fleet, watch }: MigrationContext, signal: Ab
 }
 
 async function lead(context: MigrationContext, signal: AbortSignal): Promise<void> {
-  const { runtime, records, fleet } = context;
+  const { runtime, records } = context;
   const leaderEpoch = await records.takeLeaderEpoch(signal);
-  // A process that was frozen before it took the epoch would have the latest one, and lead while another has its lease.
-  if (!fleet.isLeader()) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
+  await untilLeaseIsHeld(context, leaderEpoch, signal);
   runtime.logger.info({ event: 'leading', leaderEpoch }, 'this instance leads');
   try {
     await leadWith(context, leaderEpoch, signal);
@@ -52,6 +51,19 @@ async function lead(context: MigrationContext, signal: AbortSignal): Promise<voi
     // What a leader meets that was deposed is the work of its successor, and fails nobody.
     if (!signal.aborted) await records.confirmLeader(leaderEpoch, signal);
     throw error;
+  }
+}
+
+/**
+ * A process that was frozen before it took the epoch would have the latest one, and lead while another has its lease. One that
+ * was slow and gets its lease back goes on with the epoch that it has: nothing is begun anew for it.
+ * @throws ConvoyError `staleEpoch` once another has taken a later epoch
+ */
+async function untilLeaseIsHeld({ runtime, fleet, watch }: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  while (!fleet.isLeader()) {
+    await runtime.clock.sleep(leadershipInterval_ms, signal);
+    const { record } = await watch.refresh(signal);
+    if (record.leaderEpoch !== leaderEpoch) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
   }
 }
 
