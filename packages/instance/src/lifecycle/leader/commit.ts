@@ -26,7 +26,8 @@ export async function commit(context: MigrationContext, leaderEpoch: number, sig
   const { records, watch, fleet, runtime } = context;
   const { phase, attributesRestoring } = await refreshed(context, signal);
   if (phase === 'committing') {
-    await verifyDocuments(context, leaderEpoch, attributesRestoring === true, signal);
+    // Once attributes are being restored, the look after that is the one that counts.
+    if (attributesRestoring !== true) await verifyDocuments(context, leaderEpoch, false, signal);
     stepDone('documentsVerified');
     // From then on the destination may expire documents by itself, which a later leader's look must allow for.
     if (isVerified(watch.view.record)) await records.updateAsLeader(leaderEpoch, { attributesRestoring: true }, signal);

@@ -1,8 +1,9 @@
+import type { Timestamp } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
 import { nameSome } from '../../catalog/name-some.js';
 import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
-import { isVerified } from '../../store/migration-record.js';
+import { isVerified, type MigrationRecord } from '../../store/migration-record.js';
 import type { MigrationContext } from '../migration/migration-context.js';
 import { allShares, type MigrationView } from '../migration/migration-watch.js';
 import { nameOfMismatch } from './verification-mismatches.js';
@@ -15,19 +16,17 @@ const namedFromMax = 1_000;
 
 /**
  * The leader's word before it goes on with a sealed commit: all shares look at everything that was not compared, or was written to
- * since, up to the commit time on the source and the present time on the destination.
+ * since, up to the commit time on the source and the present time on the destination. What an earlier leader has asked for
+ * in the same step is waited for, and not asked for anew: nobody writes to the destination between the two.
  * @param restored the attributes that were deferred are restored: the destination expires documents by itself again
  * @throws ConvoyError `verificationFailed` when anything differs, `staleEpoch` when another leader has asked meanwhile
  */
 export async function verifyDocuments(context: MigrationContext, leaderEpoch: number, restored: boolean, signal: AbortSignal): Promise<void> {
-  const { watch, records, runtime, destination, fleet } = context;
+  const { watch } = context;
   const { commit } = watch.view.record;
   if (!isVerified(watch.view.record) || commit === null) return;
   await watch.until((view) => allShares(view, ({ verification }) => (verification?.planned ?? -1) >= view.record.definitions.done), signal);
-  const time = await runtime.retrying('take a time of the destination', () => timeAboveAll(destination, { signal }), signal);
-  const number = (watch.view.record.verification?.number ?? 0) + 1;
-  await records.updateAsLeader(leaderEpoch, { verification: { number, source: commit.time, destination: timestampOf(time), restored } }, signal);
-  fleet.nudge();
+  const number = askedBefore(watch.view.record, restored) ?? (await ask(context, leaderEpoch, commit.time, restored, signal));
   const isAskedAnew = ({ record }: MigrationView): boolean => (record.verification?.number ?? 0) > number;
   const isAnswered = (view: MigrationView): boolean => allShares(view, ({ verification }) => verification?.answered === number);
   await watch.until((view) => isAskedAnew(view) || isAnswered(view), signal);
@@ -35,6 +34,20 @@ export async function verifyDocuments(context: MigrationContext, leaderEpoch: nu
   const { shares } = watch.view;
   const mismatches = [...shares.values()].reduce((sum, { verification }) => sum + (verification?.mismatches ?? 0), 0);
   if (mismatches > 0) throw await verificationFailed(context, mismatches, signal);
+}
+
+/** The number of the same look, where an earlier leader has asked for it; null otherwise. */
+function askedBefore({ commit, verification }: MigrationRecord, restored: boolean): number | null {
+  const isSame = verification?.restored === restored && commit !== null && verification.source.equals(commit.time);
+  return isSame ? verification.number : null;
+}
+
+async function ask({ watch, records, runtime, destination, fleet }: MigrationContext, leaderEpoch: number, source: Timestamp, restored: boolean, signal: AbortSignal): Promise<number> {
+  const time = await runtime.retrying('take a time of the destination', () => timeAboveAll(destination, { signal }), signal);
+  const number = (watch.view.record.verification?.number ?? 0) + 1;
+  await records.updateAsLeader(leaderEpoch, { verification: { number, source, destination: timestampOf(time), restored } }, signal);
+  fleet.nudge();
+  return number;
 }
 
 /** @param mismatches of all shares; two of them may have found the same, which is told as long as they are few */

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '@convoy/cli/demo/random';
+
+/** What can be stopped and let go on, like a process of a fleet. */
+interface Stoppable {
+  freeze(): void;
+  thaw(): void;
+}
+
+/** How a process is let run: again and again for a time, and then it stands for so long on the average. */
+interface Share {
+  readonly runs_ms: number;
+  readonly stands_ms: number;
+}
+
+/** The load comes over so many stands: who stood for a moment is prepared to stand for longer. */
+const growing = 4;
+
+/**
+ * Gives processes a share of their processor, as a machine at many times its load does: each is stopped (SIGSTOP) and let go
+ * on (SIGCONT) again and again, on its own and irregularly.
+ */
+export class SlowProcesses implements AsyncDisposable {
+  readonly #ending = new AbortController();
+  readonly #slowing: readonly Promise<void>[];
+
+  private constructor(processes: readonly Stoppable[], share: Share, random: Random) {
+    this.#slowing = processes.map((process) => this.#slow(process, share, random));
+  }
+
+  /** Slows processes down until they are let run again. */
+  static start(processes: readonly Stoppable[], share: Share, random: Random): SlowProcesses {
+    return new SlowProcesses(processes, share, random);
+  }
+
+  async #slow(process: Stoppable, { runs_ms, stands_ms }: Share, random: Random): Promise<void> {
+    const { signal } = this.#ending;
+    try {
+      for (let stand = 1; ; stand += 1) {
+        process.freeze();
+        await delay(stands_ms * (0.5 + random.next()) * Math.min(1, stand / growing), undefined, { signal });
+        process.thaw();
+        await delay(runs_ms, undefined, { signal });
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      process.thaw();
+    }
+  }
+
+  /** Lets all run as before. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort();
+    await Promise.all(this.#slowing);
+  }
+}

@@ -1,0 +1,79 @@
+import { Timestamp } from 'mongodb';
+import { beforeEach, expect, it } from 'vitest';
+import type { Door } from '../../../../src/cluster/door.js';
+import { verifyDocuments } from '../../../../src/lifecycle/leader/verification-leader.js';
+import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { MigrationRecord } from '../../../../src/store/migration-record.js';
+import type { ShareRecord } from '../../../../src/store/share-record.js';
+import { fakeCluster } from '../../fake-door.js';
+import { never, once } from '../../model/parts.js';
+
+const commitTime = new Timestamp({ t: 100, i: 1 });
+const destinationTime = new Timestamp({ t: 200, i: 1 });
+const leaderEpoch = 7;
+
+/** The look that is asked for, as it is stored. */
+let asked: MigrationRecord['verification'];
+let requests: number;
+let mismatches: number;
+
+beforeEach(() => {
+  [asked, requests, mismatches] = [null, 0, 0];
+});
+
+/** One look of a leader; every share answers at once what it is asked. */
+async function look(restored: boolean): Promise<void> {
+  const options = { verification: { enabled: true } };
+  const viewOf = (): MigrationView => {
+    const record = { options, shareIds: ['rs'], commit: { time: commitTime }, definitions: { known: 0, done: 0 }, verification: asked };
+    const share = { verification: { planned: 0, answered: asked?.number ?? null, mismatches } };
+    return { record: record as unknown as MigrationRecord, shares: new Map([['rs', share as unknown as ShareRecord]]) };
+  };
+  const command = (): Promise<unknown> => Promise.resolve({ ok: 1, operationTime: destinationTime, $clusterTime: { clusterTime: destinationTime } });
+  const openCursor = (): Promise<unknown> => Promise.resolve({ close: () => Promise.resolve() });
+  const context = {
+    runtime: { retrying: once },
+    destination: fakeCluster({ router: { label: 'router', command, openCursor } as unknown as Door }),
+    fleet: { nudge: () => undefined },
+    metadata: { findSome: () => Promise.resolve([]) },
+    watch: {
+      get view() { return viewOf(); },
+      until: (condition: (view: MigrationView) => boolean) => (condition(viewOf()) ? Promise.resolve(viewOf()) : Promise.reject(new Error('nobody answers'))),
+    },
+    records: {
+      updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => {
+        requests += 1;
+        asked = set.verification;
+        return Promise.resolve();
+      },
+    },
+  };
+  await verifyDocuments(context as unknown as MigrationContext, leaderEpoch, restored, never);
+}
+
+function before(restored: boolean, source = commitTime): void {
+  asked = { number: 3, source, destination: destinationTime, restored };
+}
+
+it.each([false, true])('a look that an earlier leader has asked for is waited for and not asked for anew, restored: %s', async (restored) => {
+  before(restored);
+  await look(restored);
+  expect({ requests, number: asked?.number }).toEqual({ requests: 0, number: 3 });
+});
+
+it.each([
+  ['the first one', () => undefined, 1],
+  ['the look after attributes were restored', () => before(false), 4],
+  ['the look for another commit time', () => before(true, new Timestamp({ t: 90, i: 1 })), 4],
+])('%s is asked for', async (_what, prepare, number) => {
+  prepare();
+  await look(true);
+  expect({ requests, asked }).toMatchObject({ requests: 1, asked: { number, restored: true } });
+});
+
+it('what the look of an earlier leader has found fails the commit', async () => {
+  before(true);
+  mismatches = 2;
+  await expect(look(true)).rejects.toMatchObject({ error: 'verificationFailed' });
+});
