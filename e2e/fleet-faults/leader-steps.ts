@@ -104,6 +104,7 @@ export const leaderSteps = {
     { name: 'makes indexes unique', matches: changes('createIndexes'), releaseBelow: 6 },
     { name: 'takes plain indexes away', matches: changes('dropIndexes'), releaseBelow: 6 },
     { name: 'restores attributes', matches: changes('collMod') },
+    { name: 'asks for the look before the opening', matches: writes('migration', 'lastLook') },
     { name: 'opens the destination', matches: writes('migration', 'phase', 'opening') },
     { name: 'permits writes', matches: writes('migration', 'canWrite', true) },
     { name: 'starts the balancer', matches: ({ name }) => name === 'balancerStart' },

@@ -3,8 +3,9 @@ import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/comp
 import type { Catalog } from '../../catalog/namespace.js';
 import { readCatalog } from '../../catalog/read/read-catalog.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
-import { timestampOf } from '../../cluster/cluster-time.js';
+import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { refuseFunctionChanges } from '../../ddl/server-functions.js';
+import type { CommitRound } from '../../store/migration-record.js';
 import { storeEntries } from '../../store/share-storage.js';
 import { refuseDifferences } from './commit.js';
 import type { DefinitionLeader } from './definition-leader.js';
@@ -37,19 +38,15 @@ const roundPause_ms = 500;
  * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
  */
 export async function drainRounds(context: MigrationContext, definitions: DefinitionLeader, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, records, watch, fleet } = context;
-  const first = (watch.view.record.commit?.round ?? 0) + 1;
+  const { runtime, watch } = context;
+  let last = watch.view.record.commit?.round ?? 0;
+  let begun = await begunRound(context, signal);
   let differences: CatalogDifference[] = [];
-  for (let [round, drainedRounds] = [first, 0]; drainedRounds < roundsMax; round += 1) {
+  for (let drainedRounds = 0; drainedRounds < roundsMax; begun = null) {
     if (drainedRounds > 0) await runtime.clock.sleep(roundPause_ms, signal);
-    await untilTransactionsEnd(context, leaderEpoch, signal);
-    stepDone('transactionsEnded');
-    definitions.holdHorizon();
-    const above = await sourceTimeAboveAll(context, signal);
-    const time = timestampOf(above);
-    await records.updateAsLeader(leaderEpoch, { phase: 'committing', commit: { round, time, sealed: false, catalogEpoch: null } }, signal);
-    stepDone('commitTimeTaken');
-    fleet.nudge();
+    const { round, time } = begun ?? (await beginRound(context, definitions, leaderEpoch, last + 1, signal));
+    last = round;
+    const above = timeOf(time);
     const [isDrained] = await Promise.all([drained(context, round, signal), definitions.untilApplied(above, signal)]);
     if (!isDrained) continue;
     drainedRounds += 1;
@@ -68,6 +65,36 @@ export async function drainRounds(context: MigrationContext, definitions: Defini
   await noteDifferences(context, differences, signal);
   refuseDifferences(differences);
   throw new ConvoyError('commitRoundsExceeded', `The source was written to in each of ${roundsMax} rounds of the commit. Stop its writers and commit a new migration.`);
+}
+
+/**
+ * The round that an earlier leader has begun: its time was taken after the same waiting, and shares may have drained it already.
+ * A leader that is replaced again and again gets on in this way.
+ * @returns null when there is none, or when its time is too old
+ */
+async function begunRound(context: MigrationContext, signal: AbortSignal): Promise<Pick<CommitRound, 'round' | 'time'> | null> {
+  const { commit } = context.watch.view.record;
+  if (commit === null) return null;
+  const age_seconds = secondsOf(await sourceTimeAboveAll(context, signal)) - secondsOf(timeOf(commit.time));
+  return age_seconds * 1_000 < roundAgeMax_ms ? commit : null;
+}
+
+async function beginRound(
+  context: MigrationContext,
+  definitions: DefinitionLeader,
+  leaderEpoch: number,
+  round: number,
+  signal: AbortSignal,
+): Promise<Pick<CommitRound, 'round' | 'time'>> {
+  await untilTransactionsEnd(context, leaderEpoch, signal);
+  stepDone('transactionsEnded');
+  definitions.holdHorizon();
+  const time = timestampOf(await sourceTimeAboveAll(context, signal));
+  const commit = { round, time, sealed: false, catalogEpoch: null };
+  await context.records.updateAsLeader(leaderEpoch, { phase: 'committing', commit }, signal);
+  stepDone('commitTimeTaken');
+  context.fleet.nudge();
+  return commit;
 }
 
 async function seal(

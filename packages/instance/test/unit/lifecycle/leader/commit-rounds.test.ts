@@ -17,6 +17,8 @@ let notes: number;
 /** How often a transaction is found open. */
 let transactions: number;
 let now_ms: number;
+/** The source's time, in seconds. */
+const source_seconds = 1_000;
 /** What a share says of a round: changes above its time, after so many notes on the source. */
 let answerOf: (round: number) => { eventsAbove: number; afterNotes: number };
 let changedAfter: (time: bigint) => boolean;
@@ -48,7 +50,7 @@ beforeEach(() => {
   const note = (): Document => {
     notes += 1;
     answer();
-    return { operationTime: new Timestamp({ t: 100, i: notes }) };
+    return { operationTime: new Timestamp({ t: source_seconds, i: notes }) };
   };
   const sleep = (pause_ms: number): Promise<void> => {
     roundsAtPauses.push(rounds.length);
@@ -85,6 +87,13 @@ async function commit(): Promise<void> {
     changedAfter: (time: bigint) => changedAfter(time),
   };
   await drainRounds(context, definitions as unknown as DefinitionLeader, 1, never);
+}
+
+/** A round that an earlier leader has begun so many seconds before the source's present time. */
+function begin(round: number, age_seconds: number): void {
+  const commit = { round, time: new Timestamp({ t: source_seconds - age_seconds, i: 1 }), sealed: false, catalogEpoch: null };
+  rounds.push(commit);
+  context.watch.view.record.commit = commit;
 }
 
 const made = (): [number, boolean][] => rounds.map(({ round, sealed }) => [round, sealed]);
@@ -161,5 +170,28 @@ describe('the commit time', () => {
     await commit();
     expect(made().map(([round]) => round)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8]);
     expect(made().at(-1)).toEqual([8, true]);
+  });
+});
+
+describe('the commit time of an earlier leader', () => {
+  it('stays, and no other one is taken', async () => {
+    begin(3, 10);
+    const [{ time } = { time: null }] = rounds;
+    await commit();
+    expect(made()).toEqual([[3, false], [3, true]]);
+    expect(rounds.at(-1)?.time).toEqual(time);
+  });
+
+  it('is replaced when writes or changes of definitions were seen above it', async () => {
+    begin(3, 10);
+    answerOf = (round) => ({ eventsAbove: round < 4 ? 1 : 0, afterNotes: 0 });
+    await commit();
+    expect(made()).toEqual([[3, false], [4, false], [4, true]]);
+  });
+
+  it('is replaced when it is too old for a share that was away', async () => {
+    begin(3, 120);
+    await commit();
+    expect(made()).toEqual([[3, false], [4, false], [4, true]]);
   });
 });
