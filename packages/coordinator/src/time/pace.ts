@@ -1,5 +1,5 @@
 /** Gaps count for so long at least, and for twice as long at most. */
-const WINDOW_MS = 150_000;
+const WINDOW_MS = 60_000;
 /** A limit for silence is so many gaps long, so that two signs of life may be missed. */
 const GAPS_PER_LIMIT = 3;
 /** However slow a process is, its silence has a limit of so many times that of a fast one; a gap above it was an outage. */
