@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Random } from '@convoy/cli/demo/random';
 import { FleetUnderLoad } from '../fleet-under-load.js';
-import { randomSeed } from '../fleet-faults/random-seed.js';
+import { testSeed } from '../../test/seed.js';
 import { defaultStart, untilCanCommit, untilProgress, untilTaken } from '../fleet.js';
 import { needs } from '../requirements.js';
 import { SlowProcesses } from './slow-processes.js';
@@ -10,9 +10,8 @@ const orders = 3_000;
 /** A tenth of the time; a stand is longer than the lease of a leader that is not slow. */
 const tenth = { runs_ms: 700, stands_ms: 6_300 };
 const slowPhaseLimit_ms = 420_000;
-const seed = randomSeed();
 
-test(`with a tenth of its processor the leader stays the leader, a commit is offered, and it ends: seed ${seed} (servers from 5.0)`, { ...needs({ version: [5, 0], inFull: true }), timeout: 900_000 }, async () => {
+test(`with a tenth of its processor the leader stays the leader, a commit is offered, and it ends: seed ${testSeed} (servers from 5.0)`, { ...needs({ version: [5, 0], inFull: true }), timeout: 900_000 }, async () => {
   await using underLoad = await FleetUnderLoad.start({ orders });
   const { clusters, fleet, workload, client } = underLoad;
   const { destination } = clusters.clients;
@@ -21,7 +20,7 @@ test(`with a tenth of its processor the leader stays the leader, a commit is off
   await untilCanCommit(client);
   await workload.stop();
   const before = await leaderEpoch();
-  await using slow = SlowProcesses.start(fleet.instances, tenth, new Random(seed));
+  await using slow = SlowProcesses.start(fleet.instances, tenth, new Random(testSeed));
   await untilTaken(() => client.commit());
   await untilProgress(client, 'COMMITTED', ({ state, canWrite }) => state === 'COMMITTED' && canWrite === true, slowPhaseLimit_ms);
   await slow[Symbol.asyncDispose]();
