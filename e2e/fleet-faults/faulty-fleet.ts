@@ -8,7 +8,7 @@ import { Workload } from '../workload.js';
 import { CommandGate, type Hold } from '../gate/command-gate.js';
 import { isFullRun } from '../requirements.js';
 import { DefinitionChanges } from './definition-changes.js';
-import { copiesDocuments, type LeaderStep, type Provocation } from './leader-steps.js';
+import { copiesDocuments, fieldsOf, type LeaderStep, type Provocation } from './leader-steps.js';
 import { type Leading, readLeaders } from './leaders.js';
 import type { Member } from './member.js';
 import { StepHold, within_ms } from './step-hold.js';
@@ -183,7 +183,8 @@ export class FaultyFleet implements AsyncDisposable {
     expect(await this.clusters.clients.destination.db('admin').command({ balancerStatus: 1 })).toMatchObject({ mode: 'full' });
     const epochs = this.leaders.map(({ epoch }) => epoch);
     expect(epochs).toEqual([...new Set(epochs)]);
-    expect([...new Set(this.#unnamed.flat().map(({ name, target }) => `${name} ${target}`))]).toEqual([]);
+    const described = this.#unnamed.flat().map(({ name, target, body }) => `${name} ${target} (${fieldsOf(body).map(([path]) => path).join(', ')})`);
+    expect([...new Set(described)]).toEqual([]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -28,7 +28,7 @@ export function writes(collection: string, field: string, value?: unknown): Lead
 }
 
 /** What an update sets, raises or replaces, by path; not what it only sets where there is nothing yet. */
-function fieldsOf(body: Document): [string, unknown][] {
+export function fieldsOf(body: Document): [string, unknown][] {
   const updates = 'update' in body && typeof body['update'] === 'object' ? [body['update'] as Document] : ((body['updates'] ?? []) as Document[]).map(({ u }) => u as Document);
   return updates.flatMap((update) => Object.entries(update).flatMap(([key, value]): [string, unknown][] => (key === '$setOnInsert' ? [] : key.startsWith('$') ? Object.entries(value as Document) : [[key, value]])));
 }

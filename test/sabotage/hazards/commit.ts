@@ -11,7 +11,7 @@ export const commitHazards: readonly Hazard[] = [
       {
         takesOut: 'the wait before the commit time',
         file: instance('lifecycle/leader/commit-rounds.ts'),
-        symbol: 'drainRounds',
+        symbol: 'beginRound',
         find: 'await untilTransactionsEnd(context, leaderEpoch, signal);',
         replace: 'void untilTransactionsEnd;',
         tests: [
