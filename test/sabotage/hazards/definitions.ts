@@ -134,9 +134,9 @@ export const definitionHazards: readonly Hazard[] = [
       {
         takesOut: 'the simple collation of waves',
         file: instance('apply/send-wave.ts'),
-        symbol: 'writeOf',
-        find: 'collated && destinationKey.length > 0',
-        replace: 'collated && destinationKey.length > 100',
+        symbol: 'statementsOf',
+        find: 'collection.collated && collection.destinationKey.length > 0',
+        replace: 'collection.collated && collection.destinationKey.length > 100',
         tests: [instanceTest('apply/wave-sending.test.ts', 'filters of a sharded collection with a collation say the simple one')],
       },
       {

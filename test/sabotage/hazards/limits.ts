@@ -208,4 +208,43 @@ export const limitHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 71,
+    hazard: 'Deltas grow when they become pipelines: updates of 10 KB documents became a command of 61 MB. A document beside a large key fits into no statement',
+    handling: 'Commands are bounded by the bytes of their statements, which are made one after the other. What fits into no statement is read anew, and inserted once what was there is removed.',
+    sabotages: [
+      {
+        takesOut: 'the bound of commands in bytes of statements',
+        file: instance('apply/send-wave.ts'),
+        symbol: 'sendBulk',
+        find: '({ statement }) => statement.length, bulkBytesMax)',
+        replace: '({ statement }) => 0 * statement.length, bulkBytesMax)',
+        tests: [instanceTest('apply/wave-limits.test.ts', 'waves of updates that grow to many times their events meet no limit of the servers')],
+      },
+      {
+        takesOut: 'the bound of a statement',
+        file: instance('apply/send-wave.ts'),
+        symbol: 'statementsOf',
+        find: 'if (statement.length > statementBytesMax)',
+        replace: 'if (statement.length > 4 * statementBytesMax)',
+        tests: [instanceTest('apply/wave-limits.test.ts', 'a statement that is larger than a command may be is not sent: its key is read anew')],
+      },
+      {
+        takesOut: 'the bound of a statement in the copy',
+        file: instance('copy/partition-writer.ts'),
+        symbol: 'put',
+        find: "const large = puts.filter(({ statement }) => statement.length > statementBytesMax);",
+        replace: "const large = puts.filter(({ statement }) => statement.length > 4 * statementBytesMax);",
+        tests: [instanceTest('copy/copy-limits.test.ts', 'a document that fits into no statement beside its key is not put, but read anew')],
+      },
+      {
+        takesOut: 'the insert of what fits into no statement',
+        file: instance('repair/repair-batch.ts'),
+        symbol: 'writings',
+        find: 'if (collection.capped || statement.length <= statementBytesMax)',
+        replace: 'if (collection.capped || statement.length <= 4 * statementBytesMax)',
+        tests: [instanceTest('repair/repairer.test.ts', 'whose document fits into no statement beside its key is inserted, once what was there is removed')],
+      },
+    ],
+  },
 ];

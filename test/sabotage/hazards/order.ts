@@ -19,7 +19,7 @@ export const orderHazards: readonly Hazard[] = [
       {
         takesOut: 'the question to the source after a duplicate _id',
         file: instance('apply/send-wave.ts'),
-        symbol: 'sendBulk',
+        symbol: 'sendPart',
         find: 'const doubts = outcome.failures.map((failure) => doubtOf(bulk, failure));',
         replace: 'const doubts = outcome.failures.filter(({ code }) => code !== 11000).map((failure) => doubtOf(bulk, failure));',
         tests: [instanceTest('apply/lane.test.ts', 'from a duplicate key is durable before the wave counts as done')],
@@ -36,7 +36,7 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: 'the deletion of what has another shard key now',
         file: instance('repair/repair-batch.ts'),
         symbol: 'removals',
-        find: '.filter((key) => !wanted.some((one) => one.equals(key)))',
+        find: '.filter((key) => !wanted.some((put) => put.key.equals(key)))',
         replace: '.filter(() => wanted.length === 0)',
         tests: [instanceTest('repair/repairer.test.ts', 'whose document has another shard key now is deleted first')],
       },
@@ -182,7 +182,7 @@ export const orderHazards: readonly Hazard[] = [
       {
         takesOut: 'the rest of an ordered command',
         file: instance('apply/send-wave.ts'),
-        symbol: 'sendBulk',
+        symbol: 'sendPart',
         find: 'return bulk.collection.capped ? await restOfOrdered(bulk, outcome, destination, signal, doubts) : doubts;',
         replace: 'void restOfOrdered;\n  return doubts;',
         tests: [instanceTest('apply/wave-sending.test.ts', 'that met a duplicate key of a capped collection is gone on with behind it')],

@@ -160,7 +160,7 @@ export const updateHazards: readonly Hazard[] = [
         takesOut: 'the deletion of what is gone',
         file: instance('repair/repair-batch.ts'),
         symbol: 'repairBatch',
-        find: "await sendSteps('delete', removals(collection, entries, documents, present), collection, context, hard);",
+        find: "await sendSteps('delete', removals(collection, entries, puts, present), collection, context, hard);",
         replace: 'void removals;',
         tests: [instanceTest('repair/repairer.test.ts', 'whose document is gone is deleted under the key that it has on the destination')],
       },

@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { deleteStatement, DocumentBuilder, replaceStatement, type StatementOptions, updateStatement } from '../bson/build.js';
 import { elementType } from '../bson/element-type.js';
 import type { RawWrite, WriteFailure, WriteOutcome } from '../cluster/door.js';
+import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-limits.js';
 import type { FencedWriter } from '../store/fenced-writer.js';
 import type { DoubtfulKey, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -79,7 +80,8 @@ async function sendCapped(bulk: Bulk, destination: WaveDestination, signal: Abor
 /** @returns those of the removals that the destination would not carry out because the collection is capped */
 async function removeCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSignal): Promise<WaveItem[]> {
   const items = bulk.removals;
-  const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'delete', items }), ordered: false }, signal);
+  const statements = items.map(({ action }) => deleteStatement(action.filter));
+  const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'delete' }, statements), ordered: false }, signal);
   return outcome.failures.map((failure) => {
     if (!cannotRemoveCodes.has(failure.code)) throw writeRefused(bulk.collection, failure.code);
     return itemOf(items, failure);
@@ -89,12 +91,23 @@ async function removeCapped(bulk: Bulk, writer: FencedWriter, signal: AbortSigna
 /** @throws ConvoyError `writeRefused` when the destination still has one of the documents */
 async function refusePresent(bulk: Bulk, items: readonly WaveItem[], writer: FencedWriter, signal: AbortSignal): Promise<void> {
   const statements = items.map(({ action }) => updateStatement(action.filter, { pipeline: presenceProbe }, { simpleCollation: false }));
-  const outcome = await writer.write({ ...writeOf({ ...bulk, items: [] }), kind: 'update', statements, ordered: false }, signal);
+  const outcome = await writer.write({ ...writeOf({ ...bulk, kind: 'put' }, statements), ordered: false }, signal);
   if (outcome.n > 0) throw writeRefused(bulk.collection, illegalOperationCode);
 }
 
+/** Sends a bulk in commands of bounded bytes, one after the other: deltas grow to many times their events when they become pipelines. */
 async function sendBulk(bulk: Bulk, destination: WaveDestination, signal: AbortSignal): Promise<DoubtfulKey[]> {
-  const outcome = await destination.writer.write(writeOf(bulk), signal);
+  const doubts: DoubtfulKey[] = [];
+  for (const part of partsWithin(statementsOf(bulk, doubts), ({ statement }) => statement.length, bulkBytesMax)) {
+    const items = part.map(({ item }) => item);
+    const statements = part.map(({ statement }) => statement);
+    doubts.push(...(await sendPart({ ...bulk, items }, statements, destination, signal)));
+  }
+  return doubts;
+}
+
+async function sendPart(bulk: Bulk, statements: readonly Uint8Array[], destination: WaveDestination, signal: AbortSignal): Promise<DoubtfulKey[]> {
+  const outcome = await destination.writer.write(writeOf(bulk, statements), signal);
   const doubts = outcome.failures.map((failure) => doubtOf(bulk, failure));
   const unmatched = bulk.items.length - outcome.n - outcome.failures.length;
   // The ordered command of a capped collection stops at a failure: what came after it has not matched either.
@@ -132,19 +145,25 @@ async function restOfOrdered(
   return [...doubts, ...(await sendBulk(rest, destination, signal))];
 }
 
-function writeOf(bulk: Bulk): RawWrite {
-  const { database, name, capped, collated, destinationKey } = bulk.collection;
+function writeOf({ collection, kind }: Bulk, statements: readonly Uint8Array[]): RawWrite {
+  const { database, name, capped } = collection;
+  return { database, collection: name, kind: writeKind(kind), ordered: capped, statements };
+}
+
+/**
+ * The statements of a bulk, each made when it is asked for: all of them at once may take far more memory than their events.
+ * @param doubts takes the keys whose statement is too large for any command
+ */
+function* statementsOf({ collection, kind, items }: Bulk, doubts: DoubtfulKey[]): Generator<{ item: WaveItem; statement: Uint8Array }> {
   const options: StatementOptions = {
-    simpleCollation: collated && destinationKey.length > 0,
-    ...(bulk.kind === 'insert' ? {} : { builder: new DocumentBuilder(statementBuffer_bytes) }),
+    simpleCollation: collection.collated && collection.destinationKey.length > 0,
+    ...(kind === 'insert' ? {} : { builder: new DocumentBuilder(statementBuffer_bytes) }),
   };
-  return {
-    database,
-    collection: name,
-    kind: writeKind(bulk.kind),
-    ordered: capped,
-    statements: bulk.items.map((item) => statementOf(item, options)),
-  };
+  for (const item of items) {
+    const statement = statementOf(item, options);
+    if (statement.length > statementBytesMax) doubts.push(doubtfulKey(item, 'largeStatement'));
+    else yield { item, statement };
+  }
 }
 
 function writeKind(kind: Bulk['kind']): RawWrite['kind'] {

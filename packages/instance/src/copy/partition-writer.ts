@@ -3,8 +3,9 @@ import { findValue, type RawValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { RawWrite, WriteOutcome } from '../cluster/door.js';
+import { statementBytesMax } from '../cluster/driver/write-limits.js';
 import type { Partition } from '../store/partition-table.js';
-import type { DoubtfulKey } from '../store/repair-set.js';
+import type { DoubtfulKey, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
 import { type CopyContext, writesInFlightMax } from './copy-context.js';
@@ -53,7 +54,7 @@ export class PartitionWriter {
   async #send(documents: readonly Uint8Array[], bytes: number, signal: AbortSignal): Promise<void> {
     const { inserts, puts } = this.#sorted(documents);
     if (inserts.length > 0) await this.#bulk('insert', inserts, inserts, signal);
-    if (puts.length > 0) await this.#bulk('update', puts, puts.map((document) => putStatement(document, this.collection)), signal);
+    if (puts.length > 0) await this.#put(puts, signal);
     this.partition.documents += documents.length;
     this.partition.bytes += bytes;
     this.context.width.acknowledged(bytes);
@@ -65,6 +66,15 @@ export class PartitionWriter {
     const isPut = documents.map(hasZeroTimestamp);
     if (!isPut.includes(true)) return { inserts: documents, puts: [] };
     return { inserts: documents.filter((_, index) => !isPut[index]), puts: documents.filter((_, index) => isPut[index]) };
+  }
+
+  /** Replaces what is there; what fits into no statement beside its key is for the repair. */
+  async #put(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+    const puts = documents.map((document) => ({ document, statement: putStatement(document, this.collection) }));
+    const large = puts.filter(({ statement }) => statement.length > statementBytesMax);
+    const fitting = large.length === 0 ? puts : puts.filter(({ statement }) => statement.length <= statementBytesMax);
+    if (fitting.length > 0) await this.#bulk('update', fitting.map(({ document }) => document), fitting.map(({ statement }) => statement), signal);
+    if (large.length > 0) await this.context.repairs.add(large.map(({ document }) => this.#doubt(document, 'largeStatement')));
   }
 
   async #bulk(
@@ -83,8 +93,12 @@ export class PartitionWriter {
     return outcome.failures.map((failure) => {
       const reason = doubtOfRefusal(this.collection, failure.code);
       if (reason === null) throw writeRefused(this.collection, failure.code);
-      return { collection: this.collection, id: idOf(documents[failure.index]), reason, time: this.partition.readTime ?? 0n };
+      return this.#doubt(documents[failure.index], reason);
     });
+  }
+
+  #doubt(document: Uint8Array | undefined, reason: RepairReason): DoubtfulKey {
+    return { collection: this.collection, id: idOf(document), reason, time: this.partition.readTime ?? 0n };
   }
 }
 

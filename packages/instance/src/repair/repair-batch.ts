@@ -5,7 +5,7 @@ import { fullKeyFilter } from '../bson/shard-key.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import type { RawWrite } from '../cluster/door.js';
 import { CollectionAbsentError } from '../cluster/failure.js';
-import { bulkBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
+import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-limits.js';
 import type { RepairEntry, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
@@ -74,8 +74,11 @@ export async function repairBatch(
     () => readDestination(context.destination, collection, entries, stop),
     stop,
   );
-  await sendSteps('delete', removals(collection, entries, documents, present), collection, context, hard);
-  const blocked = await sendSteps('update', puts(collection, entries, documents, present), collection, context, hard);
+  const { puts, inserts } = writings(collection, entries, documents, present);
+  await sendSteps('delete', removals(collection, entries, puts, present), collection, context, hard);
+  const blocked: Blocked = new Map();
+  await sendSteps('update', puts, collection, context, hard, blocked);
+  await sendSteps('insert', inserts, collection, context, hard, blocked);
   const keysOf = (entry: RepairEntry) => (present.get(entry.idClass) ?? []).map((document) => keyOf(collection, document));
   return {
     repaired: entries.filter((entry) => !blocked.has(entry)),
@@ -97,40 +100,47 @@ async function knownAs(entries: readonly RepairEntry[], readEnd: bigint, context
 /** Deletes the share's documents of some keys, whatever the source has: a copy to come brings what is there. */
 export async function removeDocuments(collection: SyncedCollection, entries: readonly RepairEntry[], context: RepairContext, stop: AbortSignal, hard: AbortSignal): Promise<void> {
   const present = await context.retrying('read doubtful documents on the destination', () => readDestination(context.destination, collection, entries, stop), stop);
-  await sendSteps('delete', removals(collection, entries, new Map(), present), collection, context, hard);
+  await sendSteps('delete', removals(collection, entries, [], present), collection, context, hard);
 }
 
-/** Documents of the destination under keys that the source's documents no longer have. */
+/** Documents of the destination under keys that no put replaces. */
 function removals(
   collection: SyncedCollection,
   entries: readonly RepairEntry[],
-  documents: DocumentsByClass,
+  puts: readonly Step[],
   present: DocumentsByClass,
 ): Step[] {
   if (collection.capped) return [];
   return entries.flatMap((entry) => {
-    const wanted = ownDocuments(collection, documents.get(entry.idClass)).map((document) => keyOf(collection, document));
+    const wanted = puts.filter((put) => put.entry === entry);
     return ownDocuments(collection, present.get(entry.idClass))
       .map((document) => keyOf(collection, document))
-      .filter((key) => !wanted.some((one) => one.equals(key)))
+      .filter((key) => !wanted.some((put) => put.key.equals(key)))
       .map((key) => ({ entry, key, document: null, statement: deleteStatement(key, collationOf(collection)) }));
   });
 }
 
-/** Whole documents; of a capped collection only those that are there, because order and size may not change. */
-function puts(
+/**
+ * Whole documents; of a capped collection only those that are there, because order and size may not change. What fits into no
+ * statement beside its key is inserted, once what was there is removed.
+ */
+function writings(
   collection: SyncedCollection,
   entries: readonly RepairEntry[],
   documents: DocumentsByClass,
   present: DocumentsByClass,
-): Step[] {
-  return entries.flatMap((entry) => {
-    if (collection.capped && !present.has(entry.idClass)) return [];
-    return ownDocuments(collection, documents.get(entry.idClass)).map((document) => {
+): { puts: Step[]; inserts: Step[] } {
+  const writing: { puts: Step[]; inserts: Step[] } = { puts: [], inserts: [] };
+  for (const entry of entries) {
+    if (collection.capped && !present.has(entry.idClass)) continue;
+    for (const document of ownDocuments(collection, documents.get(entry.idClass))) {
       const key = keyOf(collection, document);
-      return { entry, key, document, statement: replaceStatement(key, document, collationOf(collection)) };
-    });
-  });
+      const statement = replaceStatement(key, document, collationOf(collection));
+      if (collection.capped || statement.length <= statementBytesMax) writing.puts.push({ entry, key, document, statement });
+      else writing.inserts.push({ entry, key, document, statement: document });
+    }
+  }
+  return writing;
 }
 
 function ownDocuments(collection: SyncedCollection, documents: readonly Uint8Array[] | undefined): Uint8Array[] {
@@ -148,15 +158,18 @@ function collationOf(collection: SyncedCollection): { simpleCollation: boolean }
   return { simpleCollation: collection.collated && collection.destinationKey.length > 0 };
 }
 
-/** Sends statements in unordered bulks; returns what was refused for what the destination has, by its entry. */
+/** What was refused for what the destination has. */
+type Blocked = Map<RepairEntry, RefusedDocument[]>;
+
+/** Sends statements in unordered bulks. @param blocked takes what is refused for what the destination has */
 async function sendSteps(
   kind: RawWrite['kind'],
   steps: readonly Step[],
   collection: SyncedCollection,
   context: RepairContext,
   hard: AbortSignal,
-): Promise<Map<RepairEntry, RefusedDocument[]>> {
-  const blocked = new Map<RepairEntry, RefusedDocument[]>();
+  blocked: Blocked = new Map(),
+): Promise<void> {
   for (const part of partsWithin(steps, ({ statement }) => statement.length, bulkBytesMax)) {
     const statements = part.map((step) => step.statement);
     const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
@@ -169,5 +182,4 @@ async function sendSteps(
       blocked.set(step.entry, [...(blocked.get(step.entry) ?? []), { key: step.key, document: step.document, code, reason }]);
     }
   }
-  return blocked;
 }

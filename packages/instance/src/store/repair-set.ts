@@ -15,6 +15,7 @@ export type RepairReason =
   | 'indexKeys'
   | 'unmatchedDelta'
   | 'inexactDelta'
+  | 'largeStatement'
   | 'shardKeyChange'
   | 'replayedDelta'
   | 'preparedTransaction'

@@ -4,15 +4,20 @@ import { CommandError } from '../node/command.js';
 /** Levels of documents within documents that a server takes. */
 const depthMax = 200;
 const documentBytesMin = 5;
+/** What servers take for a document of whatever kind, a command too: 16 MB and 16 KB. */
+const documentBytesMax = 16 * 1024 * 1024 + 16 * 1024;
 
 /**
  * Walks through a document and everything in it, as a server does with all that a client sends.
  * Text is not looked at: what is no UTF-8 is stored as it is.
  * @returns the document's length
- * @throws CommandError 22 (InvalidBSON) when lengths, ends or types are wrong, 15 (Overflow) when it is nested too deeply
+ * @throws CommandError 22 (InvalidBSON) when lengths, ends or types are wrong, 15 (Overflow) when it is nested too deeply,
+ * 10334 (BSONObjectTooLarge) when it is larger than servers take
  */
 export function checkDocument(bytes: Uint8Array, from = 0, limit = bytes.length): number {
-  return checkLevel(bytes, from, limit, 1);
+  const size = checkLevel(bytes, from, limit, 1);
+  if (size > documentBytesMax) throw tooLarge(size);
+  return size;
 }
 
 function checkLevel(bytes: Uint8Array, from: number, limit: number, depth: number): number {
@@ -108,6 +113,11 @@ function checkEnded(bytes: Uint8Array, at: number, end: number): number {
 function readLength(bytes: Uint8Array, at: number, end: number): number {
   if (at + 4 > end) throw invalid('value exceeds its document');
   return readInt32(bytes, at);
+}
+
+function tooLarge(size: number): CommandError {
+  const hex = `0x${size.toString(16).toUpperCase()}`;
+  return new CommandError(10334, 'BSONObjectTooLarge', `BSONObj size: ${size} (${hex}) is invalid. Size must be between 0 and ${documentBytesMax}(16MB)`);
 }
 
 function invalid(reason: string): CommandError {

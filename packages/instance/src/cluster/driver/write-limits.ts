@@ -10,6 +10,12 @@ export const bulkBytesMax = 16 * 2 ** 20;
  */
 export const commandBytesMax = 8 * 2 ** 20;
 
+/**
+ * Bytes of one statement: servers take no document above 16 MB and 16 KB, and a router puts the statement into the one
+ * document of its command to the shard, whose other fields have the rest.
+ */
+export const statementBytesMax = 16 * 2 ** 20 + 8 * 2 ** 10;
+
 /** Statements of one bulk write; servers take 100,000 (`maxWriteBatchSize`). */
 export const bulkStatementsMax = 10_000;
 
@@ -22,9 +28,9 @@ const messageOverhead_bytes = 16 * 1024;
 /**
  * Cuts a list, in its order, so that each part fits into one command.
  * @param bytesOf the size of an item; one that is larger than the bound is a part of its own
- * @returns parts of at least one item; none for an empty list
+ * @returns parts of at least one item, each as soon as it is full; none for an empty list
  */
-export function* partsWithin<Item>(items: readonly Item[], bytesOf: (item: Item) => number, bytesMax: number): Generator<Item[]> {
+export function* partsWithin<Item>(items: Iterable<Item>, bytesOf: (item: Item) => number, bytesMax: number): Generator<Item[]> {
   let part: Item[] = [];
   let bytes = 0;
   for (const item of items) {

@@ -5,14 +5,16 @@ import { sendWave } from '../../../src/apply/send-wave.js';
 import { composeWave } from '../../../src/apply/wave.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import type { RawWrite } from '../../../src/cluster/door.js';
-import { assertWithinLimits } from '../../../src/cluster/driver/write-limits.js';
+import { assertWithinLimits, bulkBytesMax } from '../../../src/cluster/driver/write-limits.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
-import { RepairSet } from '../../../src/store/repair-set.js';
+import { type DoubtfulKey, RepairSet } from '../../../src/store/repair-set.js';
 import { bytesOf, changeOf, collectionOf, insertOf, never, updateOf } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 
 const collection = collectionOf();
+
+let doubts: DoubtfulKey[];
 
 /** The bulk writes that events become, in waves one after the other. */
 async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
@@ -21,7 +23,8 @@ async function writesOf(events: readonly ChangeEvent[]): Promise<RawWrite[]> {
   const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const queue = new EventQueue();
   for (const event of events) queue.push({ event, collection, laneClass: idClass(event.id, false), bounds: { begunBefore: 0n, readEnd: null }, removes: false });
-  while (queue.length > 0) await sendWave(composeWave(queue, { repairs, budget }), { writer: writes as never, findPresent: () => Promise.resolve(null) }, never);
+  doubts = [];
+  while (queue.length > 0) doubts.push(...(await sendWave(composeWave(queue, { repairs, budget }), { writer: writes as never, findPresent: () => Promise.resolve(null) }, never)));
   return writes.sent;
 }
 
@@ -43,6 +46,28 @@ it('waves of large updates meet no limit of the servers', async () => {
   const writes = await writesOf(events);
   for (const { statements } of writes) assertWithinLimits(statements);
   expect(writes.length).toBeGreaterThan(1);
+});
+
+it('waves of updates that grow to many times their events meet no limit of the servers', async () => {
+  // `$inc` of `items.$[].quantity`, as servers from 6.1 on show it.
+  const changed = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`items.${n}.quantity`, 1]));
+  const updateDescription = bytesOf({ updatedFields: changed, removedFields: [], truncatedArrays: [], disambiguatedPaths: {} });
+  const events = Array.from({ length: 2000 }, (_, n) => changeOf(n, BigInt(n + 1), { operation: 'update', updateDescription, bytes: updateDescription.length + 900 }));
+  const writes = await writesOf(events);
+  for (const { statements } of writes) assertWithinLimits(statements);
+  const bytes = writes.map(({ statements }) => statements.reduce((sum, statement) => sum + statement.length, 0));
+  expect(Math.max(...bytes)).toBeLessThanOrEqual(bulkBytesMax);
+  expect(bytes.reduce((sum, one) => sum + one)).toBeGreaterThan(48_000_000);
+  expect(writes.flatMap(({ statements }) => statements)).toHaveLength(events.length);
+});
+
+it('a statement that is larger than a command may be is not sent: its key is read anew', async () => {
+  const update = updateOf('i'.repeat(13_000_000), 1n, { text: 'x'.repeat(3_900_000) });
+  const key = 'i'.repeat(20_000);
+  const put = changeOf(key, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: key, sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) }) });
+  const writes = await writesOf([update, put, insertOf('small', 3n)]);
+  expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
+  expect(doubts.map(({ reason }) => reason)).toEqual(['largeStatement', 'largeStatement']);
 });
 
 it('waves of many small changes stay far below 100,000 statements', async () => {

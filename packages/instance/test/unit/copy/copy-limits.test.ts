@@ -15,11 +15,13 @@ import { wholeTable } from './copy-scene.js';
 /** Bytes of one reply's documents at most. */
 const replyBytesMax = 16 * 2 ** 20;
 
+let repairs: RepairSet;
+
 /** What a partition's writer sends for one batch of a reader. */
 async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Promise<RawWrite[]> {
   const writes = new NotedWrites();
   const budget = new ByteBudget(1);
-  const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
+  repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const { table, partition } = wholeTable(collectionOf());
   const writer = new PartitionWriter(table.collection, partition, replaces, { writer: writes as never, repairs, budget, width: new CopyWidth(systemClock, { readers: 1, writers: 1 }) });
   await writer.write(documents, never);
@@ -33,6 +35,13 @@ it.each([true, false])('a batch of one document of 16 MB is within the limits of
   const [write] = await writesOf([document], replaces);
   assertWithinLimits(write?.statements ?? []);
   expect(write?.statements[0]?.length).toBeLessThan(16 * 2 ** 20 + 16 * 1024);
+});
+
+it('a document that fits into no statement beside its key is not put, but read anew', async () => {
+  const large = bytesOf({ _id: 'i'.repeat(20_000), sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) });
+  const writes = await writesOf([large, bytesOf({ _id: 2, sk: 1 })], true);
+  expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
+  expect([...repairs.entries()].map(({ reason, id }) => [reason, id.bytes.length])).toEqual([['largeStatement', 20_005]]);
 });
 
 it.each([true, false])('the largest batch of small documents is within the limits of the servers (replaced: %s)', async (replaces) => {

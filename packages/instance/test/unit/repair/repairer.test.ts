@@ -99,6 +99,15 @@ describe('a doubtful key', () => {
     expect(repairs.size).toBe(0);
   });
 
+  it('whose document fits into no statement beside its key is inserted, once what was there is removed', async () => {
+    const id = 'i'.repeat(20_000);
+    source = [bytesOf({ _id: id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) })];
+    destination = [bytesOf({ _id: id, sk: 3 })];
+    await repair(id);
+    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['delete', 1], ['insert', 1]]);
+    expect(repairs.size).toBe(0);
+  });
+
   it('whose document is gone is deleted under the key that it has on the destination', async () => {
     destination = [bytesOf({ _id: 1, sk: 7 })];
     await repair(1);
