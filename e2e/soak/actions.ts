@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { changeDefinition, type DefinitionAction } from './definition-actions.js';
 import { database } from './source-collections.js';
-import { passOver, type UserSession } from './user-session.js';
+import { passOver, type User } from './user.js';
 import { documentOf, idOf, keyOf, plainIdsFrom, updateOf } from './values.js';
 
 /** Sessions of users in a history. */
@@ -34,7 +34,7 @@ export class Actor {
    * shards, where two documents of one `_id` can meet on a shard
    */
   constructor(
-    private readonly session: UserSession,
+    private readonly session: User,
     private readonly place: number,
     private readonly distinctIds: boolean,
     private readonly sleep: (duration_ms: number) => Promise<void>,
@@ -68,7 +68,7 @@ function ownId(id: number, place: number): number {
   return plainIdsFrom + (id * sessionsMax + place) * 3;
 }
 
-async function write(action: WriteAction, session: UserSession): Promise<void> {
+async function write(action: WriteAction, session: User): Promise<void> {
   const { collection, id, k, n } = action;
   const filter = { _id: idOf(id) };
   const updated = (u: unknown, more: Document = {}, q: Document = filter): Document => ({ update: collection, updates: [{ q, u, ...more }] });
@@ -104,7 +104,7 @@ async function write(action: WriteAction, session: UserSession): Promise<void> {
 }
 
 /** Gives a document another shard key, and with it perhaps another shard. */
-async function move({ collection, id, k, n }: WriteAction, session: UserSession): Promise<void> {
+async function move({ collection, id, k, n }: WriteAction, session: User): Promise<void> {
   const [found] = await session.documents(database, { find: collection, filter: { _id: idOf(id) }, limit: 1 });
   if (found === undefined) return;
   const q = { _id: found['_id'] as unknown, k: found['k'] as unknown, m: found['m'] as unknown, u: found['u'] as unknown };

@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import type { UserSession } from './user-session.js';
+import type { User } from './user.js';
 
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local', 'convoy_metadata']);
 const differencesMax = 20;
@@ -8,7 +8,7 @@ const differencesMax = 20;
 type Contents = Map<string, readonly string[]>;
 
 /** What is not equal on two clusters: definitions, indexes, shard keys, and documents byte for byte. */
-export async function differences(source: UserSession, destination: UserSession): Promise<string[]> {
+export async function differences(source: User, destination: User): Promise<string[]> {
   const [first, second] = [await contentsOf(source), await contentsOf(destination)];
   for (const [part, index] of await keptIndexes(source)) first.set(part, [...(first.get(part) ?? []), text(index)].sort());
   const found: string[] = [];
@@ -40,7 +40,7 @@ function without(texts: readonly string[], others: readonly string[]): string[] 
   });
 }
 
-async function contentsOf(user: UserSession): Promise<Contents> {
+async function contentsOf(user: User): Promise<Contents> {
   const contents: Contents = new Map();
   const { databases } = (await user.command('admin', { listDatabases: 1, nameOnly: true })) as { databases: { name: string }[] };
   for (const { name } of databases) {
@@ -55,7 +55,7 @@ async function contentsOf(user: UserSession): Promise<Contents> {
 }
 
 /** A shard key whose index was dropped on the source keeps one on the destination. */
-async function keptIndexes(source: UserSession): Promise<[string, Document][]> {
+async function keptIndexes(source: User): Promise<[string, Document][]> {
   const kept: [string, Document][] = [];
   for (const { _id, key, unique } of await source.documents('config', { find: 'collections', filter: { dropped: { $ne: true } } })) {
     const [database = '', name = ''] = String(_id).split('.');
@@ -75,7 +75,7 @@ function isLeantOn(index: Document, fields: readonly (readonly [string, string])
   return fields.every(([field, order], at) => key[at]?.[0] === field && String(key[at][1]) === order);
 }
 
-async function addDatabase(contents: Contents, database: string, user: UserSession): Promise<void> {
+async function addDatabase(contents: Contents, database: string, user: User): Promise<void> {
   for (const listed of await user.documents(database, { listCollections: 1 })) {
     const name = String(listed['name']);
     const namespace = `${database}.${name}`;

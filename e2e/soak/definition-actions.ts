@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { database } from './source-collections.js';
-import type { UserSession } from './user-session.js';
+import type { User } from './user.js';
 
 /** Names of collections that come and go; the others of a history may be dropped and renamed too. */
 export const passingCollections = ['d0', 'd1', 'd2'] as const;
@@ -53,7 +53,7 @@ const shardKeys: readonly Document[] = [{ _id: 'hashed' }, { k: 1 }, { k: 1, m: 
  * Changes the source's definitions.
  * @throws RefusedByServer when the server does not take it
  */
-export async function changeDefinition({ kind, collection, other, n }: DefinitionAction, session: UserSession): Promise<void> {
+export async function changeDefinition({ kind, collection, other, n }: DefinitionAction, session: User): Promise<void> {
   const namespace = `${database}.${collection}`;
   switch (kind) {
     case 'create':
@@ -104,7 +104,7 @@ function collMod(collection: string, n: number): Document {
   return { collMod: collection, ...changes[n % changes.length] };
 }
 
-async function changeView(on: string, collection: string, n: number, session: UserSession): Promise<void> {
+async function changeView(on: string, collection: string, n: number, session: User): Promise<void> {
   const name = `view${n % 3}`;
   const pipeline = [{ $match: { v: { $gt: n } } }];
   if (n % 4 === 0) await session.command(database, { drop: name });

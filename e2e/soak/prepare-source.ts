@@ -1,11 +1,11 @@
 import { type Document, MaxKey, MinKey } from 'mongodb';
 import type { Stage } from './history.js';
 import { database, type SourceCollection, sourceCollections, views } from './source-collections.js';
-import { passOver, type UserSession } from './user-session.js';
+import { passOver, type User } from './user.js';
 import { documentOf, plainIdsFrom } from './values.js';
 
 /** Makes the collections that the stage chooses, and loads them. */
-export async function prepareSource(stage: Stage, user: UserSession): Promise<void> {
+export async function prepareSource(stage: Stage, user: User): Promise<void> {
   await user.command('admin', { enableSharding: database });
   for (const collection of sourceCollections) {
     if (stage.collections.includes(collection.name)) await make(collection, stage, user);
@@ -13,7 +13,7 @@ export async function prepareSource(stage: Stage, user: UserSession): Promise<vo
   for (const view of views) await user.command(database, view);
 }
 
-async function make(collection: SourceCollection, stage: Stage, user: UserSession): Promise<void> {
+async function make(collection: SourceCollection, stage: Stage, user: User): Promise<void> {
   const { name, key, options, indexes } = collection;
   await user.command(database, { create: name, ...options });
   if (key !== null) await user.command('admin', { shardCollection: `${database}.${name}`, key });
@@ -26,7 +26,7 @@ async function make(collection: SourceCollection, stage: Stage, user: UserSessio
 }
 
 /** Chunks one after the other on all shards, so that changes of the key go from shard to shard. */
-async function cut({ name, key, cuts }: SourceCollection, { sourceShards }: Stage, user: UserSession): Promise<void> {
+async function cut({ name, key, cuts }: SourceCollection, { sourceShards }: Stage, user: User): Promise<void> {
   const [field = ''] = Object.keys(key ?? {});
   for (const [index, at] of cuts.entries()) {
     const bound = middle(key ?? {}, field, at);

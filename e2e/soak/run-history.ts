@@ -1,7 +1,6 @@
 import { Random } from '@convoy/cli/demo/random';
 import { startCluster } from '@convoy/simulator/cluster/cluster';
 import { BSON } from 'mongodb';
-import { Actor, sessionsMax } from './actions.js';
 import { Adversary } from './adversary.js';
 import { differences } from './compare.js';
 import type { History } from './history.js';
@@ -12,6 +11,7 @@ import { SoakFleet } from './soak-fleet.js';
 import type { Clusters, SoakLog } from './soak-instance.js';
 import { UserSession } from './user-session.js';
 import { VirtualTime } from './virtual-time.js';
+import { write } from './write.js';
 
 /** Virtual time begins here, in milliseconds since 1970. */
 const epoch_ms = Date.UTC(2026, 0, 1);
@@ -65,7 +65,7 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
   const fleet = new SoakFleet(time, new Adversary(new Random(random.below(2 ** 31))));
   const members = new Members({ stage, time, fleet, clusters, random, log });
   const begun_ms = time.elapsed_ms + 2_000;
-  const writing = write(history, clusters, time, begun_ms);
+  const writing = write(history, time, begun_ms, (place) => new UserSession(routerLink(clusters.source), time, place));
   writing.catch(() => undefined);
   await time.sleep(begun_ms - time.elapsed_ms);
   members.begin();
@@ -82,23 +82,6 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
   await within(time, members, 'COMMITTED', members.untilCommitted());
   const found = await differences(source, destination);
   if (found.length > 0) throw new Error(`the clusters differ:\n${found.join('\n')}`);
-}
-
-/** Everything that users do, each session one thing after the other. */
-async function write({ actions, stage }: History, clusters: Clusters, time: VirtualTime, begun_ms: number): Promise<void> {
-  const link = routerLink(clusters.source);
-  const distinctIds = stage.sourceShards !== stage.destinationShards;
-  const inOrder = [...actions].sort((one, other) => one.at_ms - other.at_ms);
-  const sessions = Array.from({ length: sessionsMax }, async (_, place) => {
-    const actor = new Actor(new UserSession(link, time, place), place, distinctIds, (duration_ms) => time.sleep(duration_ms));
-    for (const action of inOrder) {
-      if (action.session !== place) continue;
-      await time.sleep(begun_ms + action.at_ms - time.elapsed_ms);
-      await actor.act(action);
-    }
-  });
-  await Promise.all(sessions);
-  await time.sleep(begun_ms + stage.writing_ms - time.elapsed_ms);
 }
 
 /** What the migration has stored of its state. */

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { realSoak } from './real/real-soak.js';
 import { soak } from './soak.js';
 
 const { values } = parseArgs({
@@ -10,11 +11,15 @@ const { values } = parseArgs({
     verbose: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
     definitions: { type: 'string', default: 'some' },
+    real: { type: 'boolean', default: false },
   },
 });
 const isOne = values.path !== undefined || (values.minutes === undefined && values.seed !== undefined);
 
-process.exitCode = await soak({
+/** With processes, on servers and in real time; otherwise in one process and in virtual time. */
+const play = values.real ? realSoak : soak;
+
+process.exitCode = await play({
   limit_ms: values.minutes === undefined ? Number.MAX_SAFE_INTEGER : Number(values.minutes) * 60_000,
   historiesMax: values.histories === undefined ? (isOne ? 1 : Infinity) : Number(values.histories),
   seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed),

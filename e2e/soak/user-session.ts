@@ -1,22 +1,13 @@
 import { Binary, BSON, type Document, Long } from 'mongodb';
+import type { Clock } from './clock.js';
 import type { NodeLink } from './node-link.js';
-import type { VirtualTime } from './virtual-time.js';
+import { passOver, RefusedByServer, type User } from './user.js';
 
 /** How long a call of a user takes. */
 const call_ms = 2;
 
-/** The server has refused a user's command. */
-export class RefusedByServer extends Error {
-  override readonly name = 'RefusedByServer';
-
-  constructor(reply: Document) {
-    super(`${String(reply['codeName'])}: ${String(reply['errmsg'])}`);
-  }
-
-}
-
 /** A user's session on the source: nothing is wrong with its connection. */
-export class UserSession {
+export class UserSession implements User {
   readonly #lsid: Document;
   #number = 0;
   #transaction: { started: boolean } | null = null;
@@ -24,7 +15,7 @@ export class UserSession {
 
   constructor(
     private readonly link: NodeLink,
-    private readonly time: VirtualTime,
+    private readonly time: Clock,
     place: number,
   ) {
     this.#lsid = { id: new Binary(Buffer.alloc(16, place + 1), Binary.SUBTYPE_UUID) };
@@ -85,9 +76,4 @@ export class UserSession {
     const place = { lsid: this.#lsid, txnNumber: Long.fromNumber(this.#number), autocommit: false };
     return started ? place : { ...place, startTransaction: true };
   }
-}
-
-/** What users do may be refused: duplicates, conflicts, validation. The source is then as the server left it. */
-export function passOver(error: unknown): void {
-  if (!(error instanceof RefusedByServer)) throw error;
 }

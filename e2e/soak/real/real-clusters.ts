@@ -1,0 +1,66 @@
+import { MongoClient } from 'mongodb';
+import { Closers } from '@convoy/testbed/closers';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
+import type { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
+import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
+import { realShards } from './real-history.js';
+
+type Side = 'source' | 'destination';
+
+const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
+/** An election among one member takes about a second. */
+const primaryWithin_ms = 60_000;
+
+/** A source and a destination for several histories, one after the other. */
+export class RealClusters implements AsyncDisposable {
+  private constructor(
+    readonly source: TestCluster,
+    readonly destination: TestCluster,
+    readonly clients: Readonly<Record<Side, MongoClient>>,
+    private readonly closers: Closers,
+  ) {}
+
+  /** Starts both: real servers where there are some, simulated ones in processes of their own otherwise. */
+  static async start(folder: ScratchFolder): Promise<RealClusters> {
+    const closers = new Closers();
+    try {
+      const start = async (name: Side) => closers.use(await startTestCluster({ name, topology: { shards: realShards }, folder }));
+      const [source, destination] = await Promise.all([start('source'), start('destination')]);
+      const clientTo = ({ connectionString }: TestCluster): MongoClient => {
+        const client = new MongoClient(connectionString);
+        closers.defer(() => client.close());
+        return client;
+      };
+      return new RealClusters(source, destination, { source: clientTo(source), destination: clientTo(destination) }, closers);
+    } catch (error) {
+      await closers[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Removes everything that a history has left on both. */
+  async clear(): Promise<void> {
+    for (const client of Object.values(this.clients)) {
+      const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
+      for (const { name } of databases) if (!serverDatabases.has(name)) await client.db(name).dropDatabase();
+      await client.db('admin').command({ balancerStart: 1 });
+    }
+  }
+
+  /**
+   * Lets the primary of a shard step down, which is elected again afterwards, and waits until it is.
+   * @param who chooses the shard
+   */
+  async stepDown(side: Side, who: number, lasts_ms: number): Promise<void> {
+    const { shardIds, shardConnectionString } = this[side];
+    await using member = new MongoClient(shardConnectionString(shardIds[who % shardIds.length] ?? ''));
+    const admin = member.db('admin');
+    await admin.command({ replSetStepDown: Math.max(1, Math.round(lasts_ms / 1000)), force: true }).catch(() => undefined);
+    await pollUntil('the shard has a primary', primaryWithin_ms, async () => (await admin.command({ hello: 1 }))['isWritablePrimary'] === true);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.closers[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,65 @@
+import { availableParallelism } from 'node:os';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import type { SoakOptions } from '../soak.js';
+import { RealClusters } from './real-clusters.js';
+import { realHistoryOf } from './real-history.js';
+import { runRealHistory } from './run-real-history.js';
+
+/** What a history leaves in the servers' catalogs and histories is not to be met by too many others. */
+const historiesOfClusters = 20;
+
+/**
+ * Plays histories with processes on servers, one for each processor at a time, until the time or the number is reached, and
+ * prints how many have passed.
+ * @returns exit code: 0 when all have passed
+ */
+export async function realSoak(options: SoakOptions): Promise<number> {
+  const run = new RealSoak(options);
+  await Promise.all(Array.from({ length: Math.min(availableParallelism(), options.historiesMax) }, () => run.play()));
+  return run.failed.length === 0 && run.passed > 0 ? 0 : 1;
+}
+
+class RealSoak {
+  passed = 0;
+  readonly failed: number[] = [];
+  #given = 0;
+  readonly #begun_ms = performance.now();
+
+  constructor(private readonly options: SoakOptions) {}
+
+  /** Plays one history after the other, on new clusters from time to time. */
+  async play(): Promise<void> {
+    while (this.#goesOn) {
+      using folder = ScratchFolder.create('soak');
+      await using clusters = await RealClusters.start(folder);
+      for (let played = 0; played < historiesOfClusters && this.#goesOn; played += 1) {
+        if (!(await this.#playNext(clusters))) break;
+      }
+    }
+  }
+
+  get #goesOn(): boolean {
+    const { historiesMax, limit_ms, keepsGoing } = this.options;
+    return this.#given < historiesMax && performance.now() - this.#begun_ms < limit_ms && (keepsGoing || this.failed.length === 0);
+  }
+
+  /** @returns whether it has passed, and the clusters can be used again */
+  async #playNext(clusters: RealClusters): Promise<boolean> {
+    const { seed: first, definitions, path } = this.options;
+    const seed = first + this.#given;
+    this.#given += 1;
+    const begun_ms = performance.now();
+    try {
+      await runRealHistory(realHistoryOf({ seed, definitions, path }), clusters);
+      await clusters.clear();
+      this.passed += 1;
+    } catch (error) {
+      this.failed.push(seed);
+      console.log(`seed ${seed} failed on ${clusters.source.backend} ${clusters.source.version.join('.')}: ${String(error)}`);
+    }
+    const seconds = ((performance.now() - begun_ms) / 1000).toFixed(1);
+    const names = this.failed.length === 0 ? '' : ` (seeds ${this.failed.join(', ')})`;
+    console.log(`seed ${seed}: ${seconds} s; ${this.passed} histories passed, ${this.failed.length} failed${names}`);
+    return this.failed.at(-1) !== seed;
+  }
+}

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import type { Clock } from '../clock.js';
+import { differences } from '../compare.js';
+import type { History } from '../history.js';
+import { prepareSource } from '../prepare-source.js';
+import { write } from '../write.js';
+import type { RealClusters } from './real-clusters.js';
+import { RealMembers } from './real-members.js';
+import { RealUser } from './real-user.js';
+
+/** Users write so long before the migration starts. */
+const before_ms = 1_000;
+
+/** A history has ended otherwise than it should. */
+export class HistoryFailed extends Error {
+  override readonly name = 'HistoryFailed';
+
+  /** @param logs the folder of its processes' logs, which stays */
+  constructor(
+    cause: unknown,
+    readonly logs: string,
+  ) {
+    super(`${cause instanceof Error ? cause.message : String(cause)}\nlogs: ${logs}`, { cause });
+  }
+}
+
+/**
+ * Plays a history from its first write to the comparison of the clusters, with processes and in real time.
+ * @param clusters are empty; what the history leaves on them stays
+ * @throws HistoryFailed
+ */
+export async function runRealHistory(history: History, clusters: RealClusters): Promise<void> {
+  using folder = ScratchFolder.create('history');
+  try {
+    await play(history, clusters, folder);
+  } catch (error) {
+    folder.keep();
+    throw new HistoryFailed(error, folder.path);
+  }
+}
+
+async function play(history: History, clusters: RealClusters, folder: ScratchFolder): Promise<void> {
+  const { source, destination } = clusters.clients;
+  await using user = new RealUser(source);
+  await prepareSource(history.stage, user);
+  await using members = await RealMembers.start(history.stage, clusters, folder);
+  const clock = new RealClock();
+  const writing = write(history, clock, before_ms, () => new RealUser(source));
+  writing.catch(() => undefined);
+  await delay(before_ms);
+  await members.begin();
+  await members.suffer(history.incidents);
+  await writing;
+  await members.untilCanCommit();
+  await members.commit();
+  await members.suffer(history.incidentsAtCommit);
+  await members.untilCommitted();
+  await using onDestination = new RealUser(destination);
+  const found = await differences(user, onDestination);
+  if (found.length > 0) throw new Error(`the clusters differ:\n${found.join('\n')}`);
+}
+
+/** Everybody's time, from now on. */
+class RealClock implements Clock {
+  readonly #begun_ms = performance.now();
+
+  get elapsed_ms(): number {
+    return performance.now() - this.#begun_ms;
+  }
+
+  async sleep(duration_ms: number): Promise<void> {
+    await delay(Math.max(0, duration_ms));
+  }
+}

@@ -1,0 +1,33 @@
+import type { Document } from 'mongodb';
+
+/** Somebody who works on a cluster, one thing after the other. */
+export interface User {
+  /**
+   * Runs a command, in the open transaction when there is one.
+   * @throws RefusedByServer for `ok: 0` and for failed statements
+   */
+  command(database: string, command: Document): Promise<Document>;
+  /** Runs one write in the way in which a shard key may change. */
+  retryable(database: string, command: Document): Promise<Document>;
+  /** All documents of a cursor, with their types. */
+  documents(database: string, command: Document): Promise<Document[]>;
+  /** Opens a transaction for the commands that follow. */
+  begin(): void;
+  /** Ends the transaction; one that has ended by itself is passed over. */
+  end(how: 'commitTransaction' | 'abortTransaction'): Promise<void>;
+}
+
+/** The server has refused a user's command. */
+export class RefusedByServer extends Error {
+  override readonly name = 'RefusedByServer';
+
+  /** @param reply `codeName` and `errmsg` of an answer, or of a statement in it */
+  constructor(reply: Document) {
+    super(`${String(reply['codeName'])}: ${String(reply['errmsg'])}`);
+  }
+}
+
+/** What users do may be refused: duplicates, conflicts, validation. The source is then as the server left it. */
+export function passOver(error: unknown): void {
+  if (!(error instanceof RefusedByServer)) throw error;
+}
