@@ -53,8 +53,9 @@ export class RealClusters implements AsyncDisposable {
    * @param who chooses the shard
    */
   async stepDown(side: Side, who: number, lasts_ms: number): Promise<void> {
-    const { shardIds, shardConnectionString } = this[side];
-    await using member = new MongoClient(shardConnectionString(shardIds[who % shardIds.length] ?? ''));
+    const cluster = this[side];
+    const shardId = cluster.shardIds[who % cluster.shardIds.length] ?? '';
+    await using member = new MongoClient(cluster.shardConnectionString(shardId));
     const admin = member.db('admin');
     await admin.command({ replSetStepDown: Math.max(1, Math.round(lasts_ms / 1000)), force: true }).catch(() => undefined);
     await pollUntil('the shard has a primary', primaryWithin_ms, async () => (await admin.command({ hello: 1 }))['isWritablePrimary'] === true);

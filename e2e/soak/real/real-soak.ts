@@ -29,16 +29,16 @@ class RealSoak {
 
   /** Plays one history after the other, on new clusters from time to time. */
   async play(): Promise<void> {
-    while (this.#goesOn) {
+    while (this.#goesOn()) {
       using folder = ScratchFolder.create('soak');
       await using clusters = await RealClusters.start(folder);
-      for (let played = 0; played < historiesOfClusters && this.#goesOn; played += 1) {
+      for (let played = 0; played < historiesOfClusters && this.#goesOn(); played += 1) {
         if (!(await this.#playNext(clusters))) break;
       }
     }
   }
 
-  get #goesOn(): boolean {
+  #goesOn(): boolean {
     const { historiesMax, limit_ms, keepsGoing } = this.options;
     return this.#given < historiesMax && performance.now() - this.#begun_ms < limit_ms && (keepsGoing || this.failed.length === 0);
   }
