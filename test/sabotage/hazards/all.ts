@@ -5,10 +5,12 @@ import { definitionHazards } from './definitions.js';
 import { limitHazards } from './limits.js';
 import { orderHazards } from './order.js';
 import { processHazards } from './processes.js';
+import { shardingHazards } from './sharding.js';
 import { streamHazards } from './stream.js';
 import { updateHazards } from './updates.js';
 
 /** All hazards in the order of their numbers. */
 export const hazards: readonly Hazard[] = [
-  ...streamHazards, ...orderHazards, ...updateHazards, ...limitHazards, ...copyHazards, ...definitionHazards, ...processHazards, ...commitHazards,
+  ...streamHazards, ...orderHazards, ...updateHazards, ...limitHazards, ...copyHazards,
+  ...definitionHazards, ...shardingHazards, ...processHazards, ...commitHazards,
 ].sort((a, b) => a.number - b.number);

@@ -1,13 +1,12 @@
 import { compareRaw } from './compare.js';
 import { HashedRanges } from './hashed-ranges.js';
 import type { Halves } from './md5-block.js';
-import { encodeValue, type RawValue } from './scan.js';
+import { findValue, nullValue, type RawValue } from './scan.js';
 import { hashOfField, shardKeyOf, type KeySource, type ShardKeyField } from './shard-key.js';
 
-/** A chunk as the catalog shows it; bounds hold one value per shard-key field, `max` is exclusive. */
+/** A chunk: its lower bound, BSON bytes with one value per shard-key field, and its owner. */
 export interface ChunkBounds {
-  min: Readonly<Record<string, unknown>>;
-  max: Readonly<Record<string, unknown>>;
+  min: Uint8Array;
   shard: string;
 }
 
@@ -33,7 +32,7 @@ export class ChunkMap {
     chunks: readonly ChunkBounds[],
   ) {
     if (chunks.length === 0) throw new RangeError('A sharded collection has at least one chunk');
-    const ranges = chunks.map(({ min, shard }) => ({ min: key.map(({ field }) => encodeValue(min[field])), shard }));
+    const ranges = chunks.map(({ min, shard }) => ({ min: key.map(({ field }) => findValue(min, field) ?? nullValue), shard }));
     this.ranges = ranges.sort((a, b) => compareKeys(a.min, b.min));
     const [field] = key;
     const isHashed = key.length === 1 && field?.hashed === true;

@@ -16,9 +16,9 @@ export interface ShardKeyField {
  */
 export type KeySource = 'document' | 'documentKey';
 
-/** The fields of a shard key as catalogs show it: `{field: 1 | "hashed", …}`. */
-export function shardKeyFields(key: Readonly<Record<string, unknown>>): ShardKeyField[] {
-  return Object.entries(key).map(([field, kind]) => ({ field, hashed: kind === 'hashed' }));
+/** The fields of a shard key as catalogs show it: 1 or "hashed" by field, in order. */
+export function shardKeyFields(key: ReadonlyMap<string, unknown>): ShardKeyField[] {
+  return [...key].map(([field, kind]) => ({ field, hashed: kind === 'hashed' }));
 }
 
 function plainElement(bytes: Uint8Array, field: string, source: KeySource): RawElement | null {
@@ -47,6 +47,13 @@ export function shardKeyOf(document: Uint8Array, key: readonly ShardKeyField[], 
     const value = plainValue(document, field, source);
     return hashed ? hashedValue(value) : value;
   });
+}
+
+/** A bound of a shard key's ranges: values for its first fields, `rest` for the others. */
+export function keyBound(key: ReadonlyMap<string, unknown>, values: readonly RawValue[], rest: RawValue): Buffer {
+  const builder = new DocumentBuilder();
+  [...key.keys()].forEach((field, position) => builder.raw(field, values[position] ?? rest));
+  return builder.finish();
 }
 
 /** Where a missing field's value is taken from. */

@@ -7,8 +7,8 @@ import type { Document } from 'mongodb';
  * every level outside of validators, pipelines and partial filters, which keep their types.
  */
 export function canonicalText(document: Document): string {
-  const sorted = Object.fromEntries(Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return BSON.EJSON.stringify(sorted, { relaxed: false });
+  const sorted = Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Buffer.from(BSON.serialize(new Map(sorted))).toString('base64');
 }
 
 /** Whether two catalog documents mean the same. */

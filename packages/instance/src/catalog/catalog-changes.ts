@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { canonicalText, sameDocument } from './canonical-text.js';
 import { ownershipRanges } from './chunk-ranges.js';
-import { sameKey } from './index-spec.js';
+import { sameKey } from './key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from './namespace.js';
 import { namespaceOf } from './namespace.js';
 

@@ -68,5 +68,5 @@ function comparableOptions(entry: CatalogEntry, form: 'temporary' | 'final'): Do
 }
 
 function isEmptyDocument(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  return value instanceof Map && value.size === 0;
 }

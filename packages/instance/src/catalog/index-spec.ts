@@ -1,7 +1,10 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
+import { RawValue } from '../bson/scan.js';
+import { isWellFormed } from '../bson/utf8.js';
 import { canonicalText } from './canonical-text.js';
 import { portableCollation } from './collection-options.js';
+import { type KeyPattern, keyOf, sameKey } from './key-pattern.js';
 
 /** Attributes of an index that every supported server takes in `createIndexes`. */
 const PORTABLE_ATTRIBUTES: ReadonlySet<string> = new Set([
@@ -51,8 +54,8 @@ export function portableIndex(namespace: string, index: Document): { index: Docu
   const dropped = attributes.map(([attribute]) => attribute).filter((attribute) => !PORTABLE_ATTRIBUTES.has(attribute) && !SILENT_ATTRIBUTES.has(attribute));
   if (dropped.length > 0) warn('indexAttributeDropped', `is built without ${dropped.join(', ')}`);
   if (typeof index.v === 'number' && index.v < INDEX_VERSION) warn('indexVersionRaised', `has version ${index.v} and is built with version ${INDEX_VERSION}`);
-  portable.key = portableKey(index.key as Document);
-  if (!sameKey(portable.key as Document, index.key as Document)) warn('indexDirectionNormalised', 'has legacy directions, which are built as ascending');
+  portable.key = portableKey(keyOf(index));
+  if (!sameKey(keyOf(portable), keyOf(index))) warn('indexDirectionNormalised', 'has legacy directions, which are built as ascending');
   if ('collation' in portable) portable.collation = portableCollation(portable.collation as Document);
   if ('expireAfterSeconds' in portable) {
     portable.expireAfterSeconds = legalTtl(portable.expireAfterSeconds);
@@ -63,10 +66,10 @@ export function portableIndex(namespace: string, index: Document): { index: Docu
 
 /** Why the destination cannot hold an index in its source form, or null. */
 export function indexObstacle(index: Document): string | null {
-  const fields = Object.entries(index.key as Document);
+  const fields = [...keyOf(index)];
   if (fields.some(([, value]) => value === 'geoHaystack')) return 'geoHaystack indexes ended with version 4.4';
-  // Such names lose their place among the other fields in JavaScript's objects, so that the order could not be kept.
-  if (fields.length > 1 && fields.some(([field]) => isArrayPosition(field))) return 'a field of a compound key is named by a whole number';
+  if (!fields.every(([field]) => isWellFormed(field))) return 'a field of its key has a name that is no UTF-8';
+  if (Object.values(index).some((value) => value instanceof RawValue)) return 'its filter holds a value that Convoy cannot send in a command';
   return null;
 }
 
@@ -97,38 +100,22 @@ export function buildSpecification(index: Document, collectionCollation: unknown
  * The key as one writes it. `listIndexes` shows the text fields of a text index as `_fts` and `_ftsx`, and names them
  * only in `weights`.
  */
-function writtenKey(index: Document): Document {
-  const key = index.key as Document;
-  const textFields = Object.keys((index.weights as Document | undefined) ?? {});
-  // The shown form is legal too, and keeps its order where JavaScript's objects would not keep the written one.
-  if (!('_fts' in key) || textFields.length === 0 || textFields.some(isArrayPosition)) return key;
-  const fields = Object.entries(key).flatMap(([field, value]): [string, unknown][] => {
+function writtenKey(index: Document): KeyPattern {
+  const key = keyOf(index);
+  const textFields = [...((index.weights as KeyPattern | undefined) ?? new Map<string, unknown>()).keys()];
+  if (!key.has('_fts') || textFields.length === 0) return key;
+  const fields = [...key].flatMap(([field, value]): [string, unknown][] => {
     if (field === '_ftsx') return [];
     return field === '_fts' ? textFields.map((textField) => [textField, 'text']) : [[field, value]];
   });
-  return Object.fromEntries(fields);
+  return new Map(fields);
 }
 
 /** Clocks of the cluster may be behind ours by less than this. */
 const TTL_MARGIN_SECONDS = 86_400;
 
-/** Whether two keys have the same fields with the same values in the same order. */
-export function sameKey(a: Document, b: Document): boolean {
-  const [fieldsA, fieldsB] = [Object.entries(a), Object.entries(b)];
-  return fieldsA.length === fieldsB.length && isKeyPrefix(a, b);
-}
-
-/** Whether a key begins with the fields and values of another, in order. */
-export function isKeyPrefix(prefix: Document, key: Document): boolean {
-  const fields = Object.entries(key);
-  return Object.entries(prefix).every(([field, value], position) => {
-    const other = fields[position];
-    return other !== undefined && other[0] === field && other[1] === value;
-  });
-}
-
-function portableKey(key: Document): Document {
-  return Object.fromEntries(Object.entries(key).map(([field, value]) => [field, portableDirection(value)]));
+function portableKey(key: KeyPattern): KeyPattern {
+  return new Map([...key].map(([field, value]) => [field, portableDirection(value)]));
 }
 
 function portableDirection(value: unknown): unknown {
@@ -144,8 +131,4 @@ function isUnsetFlag(attribute: string, value: unknown): boolean {
 function legalTtl(value: unknown): number {
   const seconds = Math.floor(Number(value));
   return Number.isFinite(seconds) && seconds >= 0 && seconds <= TTL_OFF_SECONDS ? seconds : TTL_OFF_SECONDS;
-}
-
-function isArrayPosition(field: string): boolean {
-  return /^(?:0|[1-9]\d*)$/.test(field);
 }

@@ -1,16 +1,18 @@
 import type { Binary, Document } from 'mongodb';
+import type { KeyPattern } from './key-pattern.js';
 
 /** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */
 export interface Chunk {
-  min: Document;
-  max: Document;
+  /** Bounds are documents of BSON bytes, one value per field of the key: only bytes keep what JavaScript has no value for. */
+  min: Uint8Array;
+  max: Uint8Array;
   shard: string;
 }
 
 /** How a collection is sharded; null for collections that are not. */
 export interface Sharding {
   /** The shard key in order; values 1 or "hashed". */
-  key: Document;
+  key: KeyPattern;
   unique: boolean;
   /** All chunks in shard-key order, without gaps. */
   chunks: Chunk[];
@@ -25,9 +27,9 @@ export interface CatalogEntry {
   type: 'collection' | 'view';
   /** 32 hexadecimal digits; empty for views. */
   uuid: string;
-  /** Options as `listCollections` shows them (capped, size, max, collation, validator, viewOn, pipeline, …). */
+  /** Options as `listCollections` shows them (capped, size, max, collation, validator, viewOn, pipeline, …), decoded by `decodeListedCollection`. */
   options: Document;
-  /** Index specifications as `listIndexes` shows them, `_id_` included; empty for views. */
+  /** Index specifications as `listIndexes` shows them, decoded by `decodeIndex`, `_id_` included; empty for views. */
   indexes: Document[];
   sharding: Sharding | null;
   /** The shard that holds an unsharded collection (its database's primary). */

@@ -1,5 +1,8 @@
-import { Binary, BSON, type Document } from 'mongodb';
+import { Binary, BSON } from 'mongodb';
+import { elementType } from '../bson/element-type.js';
+import { elementsOf, findElement, findPath, readDocument } from '../bson/scan.js';
 import type { CatalogEntry } from './namespace.js';
+import { decodeIndex, decodeKey, decodeOptions } from './read/decode-catalog.js';
 
 /**
  * An entry as one binary value, so that field names with dots and dollars and every number type survive being stored.
@@ -9,17 +12,34 @@ export function storedEntry(entry: CatalogEntry): Binary {
   return new Binary(BSON.serialize(entry, { ignoreUndefined: true }));
 }
 
-/** The entry as it was stored: plain numbers, but validators, pipelines, partial filters and chunk bounds exact. */
+/** The entry as it was stored: plain numbers, but validators, pipelines, partial filters, keys and chunk bounds exact. */
 export function restoredEntry(stored: Binary): CatalogEntry {
   const bytes = stored.value();
-  const plain = BSON.deserialize(bytes, { promoteLongs: false }) as CatalogEntry;
-  const exact = BSON.deserialize(bytes, { promoteValues: false, bsonRegExp: true }) as CatalogEntry;
-  for (const option of ['validator', 'pipeline', 'encryptedFields']) {
-    if (plain.options[option] !== undefined) plain.options[option] = exact.options[option] as Document;
+  const plain = BSON.deserialize(bytes) as CatalogEntry;
+  decodeOptions(plain.options, embedded(bytes, 'options'));
+  const indexes = embedded(bytes, 'indexes');
+  plain.indexes = [...elementsOf(indexes)].map((element) => decodeIndex(readDocument(indexes, element)));
+  if (plain.sharding !== null) {
+    plain.sharding.key = decodeKey(embedded(bytes, 'sharding', 'key'));
+    const chunks = embedded(bytes, 'sharding', 'chunks');
+    const raw = [...elementsOf(chunks)].map((element) => readDocument(chunks, element));
+    plain.sharding.chunks.forEach((chunk, position) => {
+      for (const bound of ['min', 'max'] as const) chunk[bound] = boundIn(raw[position] ?? noDocument, bound);
+    });
   }
-  plain.indexes.forEach((index, position) => {
-    if (index.partialFilterExpression === undefined) return;
-    index.partialFilterExpression = exact.indexes[position]?.partialFilterExpression as Document;
-  });
   return plain;
+}
+
+const noDocument = BSON.serialize({});
+
+function embedded(bytes: Uint8Array, ...path: readonly string[]): Uint8Array {
+  const element = findPath(bytes, path);
+  return element === null ? noDocument : readDocument(bytes, element);
+}
+
+/** Bytes of their own. Earlier releases stored bounds as documents. */
+function boundIn(chunk: Uint8Array, name: 'min' | 'max'): Uint8Array {
+  const element = findElement(chunk, name);
+  if (element === null) return noDocument;
+  return Buffer.from(element.type === elementType.binary ? chunk.subarray(element.start + 5, element.end) : readDocument(chunk, element));
 }

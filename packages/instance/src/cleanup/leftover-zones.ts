@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { setZone } from '../catalog/make/place-chunks.js';
 import { readConfig } from '../catalog/read/read-sharding.js';
 import type { Cluster } from '../cluster/door.js';
 
@@ -23,6 +24,6 @@ export async function findLeftoverZones(destination: Cluster, signal: AbortSigna
 /** Removes them. May be repeated. */
 export async function removeLeftoverZones(destination: Cluster, { ranges, shards }: LeftoverZones, signal: AbortSignal): Promise<void> {
   const { router } = destination;
-  for (const { ns, min, max } of ranges) await router.command('admin', { updateZoneKeyRange: String(ns), min: min as Document, max: max as Document, zone: null }, { signal });
+  for (const { ns, min, max } of ranges) await setZone(destination, String(ns), { min: min as Uint8Array, max: max as Uint8Array }, null, signal);
   for (const { shard, zone } of shards) await router.command('admin', { removeShardFromZone: shard, zone }, { signal });
 }

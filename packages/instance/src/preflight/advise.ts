@@ -42,7 +42,7 @@ export async function adviseBalancers(source: Cluster, destination: Cluster, sig
 
 /** A server keeps `_id`s unique on each shard alone, unless the shard key is made of `_id`; finding equal ones takes a reading of everything. */
 export function adviseEqualIds(catalog: Catalog): Advice {
-  const open = catalog.filter(({ sharding }) => sharding !== null && Object.keys(sharding.key).join() !== '_id');
+  const open = catalog.filter(({ sharding }) => sharding !== null && [...sharding.key.keys()].join() !== '_id');
   if (open.length === 0) return { result: 'passed', description: 'Every sharded collection keeps its _ids unique over all shards.' };
   return {
     result: 'unchecked',

@@ -1,6 +1,5 @@
 import type { NamePattern, NamespaceSelector } from '@convoy/api/contract/filter';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Document } from 'mongodb';
 import { namespaceOf, type Catalog, type CatalogEntry } from '../catalog/namespace.js';
 import { compileNamespaceFilter } from '../catalog/namespace-filter.js';
 
@@ -50,9 +49,10 @@ function sourcesOf({ database, options }: CatalogEntry): Set<string> {
 }
 
 function addJoined(value: unknown, names: Set<string>): void {
-  if (typeof value !== 'object' || value === null) return;
-  for (const [field, inner] of Object.entries(value)) {
-    const joined: unknown = joinFields[field] === undefined ? null : (inner as Document | null)?.[joinFields[field]];
+  if (Array.isArray(value)) value.forEach((inner) => addJoined(inner, names));
+  if (!(value instanceof Map)) return;
+  for (const [field, inner] of value as ReadonlyMap<string, unknown>) {
+    const joined: unknown = joinFields[field] === undefined || !(inner instanceof Map) ? null : inner.get(joinFields[field]);
     for (const name of [joined, field === '$unionWith' ? inner : null]) if (typeof name === 'string') names.add(name);
     addJoined(inner, names);
   }

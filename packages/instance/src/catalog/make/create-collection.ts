@@ -7,7 +7,7 @@ import { createOptions, optionDifferences } from '../collection-options.js';
 import type { CollectionPlan } from '../plan/destination-plan.js';
 import { holdsDocuments } from '../read/holds-documents.js';
 import { supportingIndex } from '../plan/index-plan.js';
-import { sameKey } from '../index-spec.js';
+import { type KeyPattern, sameKey } from '../key-pattern.js';
 import { listCollections } from '../read/list-namespaces.js';
 import type { ListedNamespace } from '../read/list-namespaces.js';
 import { namespaceOf } from '../namespace.js';
@@ -83,7 +83,7 @@ async function ensureSharded({ destination, signal, confirm }: Making, plan: Col
   const namespace = namespaceOf(entry);
   const [row] = await readConfig(destination.router, { find: 'collections', filter: { _id: namespace } }, signal);
   if (row !== undefined && row.dropped !== true && row.unsplittable !== true) {
-    if (sameShardKey(row.key as Document, sharding.key)) return;
+    if (sameKey(row.key as KeyPattern, sharding.key)) return;
     throw new ConvoyError('destinationNotEmpty', `The destination has ${namespace} sharded by another key; drop it there.`);
   }
   if (await holdsDocuments(destination.router, entry, signal)) {
@@ -93,8 +93,4 @@ async function ensureSharded({ destination, signal, confirm }: Making, plan: Col
   if (supporting !== undefined) await buildIndexes({ door: destination.router, signal, confirm }, plan, [supporting]);
   await confirm();
   await placeChunks(destination, plan, signal);
-}
-
-function sameShardKey(listed: Document, planned: Document): boolean {
-  return sameKey(Object.fromEntries(Object.entries(listed).map(([field, value]) => [field, value === 'hashed' ? value : Number(value)])), planned);
 }

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { losslessDocument } from '../../bson/lossless.js';
 import type { Cluster } from '../../cluster/door.js';
 import { codeOf } from '../../cluster/failure.js';
 import { mapBounded } from '../map-bounded.js';
@@ -32,7 +33,7 @@ export async function removeZones(destination: Cluster, signal: AbortSignal): Pr
   const ranges = await readConfig(router, { find: 'tags', filter: {} }, signal);
   const own = ranges.filter(({ tag }) => String(tag).startsWith(ZONE_PREFIX));
   await mapBounded(own, ZONES_PARALLEL, ({ ns, min, max }) =>
-    setZone(destination, ns as string, { min: min as object, max: max as object, zone: null }, signal),
+    setZone(destination, ns as string, { min: min as Uint8Array, max: max as Uint8Array }, null, signal),
   );
   const shards = await readConfig(router, { find: 'shards', filter: {} }, signal);
   for (const shard of shards) {
@@ -51,7 +52,7 @@ export async function placeChunks(destination: Cluster, plan: CollectionPlan, si
   const { key, unique, ranges } = plan.sharding;
   const namespace = namespaceOf(plan.entry);
   const setZones = (zone: (shard: string) => string | null): Promise<unknown> =>
-    mapBounded(ranges, ZONES_PARALLEL, ({ min, max, shard }) => setZone(destination, namespace, { min, max, zone: zone(shard) }, signal));
+    mapBounded(ranges, ZONES_PARALLEL, ({ min, max, shard }) => setZone(destination, namespace, { min, max }, zone(shard), signal));
   await setZones(zoneOf);
   await shardCollection(destination, plan, { shardCollection: namespace, key, ...(unique ? { unique } : {}) }, signal);
   await setZones(() => null);
@@ -72,13 +73,16 @@ async function shardCollection(
   }
 }
 
-function setZone(
+/** Puts a range of a collection into a zone, or out of every one when the zone is null. */
+export function setZone(
   destination: Cluster,
   namespace: string,
-  range: { min: object; max: object; zone: string | null },
+  { min, max }: { min: Uint8Array; max: Uint8Array },
+  zone: string | null,
   signal: AbortSignal,
 ): Promise<unknown> {
-  return destination.router.command('admin', { updateZoneKeyRange: namespace, ...range }, { signal });
+  const command = { updateZoneKeyRange: namespace, min: losslessDocument(min), max: losslessDocument(max), zone };
+  return destination.router.command('admin', command, { signal });
 }
 
 function zoneOf(shard: string): string {

@@ -3,7 +3,8 @@ import { sameDocument } from '../canonical-text.js';
 import { optionDifferences } from '../collection-options.js';
 import { planIndexes } from './index-plan.js';
 import type { IndexPlanContext } from './index-plan.js';
-import { isIdIndex, portableIndex, sameKey } from '../index-spec.js';
+import { isIdIndex, portableIndex } from '../index-spec.js';
+import { sameKey } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 
@@ -78,7 +79,7 @@ function describeShardKeys(expected: Sharding | null, found: Sharding | null): s
 
 function describeShardKey(sharding: Sharding | null): string {
   if (sharding === null) return 'unsharded';
-  const fields = Object.entries(sharding.key).map(([field, value]) => `${field}: ${String(value)}`).join(', ');
+  const fields = [...sharding.key].map(([field, value]) => `${field}: ${String(value)}`).join(', ');
   return `sharded by ${sharding.unique ? 'unique ' : ''}{${fields}}`;
 }
 

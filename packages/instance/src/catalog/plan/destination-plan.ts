@@ -6,6 +6,7 @@ import { distributeChunks, distributeDatabases } from './distribution.js';
 import type { DestinationRange } from './distribution.js';
 import { planIndexes } from './index-plan.js';
 import type { IndexPlan } from './index-plan.js';
+import type { KeyPattern } from '../key-pattern.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
 
 /** Everything needed to make one collection or view on the destination. */
@@ -16,7 +17,7 @@ export interface CollectionPlan {
   options: Document;
   indexes: IndexPlan[];
   /** Null for collections that stay unsharded, views, and on replica sets. */
-  sharding: { key: Document; unique: boolean; ranges: DestinationRange[] } | null;
+  sharding: { key: KeyPattern; unique: boolean; ranges: DestinationRange[] } | null;
 }
 
 /** Everything to be made on the destination. Pure data: the same catalog and clusters give the same plan. */

@@ -1,12 +1,17 @@
 import { BSON } from 'mongodb';
-import type { Document } from 'mongodb';
+import { elementType } from '../../bson/element-type.js';
+import { isLossless } from '../../bson/lossless.js';
+import { encodeValue, maxKey, minKey, RawValue } from '../../bson/scan.js';
+import { keyBound } from '../../bson/shard-key.js';
 import { ownershipRanges } from '../chunk-ranges.js';
+import type { KeyPattern } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Chunk } from '../namespace.js';
 
 /** A range of a collection's shard key and the destination shard that shall own it. */
 export interface DestinationRange {
-  min: Document;
-  max: Document;
+  /** Bounds are documents of BSON bytes that the driver can write. */
+  min: Uint8Array;
+  max: Uint8Array;
   shard: string;
 }
 
@@ -24,24 +29,21 @@ const RANGES_KEPT_MAX = 2_000;
  * @returns in order, without gaps; empty when nothing is known about a ranged key (the server then makes one chunk)
  */
 export function distributeChunks(
-  key: Document,
+  key: KeyPattern,
   chunks: readonly Chunk[],
   sourceShardIds: readonly string[],
   destinationShardIds: readonly string[],
 ): DestinationRange[] {
   const destinations = [...destinationShardIds].sort();
   const sources = [...sourceShardIds].sort();
-  const kept = chunks.length > RANGES_KEPT_MAX ? ownershipRanges(chunks) : chunks;
-  const placed = (chunk: Chunk, shard: string): DestinationRange => ({
-    min: withHashedLongs(key, chunk.min),
-    max: withHashedLongs(key, chunk.max),
-    shard,
-  });
-  if (chunks.length > 0 && sources.length === destinations.length) {
+  const ranges = sendableRanges(chunks);
+  const placed = ({ min, max }: Chunk, shard: string): DestinationRange => ({ min, max, shard });
+  if (ranges.length > 0 && sources.length === destinations.length) {
+    const kept = ranges.length > RANGES_KEPT_MAX ? ownershipRanges(ranges) : ranges;
     return kept.map((chunk) => placed(chunk, destinations[sources.indexOf(chunk.shard)] ?? shardAt(destinations, 0)));
   }
-  if (chunks.length < destinations.length && beginsHashed(key)) return splitHashSpace(key, destinations);
-  return chunks.map((chunk, position) => placed(chunk, shardAt(destinations, Math.floor((position * destinations.length) / chunks.length))));
+  if (ranges.length < destinations.length && beginsHashed(key)) return splitHashSpace(key, destinations);
+  return ranges.map((chunk, position) => placed(chunk, shardAt(destinations, Math.floor((position * destinations.length) / ranges.length))));
 }
 
 /**
@@ -81,31 +83,29 @@ export function distributeDatabases(
 /** Half the width of the space of hashes, which are signed 64-bit numbers. */
 const HASH_SPACE_HALF = 2n ** 63n;
 
-function splitHashSpace(key: Document, shards: readonly string[]): DestinationRange[] {
-  const bound = (position: number): Document => {
-    if (position === 0) return boundOf(key, new BSON.MinKey(), new BSON.MinKey());
-    if (position === shards.length) return boundOf(key, new BSON.MaxKey(), new BSON.MaxKey());
+function splitHashSpace(key: KeyPattern, shards: readonly string[]): DestinationRange[] {
+  const bound = (position: number): Uint8Array => {
+    if (position === 0) return keyBound(key, [], minKey);
+    if (position === shards.length) return keyBound(key, [], maxKey);
     const hash = (2n * HASH_SPACE_HALF * BigInt(position)) / BigInt(shards.length) - HASH_SPACE_HALF;
-    return boundOf(key, BSON.Long.fromBigInt(hash), new BSON.MinKey());
+    return keyBound(key, [encodeValue(BSON.Long.fromBigInt(hash))], minKey);
   };
   return shards.map((shard, position) => ({ min: bound(position), max: bound(position + 1), shard }));
 }
 
-function boundOf(key: Document, first: unknown, others: unknown): Document {
-  return Object.fromEntries(Object.keys(key).map((field, position) => [field, position === 0 ? first : others]));
+/** The driver cannot write every value, dates beyond JavaScript's for example: ranges that meet at such a bound become one. */
+function sendableRanges(chunks: readonly Chunk[]): Chunk[] {
+  const ranges: Chunk[] = [];
+  for (const chunk of chunks) {
+    const last = ranges.at(-1);
+    if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min))) ranges.push({ ...chunk });
+    else last.max = chunk.max;
+  }
+  return ranges;
 }
 
-/** The server takes only 64-bit numbers (or MinKey and MaxKey) as bounds of a hashed field. */
-function withHashedLongs(key: Document, bound: Document): Document {
-  const entries = Object.entries(bound).map(([field, value]): [string, unknown] => [
-    field,
-    key[field] === 'hashed' && typeof value === 'number' ? BSON.Long.fromNumber(value) : value,
-  ]);
-  return Object.fromEntries(entries);
-}
-
-function beginsHashed(key: Document): boolean {
-  return Object.values(key)[0] === 'hashed';
+function beginsHashed(key: KeyPattern): boolean {
+  return [...key.values()][0] === 'hashed';
 }
 
 function shardAt(shards: readonly string[], position: number): string {

@@ -1,6 +1,7 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
-import { indexSignature, isIdIndex, isKeyPrefix, portableIndex, sameKey, TTL_OFF_SECONDS } from '../index-spec.js';
+import { indexSignature, isIdIndex, portableIndex, TTL_OFF_SECONDS } from '../index-spec.js';
+import { isKeyPrefix, type KeyPattern, keyOf, sameKey } from '../key-pattern.js';
 import type { CatalogEntry } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
 import { withoutFields } from '../without-fields.js';
@@ -65,22 +66,22 @@ export function planIndexes(entry: CatalogEntry, context: IndexPlanContext): { i
  * under a collation. The exact key is preferred to longer ones.
  * @param unique only an index that makes the key itself unique
  */
-export function supportingIndex(indexes: readonly Document[], shardKey: Document, unique: boolean): Document | undefined {
+export function supportingIndex(indexes: readonly Document[], shardKey: KeyPattern, unique: boolean): Document | undefined {
   const able = indexes.filter(
     (index) =>
       index.sparse !== true &&
       index.partialFilterExpression === undefined &&
       isSimpleCollation(index.collation) &&
-      isKeyPrefix(shardKey, index.key as Document),
+      isKeyPrefix(shardKey, keyOf(index)),
   );
-  const exact = able.filter((index) => sameKey(shardKey, index.key as Document));
+  const exact = able.filter((index) => sameKey(shardKey, keyOf(index)));
   if (unique) return exact.find((index) => index.unique === true);
   return exact.find((index) => index.unique !== true) ?? exact[0] ?? able[0];
 }
 
 /** Whether a key is the one of the index that every collection has. */
-export function isIdKey(key: Document): boolean {
-  return sameKey(key, { _id: 1 });
+export function isIdKey(key: KeyPattern): boolean {
+  return sameKey(key, new Map([['_id', 1]]));
 }
 
 /** `listIndexes` shows the simple collation by showing none. */
@@ -89,8 +90,8 @@ export function isSimpleCollation(collation: unknown): boolean {
 }
 
 /** A plain (or unique) index on the shard key under the name the server itself would give it. */
-function placeholderIndex(shardKey: Document, unique: boolean, others: readonly Document[]): Document {
-  const defaultName = Object.entries(shardKey).map(([field, value]) => `${field}_${String(value)}`).join('_');
+function placeholderIndex(shardKey: KeyPattern, unique: boolean, others: readonly Document[]): Document {
+  const defaultName = [...shardKey].map(([field, value]) => `${field}_${String(value)}`).join('_');
   const taken = others.some((index) => index.name === defaultName);
   const name = taken ? `${PLACEHOLDER_PREFIX}${defaultName}` : defaultName;
   return unique ? { key: shardKey, name, unique } : { key: shardKey, name };
@@ -99,7 +100,7 @@ function placeholderIndex(shardKey: Document, unique: boolean, others: readonly 
 function deferAttributes(finals: readonly Document[], entry: CatalogEntry, context: IndexPlanContext): IndexPlan[] {
   const conversion = uniqueConversion(context.destinationVersion);
   const keepsUnique = (index: Document): boolean =>
-    entry.sharding?.unique === true && sameKey(index.key as Document, entry.sharding.key);
+    entry.sharding?.unique === true && sameKey(keyOf(index), entry.sharding.key);
   const isDeferred = (index: Document): boolean => index.unique === true && !keepsUnique(index);
   const standing = new Set(finals.filter((index) => !isDeferred(index)).map(indexSignature));
   return finals.map((final) => {

@@ -1,7 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ShardingEntry, Sharding as ShardingRequest } from '@convoy/api/contract/sharding';
 import type { Document } from 'mongodb';
-import { isIdIndex, isKeyPrefix, portableIndex } from '../index-spec.js';
+import { isIdIndex, portableIndex } from '../index-spec.js';
+import { isKeyPrefix, type KeyPattern, keyOf } from '../key-pattern.js';
 import { isSimpleCollation, supportingIndex } from './index-plan.js';
 import type { Catalog, CatalogEntry } from '../namespace.js';
 import { namespaceOf } from '../namespace.js';
@@ -35,40 +36,35 @@ export function applyShardingEntries(catalog: Catalog, sharding: ShardingRequest
 
 function shardedEntry(entry: CatalogEntry, request: ShardingEntry, createSupportingIndexes: boolean): CatalogEntry {
   const namespace = namespaceOf(entry);
-  const key = Object.assign({}, ...request.shardCollection.key) as Document;
-  checkShardable(namespace, entry, key);
+  const key: KeyPattern = new Map(request.shardCollection.key.flatMap((field) => Object.entries(field)));
+  checkShardable(namespace, entry);
   const indexes = entry.indexes.map((index) => portableIndex(namespace, index).index);
   if (!createSupportingIndexes) checkSupportingIndex(namespace, key, indexes);
   checkUniqueIndexes(namespace, key, indexes);
   return { ...entry, sharding: { key, unique: false, chunks: [], everMoved: false } };
 }
 
-function checkShardable(namespace: string, entry: CatalogEntry, key: Document): void {
+function checkShardable(namespace: string, entry: CatalogEntry): void {
   if (entry.type === 'view') throw invalidEntry(namespace, 'is a view');
   if (entry.options.capped === true) throw invalidEntry(namespace, 'is capped');
   if (entry.name.startsWith('system.')) throw invalidEntry(namespace, 'is a system collection');
   const bytes = Buffer.byteLength(namespace);
   if (bytes > SHARDED_NAMESPACE_BYTES_MAX) throw invalidEntry(namespace, `has a name of ${bytes} bytes, of which sharded collections may have ${SHARDED_NAMESPACE_BYTES_MAX}; rename it or leave it unsharded`);
-  const fields = Object.keys(key);
-  // JavaScript's objects do not keep the place of such names.
-  if (fields.length > 1 && fields.some((field) => /^(?:0|[1-9]\d*)$/.test(field))) {
-    throw invalidEntry(namespace, 'has a shard key with a field named by a whole number among others');
-  }
 }
 
 /** Multikey indexes cannot be told from their specification; the destination's server refuses arrays in shard keys. */
-function checkSupportingIndex(namespace: string, key: Document, indexes: readonly Document[]): void {
+function checkSupportingIndex(namespace: string, key: KeyPattern, indexes: readonly Document[]): void {
   if (supportingIndex(indexes, key, false) !== undefined) return;
-  const underCollation = indexes.some((index) => isKeyPrefix(key, index.key as Document) && !isSimpleCollation(index.collation));
+  const underCollation = indexes.some((index) => isKeyPrefix(key, keyOf(index)) && !isSimpleCollation(index.collation));
   if (underCollation) {
     throw new ConvoyError('shardingKeyCollation', `No index of ${namespace} on the requested shard key has the simple collation; create one on the source.`);
   }
   throw new ConvoyError('shardingKeyIndexMissing', `${namespace} has no index on the source that begins with the requested shard key; create it there or set createSupportingIndexes.`);
 }
 
-function checkUniqueIndexes(namespace: string, key: Document, indexes: readonly Document[]): void {
+function checkUniqueIndexes(namespace: string, key: KeyPattern, indexes: readonly Document[]): void {
   for (const index of indexes) {
-    const indexKey = index.key as Document;
+    const indexKey = keyOf(index);
     if (index.prepareUnique === true && index.unique !== true && isKeyPrefix(key, indexKey)) {
       throw new ConvoyError('shardingKeyUniqueness', `Index ${String(index.name)} of ${namespace} on the requested shard key is prepared to be unique but not yet unique; convert it on the source first.`);
     }
@@ -79,9 +75,9 @@ function checkUniqueIndexes(namespace: string, key: Document, indexes: readonly 
 }
 
 /** The server's rule for unique indexes of sharded collections: they begin with the key's fields, or with `_id`. */
-function beginsWithFields(indexKey: Document, shardKey: Document): boolean {
-  const fields = Object.keys(indexKey);
-  return fields[0] === '_id' || Object.keys(shardKey).every((field, position) => fields[position] === field);
+function beginsWithFields(indexKey: KeyPattern, shardKey: KeyPattern): boolean {
+  const fields = [...indexKey.keys()];
+  return fields[0] === '_id' || [...shardKey.keys()].every((field, position) => fields[position] === field);
 }
 
 function invalidEntry(namespace: string, what: string): ConvoyError {

@@ -1,30 +1,65 @@
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
+import { DocumentBuilder } from '../../bson/build.js';
+import { elementType } from '../../bson/element-type.js';
+import { isLossless, losslessValue } from '../../bson/lossless.js';
+import { elementsOf, findElement, ownedValue, type RawElement, rawValue, readDocument, type RawValue } from '../../bson/scan.js';
 
-/** Parts of a catalog document that are sent to the destination as they are: their number types must survive. */
-type ExactPath = readonly [parent: string, field: string] | readonly [field: string];
+/** Parts of a catalog document that are sent to the destination as they are: their order and their types must survive. */
+const exactOptions: ReadonlySet<string> = new Set(['validator', 'pipeline', 'encryptedFields']);
+const exactAttributes: ReadonlySet<string> = new Set(['partialFilterExpression', 'wildcardProjection']);
+/** Parts of which the order must survive, and numbers count by value. */
+const orderedAttributes: ReadonlySet<string> = new Set(['key', 'weights']);
 
-const COLLECTION_EXACT: readonly ExactPath[] = [['options', 'validator'], ['options', 'pipeline'], ['options', 'encryptedFields']];
-const INDEX_EXACT: readonly ExactPath[] = [['partialFilterExpression']];
-
-/** Decodes one document of `listCollections`: plain numbers, but validators and pipelines with their exact types. */
+/** Decodes one document of `listCollections`: plain numbers, but validators and pipelines as `exactValue` gives them. */
 export function decodeListedCollection(bytes: Uint8Array): Document {
-  return decodeWithExactParts(bytes, COLLECTION_EXACT);
+  const plain = BSON.deserialize(bytes);
+  const options = findElement(bytes, 'options');
+  if (options !== null) decodeOptions(plain.options as Document, readDocument(bytes, options));
+  return plain;
 }
 
-/** Decodes one document of `listIndexes`: plain numbers, but partial filters with their exact types. */
-export function decodeListedIndex(bytes: Uint8Array): Document {
-  return decodeWithExactParts(bytes, INDEX_EXACT);
+/** Puts the exact parts of a collection's options into their plain form. */
+export function decodeOptions(plain: Document, bytes: Uint8Array): void {
+  for (const { element, name } of fieldsIn(bytes, exactOptions)) plain[name] = exactValue(rawValue(bytes, element));
 }
 
-/** Decodes a document of the config database. Longs stay Longs: the bounds of hashed keys must be sent back as such. */
+/** Decodes an index specification, as `listIndexes` shows it: plain numbers, keys as Maps, filters as `exactValue` gives them. */
+export function decodeIndex(bytes: Uint8Array): Document {
+  const plain = BSON.deserialize(bytes);
+  for (const { element, name } of fieldsIn(bytes, exactAttributes)) plain[name] = exactValue(rawValue(bytes, element));
+  for (const { element, name } of fieldsIn(bytes, orderedAttributes)) plain[name] = decodeKey(readDocument(bytes, element));
+  return plain;
+}
+
+/** Decodes one document of `$indexStats`, with its specification as `decodeIndex`. */
+export function decodeIndexStats(bytes: Uint8Array): Document {
+  const spec = findElement(bytes, 'spec');
+  const plain = BSON.deserialize(bytes);
+  if (spec !== null) plain.spec = decodeIndex(readDocument(bytes, spec));
+  return plain;
+}
+
+/** Decodes a document of the config database: plain numbers, a shard key as a Map, bounds (`min`, `max`) as bytes of their own. */
 export function decodeConfigDocument(bytes: Uint8Array): Document {
-  return BSON.deserialize(bytes, { promoteLongs: false });
+  const plain = BSON.deserialize(bytes);
+  const key = findElement(bytes, 'key');
+  if (key?.type === elementType.document) plain.key = decodeKey(readDocument(bytes, key));
+  for (const bound of ['min', 'max']) {
+    const element = findElement(bytes, bound);
+    if (element?.type === elementType.document) plain[bound] = Buffer.from(readDocument(bytes, element));
+  }
+  return plain;
 }
 
 /** Decodes a document whose numbers are only looked at. */
 export function decodePlain(bytes: Uint8Array): Document {
   return BSON.deserialize(bytes);
+}
+
+/** Decodes a key, or the weights of its fields. */
+export function decodeKey(bytes: Uint8Array): Map<string, unknown> {
+  return new Map([...elementsOf(bytes)].map((element) => [element.name, plainValue(rawValue(bytes, element))]));
 }
 
 /** A UUID value as 32 hexadecimal digits; empty for anything else. */
@@ -33,22 +68,18 @@ export function uuidHex(value: unknown): string {
   return Buffer.from(value.buffer.subarray(0, value.position)).toString('hex');
 }
 
-function decodeWithExactParts(bytes: Uint8Array, paths: readonly ExactPath[]): Document {
-  const plain = BSON.deserialize(bytes);
-  const present = paths.filter((path) => valueAt(plain, path) !== undefined);
-  if (present.length === 0) return plain;
-  const exact = BSON.deserialize(bytes, { promoteValues: false, bsonRegExp: true });
-  for (const path of present) {
-    const [first, second] = path;
-    if (second === undefined) plain[first] = exact[first] as unknown;
-    else (plain[first] as Document)[second] = valueAt(exact, path);
-  }
-  return plain;
+/**
+ * A value that is encoded to the same bytes again: documents are Maps. One that the driver cannot write stays as it was read:
+ * it can be compared, and not be sent.
+ */
+function exactValue(value: RawValue): unknown {
+  return isLossless(value) ? losslessValue(value) : ownedValue(value);
 }
 
-function valueAt(document: Document, path: ExactPath): unknown {
-  const [first, second] = path;
-  const value = document[first] as unknown;
-  if (second === undefined) return value;
-  return (value as Document | undefined)?.[second] as unknown;
+function plainValue(value: RawValue): unknown {
+  return BSON.deserialize(new DocumentBuilder().raw('v', value).finish()).v as unknown;
+}
+
+function fieldsIn(bytes: Uint8Array, names: ReadonlySet<string>): { name: string; element: RawElement }[] {
+  return [...elementsOf(bytes)].filter(({ name }) => names.has(name)).map((element) => ({ name: element.name, element }));
 }

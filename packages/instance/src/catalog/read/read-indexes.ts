@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import type { Cluster, Door } from '../../cluster/door.js';
 import { codeOf } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
-import { decodeListedIndex } from './decode-catalog.js';
+import { decodeIndex, decodeIndexStats } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import type { Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
@@ -55,7 +55,7 @@ export async function listIndexes(
   signal: AbortSignal,
 ): Promise<Document[] | null> {
   try {
-    return await readCursor(door, database, { listIndexes: collection, cursor: {} }, decodeListedIndex, signal);
+    return await readCursor(door, database, { listIndexes: collection, cursor: {} }, decodeIndex, signal);
   } catch (failure) {
     if (codeOf(failure) === serverCode.namespaceNotFound) return null;
     throw failure;
@@ -95,7 +95,7 @@ async function indexStatsByShard(router: Door, listed: ListedNamespace, signal: 
   const command = { aggregate: listed.name, pipeline: [{ $indexStats: {} }], cursor: {} };
   let rows: Document[];
   try {
-    rows = await readCursor(router, listed.database, command, decodeListedIndex, signal);
+    rows = await readCursor(router, listed.database, command, decodeIndexStats, signal);
   } catch (failure) {
     if (codeOf(failure) === null) throw failure;
     return perShard;

@@ -3,6 +3,7 @@ import type { Document } from 'mongodb';
 import type { Cluster, Door } from '../../cluster/door.js';
 import { decodeConfigDocument, uuidHex } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
+import type { KeyPattern } from '../key-pattern.js';
 import type { Chunk, Sharding } from '../namespace.js';
 import { readCursor } from './read-cursor.js';
 
@@ -49,7 +50,7 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
       // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
       if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primaryShard };
       const mayHaveOrphans = everMoved || movesBegun.has(row._id as string);
-      return { sharding: { key: plainKey(row.key as Document), unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, primaryShard };
+      return { sharding: { key: row.key as KeyPattern, unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, primaryShard };
     },
   };
 }
@@ -68,7 +69,7 @@ async function readMovesBegun(router: Door, signal: AbortSignal): Promise<Set<st
   return new Set(begun.map((entry) => entry.ns as string));
 }
 
-/** Documents of a collection of the config database, read at majority. */
+/** Documents of a collection of the config database, read at majority and decoded by `decodeConfigDocument`. */
 export function readConfig(router: Door, find: Document, signal: AbortSignal): Promise<Document[]> {
   return readCursor(router, 'config', { ...find, readConcern: MAJORITY }, decodeConfigDocument, signal);
 }
@@ -82,16 +83,7 @@ async function readChunks(router: Door, row: Document, signal: AbortSignal): Pro
   let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
   if (rows.length === 0) rows = await find({ ns: row._id as string });
   return {
-    chunks: rows.map((chunk): Chunk => ({ min: chunk.min as Document, max: chunk.max as Document, shard: chunk.shard as string })),
+    chunks: rows.map((chunk): Chunk => ({ min: chunk.min as Uint8Array, max: chunk.max as Uint8Array, shard: chunk.shard as string })),
     everMoved: rows.some(({ lastmod }) => !(lastmod instanceof BSON.Timestamp) || lastmod.t > 1),
   };
-}
-
-/** Shard-key values as plain numbers, whatever number type the config database holds. */
-function plainKey(key: Document): Document {
-  const entries = Object.entries(key).map(([field, value]): [string, unknown] => [
-    field,
-    value instanceof BSON.Long ? value.toNumber() : value,
-  ]);
-  return Object.fromEntries(entries);
 }

@@ -1,7 +1,9 @@
-import { BSON } from 'mongodb';
-import type { Document } from 'mongodb';
 import type { Cluster } from '../../cluster/door.js';
-import { canonicalText } from '../canonical-text.js';
+import { compareRaw } from '../../bson/compare.js';
+import { isLossless } from '../../bson/lossless.js';
+import { findValue, maxKey, minKey, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
+import { keyBound } from '../../bson/shard-key.js';
+import type { KeyPattern } from '../key-pattern.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
 import type { DestinationRange } from '../plan/distribution.js';
 import { mapBounded } from '../map-bounded.js';
@@ -40,7 +42,7 @@ export async function withSampledRanges(
 async function sampleRanges(
   source: Cluster,
   entry: CatalogEntry,
-  key: Document,
+  key: KeyPattern,
   destinationShardIds: readonly string[],
   signal: AbortSignal,
 ): Promise<DestinationRange[]> {
@@ -48,24 +50,25 @@ async function sampleRanges(
   const rangeCount = shards.length * RANGES_PER_SHARD;
   const fields = rangedFields(key);
   const sampled = await sampleKeys(source, entry, fields, rangeCount * SAMPLES_PER_RANGE, signal);
-  const points = quantiles(sampled, rangeCount).map((values) => boundOf(key, values));
-  const bounds = [boundOf(key, [], new BSON.MinKey()), ...points, boundOf(key, [], new BSON.MaxKey())];
+  const points = quantiles(sampled, rangeCount).map((values) => keyBound(key, values, minKey));
+  const [first, last] = [keyBound(key, [], minKey), keyBound(key, [], maxKey)];
+  const bounds = [first, ...points, last];
   return bounds.slice(1).map((max, position) => ({
-    min: bounds[position] as Document,
+    min: bounds[position] ?? first,
     max,
     shard: shards[Math.floor((position * shards.length) / (bounds.length - 1))] as string,
   }));
 }
 
 /** Fields whose values can bound a range: all before the hashed one. */
-function rangedFields(key: Document): string[] {
-  const entries = Object.entries(key) as [string, unknown][];
+function rangedFields(key: KeyPattern): string[] {
+  const entries = [...key];
   const hashed = entries.findIndex(([, value]) => value === 'hashed');
   return (hashed < 0 ? entries : entries.slice(0, hashed)).map(([field]) => field);
 }
 
 /** Shard-key values of random documents in the order of the key; missing fields count as null, as they do for the server. */
-async function sampleKeys(source: Cluster, entry: CatalogEntry, fields: readonly string[], size: number, signal: AbortSignal): Promise<unknown[][]> {
+async function sampleKeys(source: Cluster, entry: CatalogEntry, fields: readonly string[], size: number, signal: AbortSignal): Promise<RawValue[][]> {
   const names = fields.map((_, position) => `v${position}`);
   const pipeline = [
     { $sample: { size } },
@@ -73,25 +76,23 @@ async function sampleKeys(source: Cluster, entry: CatalogEntry, fields: readonly
     { $sort: Object.fromEntries(names.map((name) => [name, 1])) },
   ];
   const command = { aggregate: entry.name, pipeline, collation: { locale: 'simple' }, allowDiskUse: true, cursor: {} };
-  const decode = (bytes: Uint8Array): Document => BSON.deserialize(bytes, { promoteValues: false, bsonRegExp: true });
+  const decode = (bytes: Uint8Array): RawValue[] => names.map((name) => ownedValue(findValue(bytes, name) ?? nullValue));
   const rows = await readCursor(source.router, entry.database, command, decode, signal);
-  return rows.map((row) => names.map((name) => row[name] as unknown));
+  return rows.filter((values) => values.every(isLossless));
 }
 
 /** Up to `count - 1` different values that cut a sorted sample into equal parts. */
-function quantiles(sorted: readonly unknown[][], count: number): unknown[][] {
-  const points = new Map<string, unknown[]>();
+function quantiles(sorted: readonly RawValue[][], count: number): RawValue[][] {
+  const points: RawValue[][] = [];
   for (let part = 1; part < count; part += 1) {
     const point = sorted[Math.floor((part * sorted.length) / count)];
-    if (point !== undefined) points.set(canonicalText({ point }), point);
+    // Nothing lies below the smallest value that was seen: a range that ends there would be empty.
+    const before = points.at(-1) ?? sorted[0];
+    if (point !== undefined && before !== undefined && differ(before, point)) points.push(point);
   }
-  const first = sorted[0];
-  // Nothing lies below the smallest value that was seen: a range that ends there would be empty.
-  if (first !== undefined) points.delete(canonicalText({ point: first }));
-  return [...points.values()];
+  return points;
 }
 
-/** A bound of every field of the key: the given values first, then `rest` (MinKey where not given). */
-function boundOf(key: Document, values: readonly unknown[], rest: unknown = new BSON.MinKey()): Document {
-  return Object.fromEntries(Object.keys(key).map((field, position) => [field, position < values.length ? values[position] : rest]));
+function differ(a: readonly RawValue[], b: readonly RawValue[]): boolean {
+  return b.some((value, position) => compareRaw(a[position] ?? minKey, value) !== 0);
 }

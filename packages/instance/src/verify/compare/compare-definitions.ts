@@ -1,5 +1,5 @@
-import type { Document } from 'mongodb';
-import { canonicalText } from '../../catalog/canonical-text.js';
+import { elementType } from '../../bson/element-type.js';
+import { elementsOf } from '../../bson/scan.js';
 import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
 import { type Catalog, type CatalogEntry, namespaceOf, type Sharding } from '../../catalog/namespace.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
@@ -68,13 +68,13 @@ function wrongRanges(entry: CatalogEntry): NamespaceDifference[] {
 function isWhole({ chunks }: Sharding): boolean {
   const [first] = chunks;
   const last = chunks.at(-1);
-  if (first === undefined || last === undefined || !isAll(first.min, 'MinKey') || !isAll(last.max, 'MaxKey')) return false;
+  if (first === undefined || last === undefined || !isAll(first.min, elementType.minKey) || !isAll(last.max, elementType.maxKey)) return false;
   return chunks.every((chunk, position) => {
     const next = chunks[position + 1];
-    return next === undefined || canonicalText(chunk.max) === canonicalText(next.min);
+    return next === undefined || Buffer.compare(chunk.max, next.min) === 0;
   });
 }
 
-function isAll(bound: Document, type: 'MinKey' | 'MaxKey'): boolean {
-  return Object.values(bound).every((value) => (value as { _bsontype?: string } | null)?._bsontype === type);
+function isAll(bound: Uint8Array, wanted: number): boolean {
+  return [...elementsOf(bound)].every(({ type }) => type === wanted);
 }

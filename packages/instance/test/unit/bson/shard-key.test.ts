@@ -5,9 +5,10 @@ import { ChunkMap } from '../../../src/bson/chunk-map.js';
 import { hashValue } from '../../../src/bson/hash.js';
 import { decodeValue, encodeValue, nullValue } from '../../../src/bson/scan.js';
 import { fullKeyFilter, shardKeyFields, shardKeyOf } from '../../../src/bson/shard-key.js';
+import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
-const ranged = shardKeyFields({ a: 1, 'b.c': 1 });
-const hashed = shardKeyFields({ h: 'hashed' });
+const ranged = shardKeyFields(keyPattern({ a: 1, 'b.c': 1 }));
+const hashed = shardKeyFields(keyPattern({ h: 'hashed' }));
 
 describe('the shard key of a document', () => {
   test('takes dotted fields by their path, and null for missing ones', () => {
@@ -30,7 +31,7 @@ describe('the filter of a full key', () => {
   test('holds plain values, the shard key first and the _id once', () => {
     const document = BSON.serialize({ _id: { x: 1 }, a: 'y', b: { c: [] } });
     expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue({ x: 1 })))).toEqual({ a: 'y', 'b.c': [], _id: { x: 1 } });
-    const byId = shardKeyFields({ _id: 'hashed' });
+    const byId = shardKeyFields(keyPattern({ _id: 'hashed' }));
     expect(BSON.deserialize(fullKeyFilter(document, byId, encodeValue({ x: 1 })))).toEqual({ _id: { x: 1 } });
   });
 
@@ -41,16 +42,12 @@ describe('the filter of a full key', () => {
 
 describe('the owners of chunks', () => {
   test('of a compound key', () => {
-    const key = shardKeyFields({ a: 1, b: 1 });
+    const key = shardKeyFields(keyPattern({ a: 1, b: 1 }));
     const min = { a: new MinKey(), b: new MinKey() };
     const middle = { a: 5, b: new MinKey() };
     const within = { a: 5, b: 'm' };
     const max = { a: new MaxKey(), b: new MaxKey() };
-    const map = new ChunkMap(key, [
-      { min: within, max, shard: 's2' },
-      { min, max: middle, shard: 's0' },
-      { min: middle, max: within, shard: 's1' },
-    ]);
+    const map = new ChunkMap(key, [chunkOf(within, max, 's2'), chunkOf(min, middle, 's0'), chunkOf(middle, within, 's1')]);
     const ownerOf = (document: Document) => map.ownerOf(BSON.serialize(document));
     expect(ownerOf({ a: 4, b: 'z' })).toBe('s0');
     expect(ownerOf({ a: 5 })).toBe('s1');
@@ -65,12 +62,25 @@ describe('the owners of chunks', () => {
   test('of a hashed key whose bounds are small numbers are found by the hash itself', () => {
     const hashOf = (id: number) => hashValue(encodeValue(id));
     const bounds: [unknown, string][] = [[new MinKey(), 's0'], [Long.fromBigInt(-(2n ** 62n)), 's1'], [0, 's2'], [Long.fromBigInt(2n ** 62n), 's3']];
-    const map = new ChunkMap(hashed, bounds.map(([h, shard], position) => ({ min: { h }, max: { h: bounds[position + 1]?.[0] ?? new MaxKey() }, shard })));
+    const map = new ChunkMap(hashed, bounds.map(([h, shard], position) => chunkOf({ h }, { h: bounds[position + 1]?.[0] ?? new MaxKey() }, shard)));
     for (let id = 0; id < 500; id += 1) {
       const hash = hashOf(id);
       const expected = hash < -(2n ** 62n) ? 's0' : hash < 0n ? 's1' : hash < 2n ** 62n ? 's2' : 's3';
       expect(map.ownerOf(BSON.serialize({ h: id })), String(id)).toBe(expected);
     }
+  });
+
+  test('whose bounds are dates that JavaScript has none for, or documents with names like numbers', () => {
+    const date = (ms: bigint): Buffer => {
+      const bytes = Buffer.from(BSON.serialize({ a: new Date(0) }));
+      bytes.writeBigInt64LE(ms, bytes.length - 9);
+      return bytes;
+    };
+    const place = (region: string): Uint8Array => BSON.serialize({ a: new Map<string, unknown>([['region', region], ['2024', 1]]) });
+    const bounds: [Uint8Array, string][] = [[BSON.serialize({ a: new MinKey() }), 's0'], [place('m'), 's1'], [date(2n ** 62n), 's2'], [date(2n ** 62n + 1n), 's3']];
+    const map = new ChunkMap(shardKeyFields(keyPattern({ a: 1 })), bounds.map(([min, shard]) => ({ min, shard })));
+    const documents = [place('l'), place('n'), date(2n ** 62n - 1n), date(2n ** 62n), date(2n ** 62n + 1n)];
+    expect(documents.map((document) => map.ownerOf(document))).toEqual(['s0', 's1', 's1', 's2', 's3']);
   });
 
   test('need at least one chunk', () => expect(() => new ChunkMap(hashed, [])).toThrow(RangeError));
@@ -83,7 +93,7 @@ describe('the owners of chunks', () => {
     const step = (number: number) => steps.find((candidate) => Number(candidate['step']) === number) as Document;
     const batch = (number: number) => (step(number)['reply'] as { cursor: { firstBatch: Document[] } }).cursor.firstBatch;
     const chunks = (batch(48) as { min: Document; max: Document; shard: string }[]).filter(({ min }) => 'h' in min);
-    const map = new ChunkMap(hashed, chunks);
+    const map = new ChunkMap(hashed, chunks.map(({ min, max, shard }) => chunkOf(min, max, shard)));
     const inserted = [...(step(44)['command'] as { documents: Document[] }).documents, { _id: 'missing' }];
     const byShard = (shard: string) => inserted.filter((document) => map.owns(BSON.serialize(document), shard)).map(({ _id }) => String(_id));
     for (const [shard, number] of [['shard0', 46], ['shard1', 47]] as const) {

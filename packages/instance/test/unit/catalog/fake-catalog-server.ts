@@ -58,7 +58,7 @@ export class FakeCatalogServer {
       shardCollection: (_, command) => this.shardCollection(command),
       addShardToZone: (_, command) => this.addShardToZone(command),
       removeShardFromZone: (_, command) => this.removeShardFromZone(command),
-      updateZoneKeyRange: (_, command) => this.updateZoneKeyRange(command),
+      updateZoneKeyRange: (_, command, exact) => this.updateZoneKeyRange(command, exact),
       flushRouterConfig: () => ({ flushed: true }),
       connectionStatus: () => ({ authInfo: this.authInfo }),
       balancerStatus: () => ({ mode: this.balancerMode, inBalancerRound: false }),
@@ -272,9 +272,10 @@ export class FakeCatalogServer {
     return {};
   }
 
-  private updateZoneKeyRange(command: Document): Document {
+  private updateZoneKeyRange(command: Document, exact: Document): Document {
     const ns = command.updateZoneKeyRange as string;
-    const { min, max, zone } = command as { min: Document; max: Document; zone: string | null };
+    const { min, max } = exact as { min: Document; max: Document };
+    const zone = command.zone as string | null;
     if (zone !== null && !this.shards.some(({ tags }) => tags.includes(zone))) throw serverError(178, 'ZoneNotFound');
     this.tags = this.tags.filter((tag) => tag.ns !== ns || !sameDocument(tag.min as Document, min));
     if (zone !== null) this.tags.push({ ns, min, max, tag: zone });

@@ -12,6 +12,7 @@ import type { Cluster } from '../../../src/cluster/door.js';
 import { FakeDoor, fakeCluster, serverError } from '../fake-door.js';
 import type { Handler } from '../fake-door.js';
 import { FakeCatalogServer } from './fake-catalog-server.js';
+import { boundsOf, keyPattern } from './as-read.js';
 
 interface Step {
   on?: string;
@@ -79,8 +80,8 @@ describe('a catalog that a real 5.0.7 showed', () => {
     expect(byName.get('plain')?.indexes).toHaveLength(13);
     expect(byName.get('ranged')).toMatchObject({ sizeBytes: 34_800, documentCount: 400, primaryShard: 'shard0' });
     expect(byName.get('ranged')?.sharding?.chunks.map((chunk) => chunk.shard)).toEqual(['shard0', 'shard0', 'shard1', 'shard0']);
-    expect(byName.get('hashed')?.sharding?.chunks[1]?.max._id).toBeInstanceOf(BSON.Long);
-    expect(byName.get('uniq')?.sharding).toMatchObject({ key: { email: 1 }, unique: true });
+    expect(byName.get('hashed')?.sharding?.chunks.map(boundsOf)[1]?.max._id).toBeInstanceOf(BSON.Long);
+    expect(byName.get('uniq')?.sharding).toMatchObject({ key: keyPattern({ email: 1 }), unique: true });
     expect(byName.get('view1')).toMatchObject({ type: 'view', options: { viewOn: 'plain' } });
   });
 

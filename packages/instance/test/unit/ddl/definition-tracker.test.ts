@@ -6,6 +6,7 @@ import type { DefinitionEvent } from '../../../src/ddl/definition-stream.js';
 import { DefinitionTracker } from '../../../src/ddl/definition-tracker.js';
 import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
 import { never } from '../model/parts.js';
+import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }] });
 const [orders, items, stranger] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
@@ -16,8 +17,8 @@ let triggers: number;
 let now_ms: number;
 
 function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
-  const chunks = shards.map((shard, index) => ({ min: { sk: index }, max: { sk: index + 1 }, shard }));
-  const sharding = shards.length === 0 ? null : { key: { sk: 1 }, unique: false, chunks, everMoved: false };
+  const chunks = shards.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard));
+  const sharding = shards.length === 0 ? null : { key: keyPattern({ sk: 1 }), unique: false, chunks, everMoved: false };
   return { database: 'shop', name, type: 'collection', uuid, options: {}, indexes: [], sharding, primaryShard: 's0', sizeBytes: 0, documentCount: 0 };
 }
 

@@ -5,6 +5,7 @@ import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
 import { judgeCatalog, type JudgeInput } from '../../../src/ddl/judge-catalog.js';
 import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
 import { never } from '../model/parts.js';
+import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 const uuid = (byte: string): string => byte.repeat(16);
 
@@ -12,7 +13,7 @@ function entryOf(name: string, byte: string, more: Partial<CatalogEntry> = {}): 
   return { database: 'shop', name, type: 'collection', uuid: uuid(byte), options: {}, indexes: [], sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0, ...more };
 }
 
-const sharded = (key: string, shard = 's0') => ({ sharding: { key: { [key]: 1 }, unique: false, chunks: [{ min: { [key]: 0 }, max: { [key]: 1 }, shard }], everMoved: false } });
+const sharded = (key: string, shard = 's0') => ({ sharding: { key: keyPattern({ [key]: 1 }), unique: false, chunks: [chunkOf({ [key]: 0 }, { [key]: 1 }, shard)], everMoved: false } });
 
 function ledgerOf(begun: CatalogEntry[]): DefinitionLedger {
   const append = (_epoch: number, ordinal: number, found: FoundDefinition): Promise<Definition> => Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });

@@ -5,11 +5,12 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
 import { FakeDoor, fakeCluster } from '../fake-door.js';
 import { never } from '../model/parts.js';
+import { indexAsRead } from '../catalog/as-read.js';
 
 const id = { v: 2, key: { _id: 1 }, name: '_id_' };
 
 function entryOf(indexes: Document[]): CatalogEntry {
-  return { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes: [id, ...indexes], sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0 };
+  return { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes: [id, ...indexes].map(indexAsRead), sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0 };
 }
 
 const replaced = new Error('replaced');

@@ -8,6 +8,7 @@ import { type DefinitionEvent, parseDefinitionEvent } from '../../../src/ddl/def
 import { DefinitionTracker } from '../../../src/ddl/definition-tracker.js';
 import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
 import { never } from '../model/parts.js';
+import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 const dataOperations = new Set(['insert', 'update', 'replace', 'delete']);
 
@@ -21,8 +22,8 @@ function recordedEvents(file: string, on: string, cursorOfStep: number): Definit
 }
 
 function entryOf(database: string, name: string, uuid: string, shards: number): CatalogEntry {
-  const chunks = Array.from({ length: shards }, (_, index) => ({ min: { k: index }, max: { k: index + 1 }, shard: `shard${index}` }));
-  const sharding = shards === 0 ? null : { key: { k: 'hashed' }, unique: false, chunks, everMoved: false };
+  const chunks = Array.from({ length: shards }, (_, index) => chunkOf({ k: index }, { k: index + 1 }, `shard${index}`));
+  const sharding = shards === 0 ? null : { key: keyPattern({ k: 'hashed' }), unique: false, chunks, everMoved: false };
   return { database, name, type: 'collection', uuid, options: {}, indexes: [], sharding, primaryShard: 'shard0', sizeBytes: 0, documentCount: 0 };
 }
 

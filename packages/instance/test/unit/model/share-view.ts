@@ -12,6 +12,7 @@ import { modelNamespace, modelUuid, type NamedCollection } from './change-events
 import { SourceRouterDoor } from './router-door.js';
 import { type ReadWitness, ShardDoor } from './source-doors.js';
 import { keyOf, type SourceHistory, type SourceShard } from './source-history.js';
+import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 /** What one share has of the source, and how it sees it. */
 export interface ShareView {
@@ -77,7 +78,7 @@ export function entryOf({ uuid, name }: NamedCollection, bounds: readonly RawVal
     options: {},
     indexes: [],
     primaryShard: 'shard0',
-    sharding: { key: { sk: 1 }, unique: false, chunks: shardIds.map((shard, index) => ({ min: { sk: index }, max: { sk: index + 1 }, shard })), everMoved: true },
+    sharding: { key: keyPattern({ sk: 1 }), unique: false, chunks: shardIds.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard)), everMoved: true },
     sizeBytes: 2 ** 30,
     documentCount: 0,
     shareBounds: ordered.map(({ type, bytes }) => new Binary(Buffer.concat([Buffer.from([type]), bytes]))),

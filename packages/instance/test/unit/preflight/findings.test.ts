@@ -56,11 +56,6 @@ const findings: Finding[] = [
     says: /app\.c \(1100 chunks\).*Merge chunks/,
   },
   {
-    what: 'a shard key whose order cannot be kept', check: 'collections', result: 'failed', name: 'collectionNotSupported',
-    prepare: (scene) => scene.sourceServer.addSharded('app.c', { a: 1, 7: 1 }, false, chunks, { indexes: [{ v: 2, key: { a: 1, 7: 1 }, name: 'k' }] }),
-    says: /app\.c.*Exclude them/,
-  },
-  {
     what: 'a name that is too long for a sharded collection', check: 'sharding', result: 'failed', name: 'shardingEntryInvalid',
     prepare: (scene) => {
       scene.source = replicaSet;

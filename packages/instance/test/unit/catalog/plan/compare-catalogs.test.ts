@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { catalogChanges } from '../../../../src/catalog/catalog-changes.js';
 import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import { chunkOf, indexAsRead, keyPattern } from '../as-read.js';
 
 function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): CatalogEntry {
   return {
     database: 'd', name: 'c', type: 'collection', uuid: '0c', options: {}, sharding: null, primaryShard: 's0', sizeBytes: 0, documentCount: 0,
-    indexes: [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...indexes],
+    indexes: [{ v: 2, key: { _id: 1 }, name: '_id_' }, ...indexes].map(indexAsRead),
     ...parts,
   };
 }
@@ -53,13 +54,15 @@ describe('compareCatalogs', () => {
   });
 
   it('finds other shard keys, fields in another order included', () => {
-    const sharded = (key: Document, isUnique = false): CatalogEntry => entry({ sharding: { key, unique: isUnique, chunks: [], everMoved: false } }, [
+    const sharded = (key: Document, isUnique = false): CatalogEntry => entry({ sharding: { key: keyPattern(key), unique: isUnique, chunks: [], everMoved: false } }, [
       { v: 2, key, name: 'k' },
     ]);
     const kinds = (a: CatalogEntry, b: CatalogEntry): string[] => compareCatalogs([a], [b], final).map((one) => one.kind);
     expect(kinds(sharded({ a: 1, b: 1 }), sharded({ a: 1, b: 1 }))).toEqual([]);
     expect(kinds(sharded({ a: 1, b: 1 }), sharded({ b: 1, a: 1 }))).toContain('shardKey');
     expect(kinds(sharded({ a: 1 }), entry({}, [{ v: 2, key: { a: 1 }, name: 'k' }]))).toEqual(['shardKey']);
+    const index = (...fields: [string, number][]): CatalogEntry => entry({}, [{ v: 2, key: new Map(fields), name: 'k' }]);
+    expect(kinds(index(['b', 1], ['10', 1]), index(['10', 1], ['b', 1]))).toEqual(['index']);
   });
 
   it('does not mind another library version of a collation', () => {
@@ -83,7 +86,7 @@ describe('catalogChanges', () => {
 
   it('tells views by name', () => {
     const view = (pipeline: Document[]): CatalogEntry => entry({ type: 'view', uuid: '', indexes: [], options: { viewOn: 'c', pipeline } });
-    expect(kinds([view([])], [view([{ $match: {} }])])).toEqual(['options']);
+    expect(kinds([view([])], [view([new Map([['$match', {}]])])])).toEqual(['options']);
     expect(kinds([view([])], [])).toEqual(['dropped']);
   });
 
@@ -99,7 +102,7 @@ describe('catalogChanges', () => {
 
   it('tells moved chunks from splits', () => {
     const sharded = (chunks: [number, number, string][]): CatalogEntry =>
-      entry({ sharding: { key: { k: 1 }, unique: false, chunks: chunks.map(([min, max, shard]) => ({ min: { k: min }, max: { k: max }, shard })), everMoved: false } });
+      entry({ sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: chunks.map(([min, max, shard]) => chunkOf({ k: min }, { k: max }, shard)), everMoved: false } });
     const before = sharded([[0, 10, 'a'], [10, 20, 'b']]);
     expect(kinds([before], [sharded([[0, 5, 'a'], [5, 10, 'a'], [10, 20, 'b']])])).toEqual([]);
     expect(kinds([before], [sharded([[0, 5, 'a'], [5, 20, 'b']])])).toEqual(['chunksMoved']);

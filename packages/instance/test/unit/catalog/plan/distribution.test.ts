@@ -1,71 +1,74 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
+import { maxKey, minKey } from '../../../../src/bson/scan.js';
+import { keyBound } from '../../../../src/bson/shard-key.js';
 import { distributeChunks, distributeDatabases } from '../../../../src/catalog/plan/distribution.js';
 import type { Catalog, CatalogEntry, Chunk } from '../../../../src/catalog/namespace.js';
+import { boundsOf, chunkOf, keyPattern } from '../as-read.js';
 
 const low = new BSON.MinKey();
 const high = new BSON.MaxKey();
 
 function chunksOf(shards: readonly string[]): Chunk[] {
-  return shards.map((shard, position) => ({
-    min: { k: position === 0 ? low : position },
-    max: { k: position === shards.length - 1 ? high : position + 1 },
-    shard,
-  }));
+  return shards.map((shard, position) =>
+    chunkOf({ k: position === 0 ? low : position }, { k: position === shards.length - 1 ? high : position + 1 }, shard),
+  );
 }
 
 const shardsOf = (ranges: readonly { shard: string }[]): string[] => ranges.map((range) => range.shard);
 
 describe('distributeChunks', () => {
   it('keeps ranges and maps shards by their place in the sorted lists', () => {
-    const ranges = distributeChunks({ k: 1 }, chunksOf(['s2', 's1', 's2', 's2']), ['s2', 's1'], ['b', 'a']);
+    const ranges = distributeChunks(keyPattern({ k: 1 }), chunksOf(['s2', 's1', 's2', 's2']), ['s2', 's1'], ['b', 'a']);
     expect(shardsOf(ranges)).toEqual(['b', 'a', 'b', 'b']);
     expect(ranges.map(({ min, max }) => ({ min, max }))).toEqual(chunksOf(['s2', 's1', 's2', 's2']).map(({ min, max }) => ({ min, max })));
   });
 
   it('deals ranges out contiguously and evenly when shard counts differ', () => {
     const chunks = chunksOf(['s1', 's2', 's1', 's2', 's1', 's2', 's1']);
-    expect(shardsOf(distributeChunks({ k: 1 }, chunks, ['s1', 's2'], ['a', 'b', 'c']))).toEqual(['a', 'a', 'a', 'b', 'b', 'c', 'c']);
-    expect(shardsOf(distributeChunks({ k: 1 }, chunks, ['s1', 's2'], ['a']))).toEqual(Array.from({ length: 7 }, () => 'a'));
+    expect(shardsOf(distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a', 'b', 'c']))).toEqual(['a', 'a', 'a', 'b', 'b', 'c', 'c']);
+    expect(shardsOf(distributeChunks(keyPattern({ k: 1 }), chunks, ['s1', 's2'], ['a']))).toEqual(Array.from({ length: 7 }, () => 'a'));
   });
 
   it('splits the hash space evenly when there are fewer ranges than shards', () => {
-    const chunks = [{ min: { k: low }, max: { k: high }, shard: 's1' }];
-    const ranges = distributeChunks({ k: 'hashed' }, chunks, ['s1'], ['a', 'b', 'c', 'd']);
+    const chunks = [chunkOf({ k: low }, { k: high }, 's1')];
+    const ranges = distributeChunks(keyPattern({ k: 'hashed' }), chunks, ['s1'], ['a', 'b', 'c', 'd']);
     expect(shardsOf(ranges)).toEqual(['a', 'b', 'c', 'd']);
-    expect(ranges.map((range) => BSON.EJSON.stringify(range.min))).toEqual(
+    expect(ranges.map((range) => BSON.EJSON.stringify(boundsOf(range).min))).toEqual(
       [low, BSON.Long.fromBigInt(-(2n ** 62n)), BSON.Long.fromBigInt(0n), BSON.Long.fromBigInt(2n ** 62n)].map((k) => BSON.EJSON.stringify({ k })),
     );
     expect(ranges.slice(1).map((range) => range.min)).toEqual(ranges.slice(0, -1).map((range) => range.max));
-    expect(ranges.at(-1)?.max).toEqual({ k: high });
+    expect(ranges.map(boundsOf).at(-1)?.max).toEqual({ k: high });
   });
 
   it('splits the hash space for a hashed key of a collection that is not sharded yet', () => {
-    expect(distributeChunks({ h: 'hashed', x: 1 }, [], ['rs'], ['a', 'b']).map((range) => range.min)).toEqual([
+    expect(distributeChunks(keyPattern({ h: 'hashed', x: 1 }), [], ['rs'], ['a', 'b']).map((range) => boundsOf(range).min)).toEqual([
       { h: low, x: low },
       { h: BSON.Long.fromNumber(0), x: low },
     ]);
-    expect(distributeChunks({ h: 'hashed' }, [], ['rs'], ['a'])).toHaveLength(1);
+    expect(distributeChunks(keyPattern({ h: 'hashed' }), [], ['rs'], ['a'])).toHaveLength(1);
   });
 
   it('leaves a ranged key of a collection that is not sharded yet to the server', () => {
-    expect(distributeChunks({ k: 1 }, [], ['rs'], ['a', 'b'])).toEqual([]);
+    expect(distributeChunks(keyPattern({ k: 1 }), [], ['rs'], ['a', 'b'])).toEqual([]);
   });
 
-  it('gives bounds of hashed fields as 64-bit numbers', () => {
-    const chunks = [
-      { min: { t: 1, h: low }, max: { t: 2, h: 0 }, shard: 's1' },
-      { min: { t: 2, h: 0 }, max: { t: 3, h: high }, shard: 's1' },
-    ];
-    const [first] = distributeChunks({ t: 1, h: 'hashed' }, chunks, ['s1'], ['a']);
-    expect(first?.max.h).toBeInstanceOf(BSON.Long);
-    expect(first?.max.t).toBe(2);
+  it('keeps the bytes of bounds, and joins ranges that meet at one that the driver cannot write', () => {
+    const region = (fields: [string, unknown][]): Uint8Array => BSON.serialize(new Map([['k', new Map(fields)]]));
+    const [before, after] = [region([['region', 'm'], ['2024', 1]]), region([['2024', 1], ['region', 'm']])];
+    const beyond = Buffer.from(BSON.serialize({ k: new Date(0) }));
+    beyond.writeBigInt64LE(2n ** 62n + 1n, beyond.length - 9);
+    const bounds = [keyBound(keyPattern({ k: 1 }), [], minKey), before, beyond, after, keyBound(keyPattern({ k: 1 }), [], maxKey)];
+    const chunks = bounds.slice(1).map((max, position): Chunk => ({ min: bounds[position] ?? max, max, shard: `s${position % 2}` }));
+    const ranges = distributeChunks(keyPattern({ k: 1 }), chunks, ['s0', 's1'], ['a', 'b']);
+    expect(ranges.map(({ min, max }) => [min, max])).toEqual([[bounds[0], before], [before, after], [after, bounds[4]]]);
+    expect(shardsOf(ranges)).toEqual(['a', 'b', 'b']);
   });
 
   it('joins neighbours on one shard when there are very many', () => {
     const many = chunksOf(Array.from({ length: 3_000 }, (_, position) => (position < 1_500 ? 's1' : 's2')));
-    const ranges = distributeChunks({ k: 1 }, many, ['s1', 's2'], ['a', 'b']);
-    expect(ranges).toEqual([
+    const ranges = distributeChunks(keyPattern({ k: 1 }), many, ['s1', 's2'], ['a', 'b']);
+    expect(ranges.map(boundsOf)).toEqual([
       { min: { k: low }, max: { k: 1_500 }, shard: 'a' },
       { min: { k: 1_500 }, max: { k: high }, shard: 'b' },
     ]);

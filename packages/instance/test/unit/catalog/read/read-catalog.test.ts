@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { fingerprint } from '../../../../src/catalog/fingerprint.js';
 import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
 import { readCatalog, readCatalogReport } from '../../../../src/catalog/read/read-catalog.js';
+import { restoredEntry, storedEntry } from '../../../../src/catalog/stored-catalog.js';
 import { FakeDoor, fakeCluster, serverError } from '../../fake-door.js';
 import type { Handler } from '../../fake-door.js';
 import { FakeCatalogServer } from '../fake-catalog-server.js';
+import { boundsOf, keyPattern } from '../as-read.js';
 
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
 const { signal } = new AbortController();
@@ -57,15 +59,34 @@ describe('readCatalog', () => {
     expect(BSON.EJSON.stringify(entry?.indexes[1]?.partialFilterExpression, { relaxed: false })).toBe(BSON.EJSON.stringify({ a: exact }, { relaxed: false }));
   });
 
+  it('keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored', async () => {
+    const ordered = (second: unknown): Map<string, unknown> => new Map([['b', 1], ['10', second]]);
+    const server = new FakeCatalogServer(['shard0', 'shard1']);
+    const [min, max] = [{ k: ordered(new BSON.Int32(1)) }, { k: ordered(new BSON.Double(2)) }];
+    server.addSharded('app.a', ordered(1), false, [{ min, max, shard: 'shard0' }], {
+      options: { validator: ordered(1) },
+      indexes: [{ v: 2, key: ordered(-1), name: 'by', partialFilterExpression: { k: ordered(1) }, weights: ordered(3) }],
+    });
+    server.add('app.view', { type: 'view', options: { viewOn: 'a', pipeline: [{ $sort: ordered(-1) }] } });
+    const catalog = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    for (const [entry, view] of [catalog, catalog.map((one) => restoredEntry(storedEntry(one)))]) {
+      const by = entry?.indexes.find(({ name }) => name === 'by');
+      const maps: unknown[] = [entry?.sharding?.key, by?.key, by?.weights, entry?.options.validator, (by?.partialFilterExpression as Map<string, unknown> | undefined)?.get('k')];
+      const [stage] = view?.options.pipeline as Map<string, unknown>[];
+      for (const map of [...maps, stage?.get('$sort')]) expect([...(map as Map<string, unknown>).keys()]).toEqual(['b', '10']);
+      expect(entry?.sharding?.chunks.map((chunk) => [Buffer.from(chunk.min), Buffer.from(chunk.max)])).toEqual([[Buffer.from(BSON.serialize(min)), Buffer.from(BSON.serialize(max))]]);
+    }
+  });
+
   it('reads chunks by UUID, or by name as before 5.0, and keeps the Longs of hashed keys', async () => {
     for (const link of ['uuid', 'ns']) {
       const server = new FakeCatalogServer(['shard0', 'shard1']);
       server.addSharded('app.h', { _id: 'hashed' }, false, halves('_id'));
       if (link === 'ns') for (const chunk of server.chunks) Object.assign(chunk, { uuid: undefined, ns: 'app.h' });
       const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
-      expect(entry?.sharding).toMatchObject({ key: { _id: 'hashed' }, unique: false });
+      expect(entry?.sharding).toMatchObject({ key: keyPattern({ _id: 'hashed' }), unique: false });
       expect(entry?.sharding?.chunks.map((chunk) => chunk.shard)).toEqual(['shard0', 'shard1']);
-      expect(entry?.sharding?.chunks[0]?.max._id).toBeInstanceOf(BSON.Long);
+      expect(entry?.sharding?.chunks.map(boundsOf)[0]?.max._id).toBeInstanceOf(BSON.Long);
     }
   });
 

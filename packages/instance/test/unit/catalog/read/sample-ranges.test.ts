@@ -5,6 +5,7 @@ import { planDestination } from '../../../../src/catalog/plan/destination-plan.j
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { withSampledRanges } from '../../../../src/catalog/read/sample-ranges.js';
 import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { boundsOf, keyPattern } from '../as-read.js';
 
 const { signal } = new AbortController();
 const low = new BSON.MinKey();
@@ -16,11 +17,11 @@ async function rangesOf(key: Document, sample: Document[]) {
   const destination = fakeCluster({ router, shardIds: ['b', 'a'] });
   const entry: CatalogEntry = {
     database: 'd', name: 'c', type: 'collection', uuid: '0c', options: {}, indexes: [], primaryShard: 'rs', sizeBytes: 0, documentCount: 0,
-    sharding: { key, unique: false, chunks: [], everMoved: false },
+    sharding: { key: keyPattern(key), unique: false, chunks: [], everMoved: false },
   };
   const plan = planDestination([entry], { source, destination, buildIndexes: 'beforeDataCopy' });
   const sampled = await withSampledRanges(plan, source, destination, signal);
-  return { ranges: sampled.collections[0]?.sharding?.ranges ?? [], sent: router.sent };
+  return { ranges: (sampled.collections[0]?.sharding?.ranges ?? []).map(boundsOf), sent: router.sent };
 }
 
 describe('withSampledRanges', () => {

@@ -4,6 +4,7 @@ import { planDestination } from '../../../../src/catalog/plan/destination-plan.j
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { makeCollections } from '../../../../src/lifecycle/leader/make-collections.js';
 import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import { indexAsRead } from '../../catalog/as-read.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
 import { fakeCluster } from '../../fake-door.js';
 import { never, once } from '../../model/parts.js';
@@ -12,8 +13,8 @@ const entry = { database: 'shop', type: 'collection', uuid: '0a'.repeat(16), opt
 const idIndex = { v: 2, key: { _id: 1 }, name: '_id_' };
 /** A capped collection by now, with another index under a name, and a view. */
 const catalog: CatalogEntry[] = [
-  { ...entry, name: 'log', options: { capped: true, size: 4096 }, indexes: [idIndex] },
-  { ...entry, name: 'orders', uuid: '0b'.repeat(16), indexes: [idIndex, { v: 2, key: { a: 1, b: 1 }, name: 'by' }] },
+  { ...entry, name: 'log', options: { capped: true, size: 4096 }, indexes: [idIndex].map(indexAsRead) },
+  { ...entry, name: 'orders', uuid: '0b'.repeat(16), indexes: [idIndex, { v: 2, key: { a: 1, b: 1 }, name: 'by' }].map(indexAsRead) },
   { ...entry, name: 'seen', type: 'view', uuid: '', options: { viewOn: 'orders', pipeline: [] }, indexes: [] },
 ];
 

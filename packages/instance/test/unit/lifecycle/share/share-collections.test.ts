@@ -10,6 +10,7 @@ import { shareCollections } from '../../../../src/lifecycle/share/share-collecti
 import { PartitionTable } from '../../../../src/store/partition-table.js';
 import { bsonValues } from '../../bson/values.js';
 import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { chunkOf, keyPattern } from '../../catalog/as-read.js';
 
 const door = new FakeDoor('router', {});
 const destination = fakeCluster({ router: door, name: 'cluster1', shardIds: ['a'] });
@@ -94,7 +95,7 @@ describe('shares of a collection that is read through the router', () => {
   });
 
   test('read by name; events of orphans are doubted before 6.0 where chunks were moved', () => {
-    const sharding = (everMoved: boolean) => entryOf([], { sharding: { key: { k: 1 }, unique: false, chunks: [], everMoved } });
+    const sharding = (everMoved: boolean) => entryOf([], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: [], everMoved } });
     const first = (entry: CatalogEntry, version: [number, number, number]) => sharesOf(entry, 1, version)[0]?.collection;
     expect(first(sharding(true), [5, 0, 7])).toMatchObject({ readBy: 'name', showsOrphans: true });
     expect(first(sharding(false), [5, 0, 7])).toMatchObject({ readBy: 'name', showsOrphans: false });
@@ -104,8 +105,8 @@ describe('shares of a collection that is read through the router', () => {
 });
 
 test('with direct access a share is what its shard owns, whatever bounds are stored', () => {
-  const chunks = [{ min: { k: new MinKey() }, max: { k: 0 }, shard: 's0' }, { min: { k: 0 }, max: { k: new MaxKey() }, shard: 's1' }];
-  const entry = entryOf([5], { sharding: { key: { k: 1 }, unique: false, chunks, everMoved: true } });
+  const chunks = [chunkOf({ k: new MinKey() }, { k: 0 }, 's0'), chunkOf({ k: 0 }, { k: new MaxKey() }, 's1')];
+  const entry = entryOf([5], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: true } });
   const source = fakeCluster({ router: door, shards: new Map([['s0', door], ['s1', door]]) , shardIds: ['s0', 's1'] });
   const [share] = shareCollections(followedCatalog([entry], []).entries, 's1', source, destination);
   expect(share?.collection).toMatchObject({ readBy: 'uuid', showsOrphans: false });

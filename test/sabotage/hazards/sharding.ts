@@ -1,0 +1,63 @@
+import type { Hazard } from '../hazard.js';
+import { instance, instanceTest } from '../places.js';
+
+const keepsOrder = instanceTest('catalog/read/read-catalog.test.ts', 'keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored');
+
+/** Chunks, shard keys and what else has an order. */
+export const shardingHazards: readonly Hazard[] = [
+  {
+    number: 64,
+    hazard: 'A bound or a key whose field names look like numbers is reordered by a JavaScript object, and JavaScript has no date beyond the year 275760: documents belong to nobody',
+    handling: 'Bounds stay bytes; keys, filters, validators and pipelines are Maps that are encoded to the same bytes again. What the driver cannot write is not sent: ranges that meet there are placed as one, and definitions with such values are refused by name.',
+    sabotages: [
+      {
+        takesOut: 'the bytes of bounds',
+        file: instance('catalog/read/decode-catalog.ts'),
+        symbol: 'decodeConfigDocument',
+        find: 'plain[bound] = Buffer.from(readDocument(bytes, element));',
+        replace: 'plain[bound] = Buffer.from(BSON.serialize(plain[bound] as Document));',
+        tests: [keepsOrder],
+      },
+      {
+        takesOut: 'the order of keys',
+        file: instance('catalog/read/decode-catalog.ts'),
+        symbol: 'decodeKey',
+        find: 'return new Map([...elementsOf(bytes)].map((element) => [element.name, plainValue(rawValue(bytes, element))]));',
+        replace: 'return new Map(Object.entries(BSON.deserialize(bytes)));',
+        tests: [keepsOrder, instanceTest('catalog/index-spec.test.ts', 'names the fields of a text index at their place')],
+      },
+      {
+        takesOut: 'the order within filters, validators and pipelines',
+        file: instance('catalog/read/decode-catalog.ts'),
+        symbol: 'exactValue',
+        find: 'return isLossless(value) ? losslessValue(value) : ownedValue(value);',
+        replace: 'return isLossless(value) ? new Map(Object.entries(losslessValue(value) as object)) : ownedValue(value);',
+        tests: [keepsOrder],
+      },
+      {
+        takesOut: 'the bytes of bounds that are stored',
+        file: instance('catalog/stored-catalog.ts'),
+        symbol: 'restoredEntry',
+        find: 'chunk[bound] = boundIn(raw[position] ?? noDocument, bound);',
+        replace: 'chunk[bound] = Buffer.from(BSON.serialize(BSON.deserialize(boundIn(raw[position] ?? noDocument, bound))));',
+        tests: [keepsOrder],
+      },
+      {
+        takesOut: 'the joining of ranges at bounds that the driver cannot write',
+        file: instance('catalog/plan/distribution.ts'),
+        symbol: 'sendableRanges',
+        find: 'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min))) ranges',
+        replace: 'if (last === undefined || isLossless(new RawValue(elementType.document, chunk.min)) || ranges.length > 0) ranges',
+        tests: [instanceTest('catalog/plan/distribution.test.ts', 'keeps the bytes of bounds, and joins ranges that meet at one that the driver cannot write')],
+      },
+      {
+        takesOut: 'the refusal of definitions that the driver cannot write',
+        file: instance('catalog/read/unsupported-collections.ts'),
+        symbol: 'refuseUnsupported',
+        find: 'if (unsendable.length > 0) {',
+        replace: 'if (unsendable.length > 1000) {',
+        tests: [instanceTest('preflight/check-source-catalog.test.ts', 'what the driver cannot write again is refused by name: a validator or pipeline, and a filter of an index')],
+      },
+    ],
+  },
+];
