@@ -22,7 +22,7 @@ export const mismatchSchema = z
     firstSeen: z.string(),
     lastSeen: z.string(),
     looks: z.int().positive().meta({ description: 'How often it was found to differ.' }),
-    proven: z.boolean().meta({ description: 'False while the migration goes on: a change may be on its way.' }),
+    proven: z.boolean().meta({ description: 'False while a change may be on its way.' }),
   })
   .meta({ description: 'A difference between source and destination.' });
 

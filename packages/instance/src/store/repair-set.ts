@@ -19,7 +19,8 @@ export type RepairReason =
   | 'shardKeyChange'
   | 'replayedDelta'
   | 'preparedTransaction'
-  | 'orphanEvent';
+  | 'orphanEvent'
+  | 'mismatch';
 
 /** A key that is to be brought to the source's state by reading it anew. */
 export interface RepairEntry {
@@ -148,6 +149,18 @@ export class RepairSet {
     this.counts.set(key.reason, (this.counts.get(key.reason) ?? 0) + 1);
     if (this.#entries.size > keysMax) throw tooManyKeys();
     return entry;
+  }
+
+  /**
+   * Adds keys that any statement may be under way for; they are read once none is.
+   * @param untilAnswered resolves when no statement is under way that was made before it was called
+   */
+  async addAside(keys: readonly DoubtfulKey[], untilAnswered: () => Promise<void>): Promise<void> {
+    const entries = keys.flatMap((key) => this.enter(key) ?? []);
+    for (const entry of entries) entry.notBefore_ms = Infinity;
+    const answered = untilAnswered();
+    await Promise.all([this.store(entries), answered]);
+    for (const entry of entries) entry.notBefore_ms = 0;
   }
 
   /** Makes entered keys durable, all in one write. */

@@ -4,6 +4,14 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Binary, type Document, type Timestamp } from 'mongodb';
 import type { Metadata } from './metadata.js';
 
+/** What differs with nothing on its way: a commit would fail. */
+export interface LastingDifferences {
+  documents: number;
+  /** Of those, the ones that reading them anew has not helped. */
+  givenUp: number;
+  namespaces: string[];
+}
+
 /** What is durable of one share's verifier, beside its parts and mismatches. */
 export interface ShareVerification {
   /** Entries of the definition journal up to which all collections that this share plans are planned; -1 while some are not. */
@@ -16,7 +24,7 @@ export interface ShareVerification {
   /** How many differed when they were looked at last. */
   differing: number;
   /** For progress. */
-  figures: { isReady: boolean; source: VerificationSideProgress; destination: VerificationSideProgress };
+  figures: { isReady: boolean; source: VerificationSideProgress; destination: VerificationSideProgress; lasting?: LastingDifferences };
 }
 
 /** What a share has drained. */

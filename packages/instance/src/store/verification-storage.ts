@@ -73,6 +73,18 @@ export class VerificationStorage {
     return found.map((document) => ({ ...document, _id: String(document._id).slice(0, -this.shareId.length - 1) }));
   }
 
+  /** Some documents that differ, found by whichever share, that this share is to read anew. */
+  givenToRepair(limit: number): Promise<Document[]> {
+    return this.metadata.findSome('mismatches', { 'standing.waiting': this.shareId }, limit, this.signal);
+  }
+
+  /** Notes that this share has taken such documents. @param ids as they are stored */
+  async taken(ids: readonly string[]): Promise<void> {
+    for (const part of partsWithin(ids, (id) => id.length, commandBytesMax)) {
+      await this.metadata.updateMany('mismatches', { _id: { $in: part } }, { $pull: { 'standing.waiting': this.shareId } }, this.signal);
+    }
+  }
+
   countMismatches(): Promise<number> {
     return this.metadata.count('mismatches', { share: this.shareId }, this.signal);
   }

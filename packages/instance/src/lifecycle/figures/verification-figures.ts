@@ -9,10 +9,11 @@ export type VerificationFigures = ShareVerification['figures'];
 
 /** The figures of a verifier as they are now. */
 export function verificationFigures(verifier: ShareVerifier, readiness: VerificationReadiness): VerificationFigures {
-  const { hasCompared, readLag_seconds } = verifier;
+  const { hasCompared, readLag_seconds, lasting } = verifier;
   const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
   const leftDocuments = Math.max(...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)));
-  return { isReady: readiness.judge({ hasCompared, leftDocuments, readLag_seconds }), source, destination };
+  const isReady = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments: lasting.documents });
+  return { isReady, source, destination, ...(lasting.documents === 0 ? {} : { lasting }) };
 }
 
 function sideOf(verifier: ShareVerifier, side: Side): VerificationSideProgress {

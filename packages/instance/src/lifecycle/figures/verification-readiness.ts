@@ -11,15 +11,17 @@ export interface VerifierProgress {
   leftDocuments: number;
   /** Of reading what is written to; keys that are written to all the time are left aside, which wait for a look again and again. */
   readLag_seconds: number;
+  /** Documents that differ with nothing on its way: a commit would fail. */
+  lastingDocuments: number;
 }
 
 /** Whether a last look would be short. Collections that come and go do not take back what was offered, nor does a lag that swings about the limit. */
 export class VerificationReadiness {
   #offered = false;
 
-  judge({ hasCompared, leftDocuments, readLag_seconds }: VerifierProgress): boolean {
+  judge({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments }: VerifierProgress): boolean {
     const lagMax_seconds = this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds;
-    this.#offered = hasCompared && leftDocuments <= leftDocumentsMax && readLag_seconds <= lagMax_seconds;
+    this.#offered = hasCompared && lastingDocuments === 0 && leftDocuments <= leftDocumentsMax && readLag_seconds <= lagMax_seconds;
     return this.#offered;
   }
 }

@@ -43,8 +43,8 @@ export function nameOfMismatch({ _id, share }: Document): string {
   return share === undefined ? name : name.slice(0, -String(share).length - 1);
 }
 
-function described(stored: Document, proven: boolean): Mismatch {
-  const { namespace, kind, id, paths, detail, firstSeen, lastSeen, looks } = stored;
+function described(stored: Document, isFailed: boolean): Mismatch {
+  const { namespace, kind, id, paths, detail, firstSeen, lastSeen, looks, standing } = stored;
   return {
     namespace: String(namespace),
     kind: kind as Mismatch['kind'],
@@ -54,7 +54,7 @@ function described(stored: Document, proven: boolean): Mismatch {
     firstSeen: (firstSeen as Date).toISOString(),
     lastSeen: (lastSeen as Date).toISOString(),
     looks: Number(looks),
-    proven,
+    proven: isFailed || (standing as Document | undefined)?.proven === true,
   };
 }
 

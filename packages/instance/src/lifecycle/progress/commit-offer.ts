@@ -1,7 +1,10 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
+import { nameSome } from '../../catalog/name-some.js';
 import type { Clock } from '../../cluster/clock.js';
+import type { LastingDifferences } from '../../store/share-record.js';
+import { repairsMax } from '../../verify/embedded/standing.js';
 import { CommitReadiness } from '../figures/commit-readiness.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
@@ -82,6 +85,8 @@ export class CommitOffer {
     const unready = run.verification?.find((figures) => figures?.isReady !== true);
     if (unready !== undefined) {
       this.#readiness.withdraw();
+      const lasting = run.verification?.flatMap((figures) => figures?.lasting ?? []) ?? [];
+      if (lasting.length > 0) return [lastingText(lasting)];
       const hasCompared = unready?.source.phase === 'stream hashing';
       return [hasCompared ? 'the verifier is behind' : 'the verifier has not compared everything'];
     }
@@ -100,4 +105,13 @@ export class CommitOffer {
       return seen.report.ready.canCommit ? [] : [`${id} is not ready`];
     });
   }
+}
+
+/** What differs for good, and what has become of it. */
+function lastingText(all: readonly LastingDifferences[]): string {
+  const sum = (count: (one: LastingDifferences) => number): number => all.reduce((total, one) => total + count(one), 0);
+  const namespaces = [...new Set(all.flatMap((one) => one.namespaces))].sort();
+  const givenUp = sum((one) => one.givenUp);
+  const outcome = givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${repairsMax} times`;
+  return `${sum(({ documents }) => documents)} documents differ, in: ${nameSome(namespaces)}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
 }

@@ -2,6 +2,7 @@ import type { NamespacePart } from '@convoy/api/fleet/posts';
 import { presentOn } from '../../apply/find-present.js';
 import { Lanes } from '../../apply/lanes.js';
 import { Router } from '../../apply/router.js';
+import type { RawValue } from '../../bson/scan.js';
 import { secondsOf, timestampOf } from '../../cluster/cluster-time.js';
 import { CappedEnds } from '../../copy/capped-end.js';
 import { Copier } from '../../copy/copier.js';
@@ -137,6 +138,20 @@ export class ShareSync {
     this.#commitTime = time;
     this.#router.setCeiling(time);
     this.#copier.limitTo(time);
+  }
+
+  /**
+   * Has documents read anew that differ, as far as the share has a part in their collection.
+   * @param copy name of the collection's copy
+   * @returns false once a commit time is set: up to it all shares drain
+   */
+  async readAnew(copy: string, ids: readonly RawValue[], signal: AbortSignal): Promise<boolean> {
+    if (this.#commitTime !== null) return false;
+    const collection = this.#followed.collectionOf(copy);
+    if (collection === null) return true;
+    const keys = ids.map((id) => ({ collection, id, reason: 'mismatch' as const, time: 0n }));
+    await this.#repairs.addAside(keys, () => this.#lanes.flushed(this.#router.latest, signal));
+    return true;
   }
 
   /** Stores that the share has let go of what all entries of the journal up to an ordinal are about. */

@@ -53,6 +53,12 @@ export class ShareTables {
     return this.#shares.get(uuid) ?? null;
   }
 
+  /** The collection whose copy has a name; null where the share has no part in it. */
+  collectionOf(copy: string): SyncedCollection | null {
+    for (const share of this.#shares.values()) if (share.copy === copy) return share.collection;
+    return null;
+  }
+
   add(share: ShareCollection, table: PartitionTable): void {
     const { uuid } = share.collection;
     this.#shares.set(uuid, share);

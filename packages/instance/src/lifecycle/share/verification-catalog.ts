@@ -47,6 +47,11 @@ export class VerificationCatalog {
   }
 }
 
+/** The copy that a comparison, by its key, is of. */
+export function copyOfKey(key: string): string {
+  return key.slice(0, key.lastIndexOf('@'));
+}
+
 function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
   return options.clusteredIndex !== undefined || indexes.some(isIdIndex);
 }

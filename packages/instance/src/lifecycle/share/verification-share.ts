@@ -1,7 +1,8 @@
-import type { Timestamp } from 'mongodb';
+import type { Binary, Timestamp } from 'mongodb';
 import { evenBounds } from '../../bson/even-bounds.js';
 import { isLossless } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
+import { restoredValue } from '../../bson/stored-value.js';
 import { expires } from '../../catalog/expires.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
@@ -23,12 +24,15 @@ import { isCommitAwaited, isDraining } from '../migration/commit-awaited.js';
 import { type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
 import { wakeSource } from '../migration/source-time.js';
 import type { ShareSync } from './share-sync.js';
-import { VerificationCatalog } from './verification-catalog.js';
+import { copyOfKey, VerificationCatalog } from './verification-catalog.js';
 
 /** Where a share's verifier is, is stored this often; what has changed beyond figures at once. */
 const save_ms = 1_000;
 /** Below this another part of a collection costs more than it gains. */
 const partBytesMin = 32 * 2 ** 20;
+/** What is to be read anew is looked for this often while anything differs, and so many are taken at once. */
+const repair_ms = 1_000;
+const takenMax = 500;
 const partsPerShareMax = 8;
 const samplesPerPart = 16;
 /** Of the memory bound of a process, what keys that wait may take. */
@@ -37,6 +41,7 @@ const keysPart = 16;
 /** Verifies one share from where it is until the destination is opened, and answers the leader's last looks. */
 export class VerifiedShare {
   readonly #verifier: ShareVerifier;
+  readonly #storage: VerificationStorage;
   #answered: Pick<ShareVerification, 'answered' | 'mismatches'>;
   #saved = '';
   #sealed: { epoch: number | null; expiring: ReadonlySet<string> } | null = null;
@@ -46,7 +51,7 @@ export class VerifiedShare {
   /** @param shares of this process, which share its memory */
   constructor(
     private readonly context: MigrationContext,
-    private readonly sync: Pick<ShareSync, 'shareId' | 'epoch' | 'figures'>,
+    private readonly sync: Pick<ShareSync, 'shareId' | 'epoch' | 'figures' | 'readAnew'>,
     before: ShareVerification | null,
     shares: number,
     private readonly hard: AbortSignal,
@@ -56,7 +61,8 @@ export class VerifiedShare {
       await Promise.all([wakeSource(context, signal), context.runtime.retrying('wake the destination', () => wakeStreams(context.destination, { signal }), signal)]);
     };
     const start = { source: storedTime(before?.settled.source), destination: storedTime(before?.settled.destination) };
-    this.#verifier = new ShareVerifier(verifierContext(context, sync, shares, hard), start, wake);
+    this.#storage = new VerificationStorage(context.metadata, sync.shareId, sync.epoch, hard);
+    this.#verifier = new ShareVerifier(verifierContext(context, sync, shares, this.#storage), start, wake);
   }
 
   get shareId(): string {
@@ -79,7 +85,7 @@ export class VerifiedShare {
     };
     const work = async (each: AbortSignal): Promise<void> => {
       await this.#verifier.open(each);
-      await runTogether(each, [(own) => this.#verifier.run(own), (own) => this.#keep(own), (own) => this.#answer(own)]);
+      await runTogether(each, [(own) => this.#verifier.run(own), (own) => this.#keep(own), (own) => this.#repair(own), (own) => this.#answer(own)]);
     };
     await runTogether(signal, [untilOpened, work]).catch((error: unknown) => {
       if (!opened.signal.aborted || stop.aborted) throw error;
@@ -90,6 +96,25 @@ export class VerifiedShare {
     for (;;) {
       await this.#save();
       await this.context.runtime.clock.sleep(save_ms, signal);
+    }
+  }
+
+  /** Has what differs for good, and lies on the own shard, read anew: whichever share has found it, and wherever it lies. */
+  async #repair(signal: AbortSignal): Promise<void> {
+    const { watch, runtime } = this.context;
+    const anyDiffers = (): boolean => [...watch.view.shares.values()].some(({ verification }) => (verification?.differing ?? 0) > 0);
+    for (;;) {
+      await runtime.clock.sleep(repair_ms, signal);
+      if (watch.view.record.phase === 'syncing' && anyDiffers()) await this.#takeGiven(signal);
+    }
+  }
+
+  async #takeGiven(signal: AbortSignal): Promise<void> {
+    const given = await this.#storage.givenToRepair(takenMax);
+    for (const copy of new Set(given.map(({ key }) => copyOfKey(String(key))))) {
+      const documents = given.filter(({ key }) => copyOfKey(String(key)) === copy);
+      if (!(await this.sync.readAnew(copy, documents.map(({ id }) => restoredValue(id as Binary)), signal))) return;
+      await this.#storage.taken(documents.map(({ _id }) => String(_id)));
     }
   }
 
@@ -137,13 +162,13 @@ export class VerifiedShare {
   }
 }
 
-function verifierContext(context: MigrationContext, sync: Pick<ShareSync, 'shareId' | 'epoch' | 'figures'>, shares: number, hard: AbortSignal): VerifierContext {
-  const { runtime, source, destination, metadata, watch } = context;
+function verifierContext(context: MigrationContext, sync: Pick<ShareSync, 'shareId' | 'epoch' | 'figures'>, shares: number, storage: VerificationStorage): VerifierContext {
+  const { runtime, source, destination, watch } = context;
   const catalog = new VerificationCatalog(context);
   return {
     source,
     destination,
-    storage: new VerificationStorage(metadata, sync.shareId, sync.epoch, hard),
+    storage,
     clock: runtime.clock,
     retrying: runtime.retrying,
     share: source.shardIds.indexOf(sync.shareId),

@@ -3,6 +3,7 @@ import { compareRange, type Finding } from '../compare/compare-range.js';
 import type { KnownTimes } from '../standalone/comparison-context.js';
 import type { FindContext } from '../compare/find-documents.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
+import { foundStanding } from './standing.js';
 import { storedMismatch } from './stored-mismatch.js';
 import type { BookedCollection, VerificationBook } from './verification-book.js';
 import type { VerifiedPart } from './verified-collection.js';
@@ -97,7 +98,7 @@ async function store({ storage, clock }: VerifierContext, hooks: FirstGeneration
   if (findings.length === 0) return;
   refuseLeft(hooks, booked);
   const now = new Date(clock.now_ms());
-  await storage.putMismatches(findings.map(({ id, kind }) => storedMismatch(booked.collection, id, { kind, paths: [] }, { first: now, last: now, looks: 1, ordinal: hooks.book.ordinal })));
+  await storage.putMismatches(findings.map(({ id, kind }) => storedMismatch(booked.collection, id, { kind, paths: [] }, { first: now, last: now, looks: 1, ordinal: hooks.book.ordinal, standing: foundStanding })));
   hooks.found(findings.length);
 }
 

@@ -13,6 +13,8 @@ export const lookupsMax = 500;
 export interface Difference {
   kind: MismatchKind;
   paths: PathDifference[];
+  /** Names the state of both sides. */
+  state: string;
 }
 
 /**
@@ -37,13 +39,14 @@ export async function lookAt(
     const [source, destination] = [here.get(wanted), there.get(wanted)];
     if (source?.digest === destination?.digest) continue;
     const kind = source?.digest === '' ? 'extraOnDestination' : destination?.digest === '' ? 'missingOnDestination' : 'different';
-    differences.set(wanted, differenceOf(kind, source?.documents ?? null, destination?.documents ?? null));
+    const state = `${source?.digest ?? ''}/${destination?.digest ?? ''}`;
+    differences.set(wanted, { ...differenceOf(kind, source?.documents ?? null, destination?.documents ?? null), state });
   }
   return differences;
 }
 
 /** Where documents were too large to be kept there are no paths. */
-function differenceOf(kind: MismatchKind, source: Uint8Array[] | null, destination: Uint8Array[] | null): Difference {
+function differenceOf(kind: MismatchKind, source: Uint8Array[] | null, destination: Uint8Array[] | null): Omit<Difference, 'state'> {
   if (source === null || destination === null) return { kind, paths: [] };
   const [first] = compareGroup(source, destination);
   if (first === undefined || first.source === null || first.destination === null) return { kind: first?.kind ?? kind, paths: [] };

@@ -1,7 +1,10 @@
 import { highestTime } from '../../cluster/cluster-time.js';
+import { namespaceOf } from '../../catalog/namespace.js';
+import type { LastingDifferences } from '../../store/share-record.js';
 import type { KnownTimes } from '../standalone/comparison-context.js';
 import { lookupName } from '../compare/find-documents.js';
 import { lookAt, lookupsMax } from './look.js';
+import { foundStanding, isGivenUp, nextStanding, noLastingDifferences, type Standing } from './standing.js';
 import { restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
 import { sides, type TouchedKey } from './touched-keys.js';
 import type { BookedCollection, VerificationBook } from './verification-book.js';
@@ -12,16 +15,38 @@ const looksMax = 3;
 /** Between two looks at a key that differs, or was written to meanwhile: its next change is likely on its way. */
 const again_ms = 1_000;
 
+/** What looks at documents that differ go by while changes are applied. */
+export interface Repairing {
+  /** The source's time now. */
+  present: bigint;
+}
+
+type IsAllowed = (booked: BookedCollection, kind: string) => boolean;
+
+/** How the documents that differed are looked at. */
+interface MismatchLook {
+  times: KnownTimes;
+  isAllowed: IsAllowed;
+  /** Null at a last look. */
+  repairing: Repairing | null;
+}
+
 /** Looks again at keys that were written to and at documents that differed; what agrees is done with. */
 export class Rechecks {
   #mismatches = 0;
   /** Of those, the ones that were found since all of them were begun to be looked at. */
   #foundSince = 0;
+  #lasting = noLastingDifferences;
 
   constructor(
     private readonly context: VerifierContext,
     private readonly book: VerificationBook,
   ) {}
+
+  /** What differed with nothing on its way when all were looked at last. */
+  get lasting(): LastingDifferences {
+    return this.#lasting;
+  }
 
   /** Counts what earlier processes have stored. */
   async open(): Promise<void> {
@@ -74,19 +99,30 @@ export class Rechecks {
    * @param isAllowed differences that do not count
    * @returns how many differ still
    */
-  async lookAtMismatches(times: KnownTimes, isAllowed: (booked: BookedCollection, kind: string) => boolean, signal: AbortSignal): Promise<number> {
+  async lookAtMismatches(times: KnownTimes, isAllowed: IsAllowed, signal: AbortSignal): Promise<number> {
+    return (await this.#lookAtAllStored({ times, isAllowed, repairing: null }, signal)).differing;
+  }
+
+  /** Looks once at every document that differed, and gives those that differ for good to be read anew. */
+  async repairMismatches(repairing: Repairing, signal: AbortSignal): Promise<void> {
+    const { lasting } = await this.#lookAtAllStored({ times: { source: 0n, destination: 0n }, isAllowed: () => false, repairing }, signal);
+    this.#lasting = lasting;
+  }
+
+  async #lookAtAllStored(look: MismatchLook, signal: AbortSignal): Promise<{ differing: number; lasting: LastingDifferences }> {
     let after = '';
     let differing = 0;
+    const lasting: LastingDifferences = { ...noLastingDifferences, namespaces: [] };
     this.#foundSince = 0;
     for (;;) {
       const stored = (await this.context.storage.mismatchesAfter(after, lookupsMax)).map(restoredMismatch);
-      for (const group of groupsOf(stored)) differing += await this.#lookAtGroup(group, times, isAllowed, signal);
+      for (const group of groupsOf(stored)) differing += await this.#lookAtGroup(group, look, lasting, signal);
       const last = stored.at(-1);
       if (last === undefined) break;
       after = last.name;
     }
     this.#mismatches = differing + this.#foundSince;
-    return differing;
+    return { differing, lasting };
   }
 
   /** @param keeps whether a key that differs stays among the keys; otherwise it is stored */
@@ -101,7 +137,7 @@ export class Rechecks {
     const settled = keys.filter((key) => !(differences.has(key.idClass) && keeps(key)));
     const differing = settled.flatMap(({ id, idClass }) => {
       const difference = differences.get(idClass);
-      return difference === undefined ? [] : [storedMismatch(booked.collection, id, difference, { first: now, last: now, looks: 1, ordinal: book.ordinal })];
+      return difference === undefined ? [] : [storedMismatch(booked.collection, id, difference, { first: now, last: now, looks: 1, ordinal: book.ordinal, standing: foundStanding })];
     });
     if (differing.length > 0 && book.get(booked.collection.key) === booked) {
       await context.storage.putMismatches(differing);
@@ -111,7 +147,7 @@ export class Rechecks {
     for (const key of settled) book.keys.done(key, notBefore_ms);
   }
 
-  async #lookAtGroup(group: readonly StoredMismatch[], floor: KnownTimes, isAllowed: (booked: BookedCollection, kind: string) => boolean, signal: AbortSignal): Promise<number> {
+  async #lookAtGroup(group: readonly StoredMismatch[], { times: floor, isAllowed, repairing }: MismatchLook, lasting: LastingDifferences, signal: AbortSignal): Promise<number> {
     const { context, book } = this;
     const booked = book.get(group[0]?.key ?? '');
     if (booked === undefined) return this.#removeUnfollowed(group);
@@ -121,7 +157,9 @@ export class Rechecks {
     const differing = group.flatMap((mismatch) => {
       const difference = differences.get(lookupName(mismatch.id));
       if (difference === undefined || isAllowed(booked, difference.kind)) return [];
-      return [storedMismatch(booked.collection, mismatch.id, difference, { first: mismatch.firstSeen, last: now, looks: mismatch.looks + 1, ordinal: book.ordinal })];
+      const standing = repairing === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, booked, repairing);
+      count(lasting, standing, booked);
+      return [storedMismatch(booked.collection, mismatch.id, difference, { first: mismatch.firstSeen, last: now, looks: mismatch.looks + 1, ordinal: book.ordinal, standing })];
     });
     const kept = new Set(differing.map(({ _id }) => _id));
     const agreed = group.filter(({ name }) => !kept.has(name)).map(({ name }) => name);
@@ -130,12 +168,26 @@ export class Rechecks {
     return differing.length;
   }
 
+  #standing(before: Standing, state: string, { collection }: BookedCollection, { present }: Repairing): Standing {
+    const { context } = this;
+    const repairers = context.isCommitAwaited() || context.isApplyBehind() ? [] : collection.copiers;
+    return nextStanding(before, { state, present, applied: context.appliedTime(), repairers });
+  }
+
   /** A collection that was followed when its mismatch was stored, and is not now, was dropped or renamed. @returns how many are left */
   async #removeUnfollowed(group: readonly StoredMismatch[]): Promise<number> {
     const over = group.filter(({ ordinal }) => ordinal <= this.book.ordinal).map(({ name }) => name);
     if (over.length > 0) await this.context.storage.removeMismatches(over);
     return group.length - over.length;
   }
+}
+
+function count(lasting: LastingDifferences, standing: Standing, { collection }: BookedCollection): void {
+  if (!standing.proven) return;
+  const namespace = namespaceOf(collection);
+  lasting.documents += 1;
+  if (isGivenUp(standing)) lasting.givenUp += 1;
+  if (!lasting.namespaces.includes(namespace)) lasting.namespaces.push(namespace);
 }
 
 function planned({ plan }: BookedCollection): KnownTimes[] {

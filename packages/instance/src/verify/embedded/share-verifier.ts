@@ -1,5 +1,6 @@
 import { codeOf } from '../../cluster/failure.js';
 import { InTurn } from '../../store/in-turn.js';
+import type { LastingDifferences } from '../../store/share-record.js';
 import { runTogether } from '../../store/run-together.js';
 import { namespaceOf } from '../../catalog/namespace.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
@@ -9,6 +10,7 @@ import { CollectionLeftError, comparePart } from './first-generation.js';
 import { Planner, presentTimes } from './planning.js';
 import { latest, Rechecks } from './rechecks.js';
 import { SideFollower } from './side-follower.js';
+import { noLastingDifferences } from './standing.js';
 import type { Side } from './touched-keys.js';
 import { TouchesLostError } from './touched-stream.js';
 import { type BookedCollection, VerificationBook } from './verification-book.js';
@@ -83,6 +85,11 @@ export class ShareVerifier {
   /** Documents that differed when they were looked at last. */
   get mismatches(): number {
     return this.#rechecks.mismatches;
+  }
+
+  /** What differs with nothing on its way, as of the last look at all that differed. */
+  get lasting(): LastingDifferences {
+    return this.mismatches === 0 ? noLastingDifferences : this.#rechecks.lasting;
   }
 
   /** Entries of the definition journal up to which all own collections are planned; -1 while some are not. */
@@ -272,9 +279,14 @@ export class ShareVerifier {
       await this.context.clock.sleep(Math.max(generation_ms, took_ms), signal);
       if (this.mismatches === 0 || this.context.isDraining()) continue;
       const began_ms = this.context.clock.monotonic_ms();
-      await this.#turn.run(() => this.#undisturbed(() => this.#rechecks.lookAtMismatches({ source: 0n, destination: 0n }, () => false, signal), signal));
+      await this.#turn.run(() => this.#undisturbed(() => this.#repairMismatches(signal), signal));
       took_ms = this.context.clock.monotonic_ms() - began_ms;
     }
+  }
+
+  async #repairMismatches(signal: AbortSignal): Promise<void> {
+    const { source } = await presentTimes(this.context, signal);
+    await this.#rechecks.repairMismatches({ present: source }, signal);
   }
 
   async #compareCappedAgain(signal: AbortSignal): Promise<void> {

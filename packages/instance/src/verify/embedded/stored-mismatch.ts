@@ -6,6 +6,7 @@ import { restoredValue, storedValue } from '../../bson/stored-value.js';
 import { encodeUtf8 } from '../../bson/utf8.js';
 import { lookupName } from '../compare/find-documents.js';
 import type { Difference } from './look.js';
+import { restoredStanding, type Standing, storedStanding } from './standing.js';
 import type { VerifiedCollection } from './verified-collection.js';
 
 /** A document that differed when it was looked at last. */
@@ -18,10 +19,11 @@ export interface StoredMismatch {
   looks: number;
   /** Entries of the definition journal at which its collection was followed. */
   ordinal: number;
+  standing: Standing;
 }
 
 /** Its document in the metadata database. */
-export function storedMismatch(collection: VerifiedCollection, id: RawValue, difference: Difference, seen: { first: Date; last: Date; looks: number; ordinal: number }): Document & { _id: string } {
+export function storedMismatch(collection: VerifiedCollection, id: RawValue, difference: Pick<Difference, 'kind' | 'paths'>, seen: { first: Date; last: Date; looks: number; ordinal: number; standing: Standing }): Document & { _id: string } {
   return {
     _id: mismatchName(collection.key, id),
     key: collection.key,
@@ -33,6 +35,7 @@ export function storedMismatch(collection: VerifiedCollection, id: RawValue, dif
     lastSeen: seen.last,
     looks: seen.looks,
     ordinal: seen.ordinal,
+    standing: storedStanding(seen.standing),
   };
 }
 
@@ -44,6 +47,7 @@ export function restoredMismatch(stored: Document): StoredMismatch {
     firstSeen: stored.firstSeen as Date,
     looks: Number(stored.looks),
     ordinal: Number(stored.ordinal),
+    standing: restoredStanding(stored.standing as Document | undefined),
   };
 }
 

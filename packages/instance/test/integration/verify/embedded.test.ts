@@ -55,11 +55,11 @@ const found = [
   { namespace: 'words.list', kind: 'missingOnDestination', _id: 'A', paths: [] },
 ];
 
-test('documents that were made different while changes are applied fail the commit, each named, and nothing is opened', async () => {
+test('documents that are made different once a commit has begun fail it, each named, and nothing is opened', async () => {
   await using migration = await opened();
   await migration.start();
   await migration.untilCanCommit();
-  await sabotage(migration);
+  migration.after('commitSealed', () => sabotage(migration));
   expect(await migration.end()).toBe('verificationFailed');
   expect(await migration.failure()).toMatch(/^8 differences .*shop\.orders.*words\.list.*stays closed/);
   const mismatches = await migration.mismatches();
@@ -71,6 +71,32 @@ test('documents that were made different while changes are applied fail the comm
   await migration.restart();
   expect(await migration.mismatches()).toHaveLength(found.length);
   expect(await migration.destination.db('convoy_metadata').collection('migration').findOne()).toMatchObject({ phase: 'committing', canWrite: false });
+}, patience.timeout * 2);
+
+test('documents that are made different while changes are applied keep the commit from being offered until they were read anew', async () => {
+  await using migration = await opened();
+  await migration.start();
+  await migration.untilCanCommit();
+  await sabotage(migration);
+  await expect.poll(async () => (await migration.progress()).canCommit, patience).toBe(false);
+  await migration.untilCanCommit();
+  expect(await migration.mismatches()).toEqual([]);
+  expect(await migration.end()).toBe('COMMITTED');
+  expect(await orders(migration.destination).find({}, { raw: true }).sort({ _id: 1 }).toArray()).toEqual(await orders(migration.source).find({}, { raw: true }).sort({ _id: 1 }).toArray());
+  expect(await migration.destination.db('words').collection('list').countDocuments()).toBe(2);
+}, patience.timeout * 2);
+
+test('what differs although it was read anew keeps the commit from being offered, and is named with the reason', async () => {
+  await using migration = await opened();
+  await migration.start();
+  await migration.untilCanCommit();
+  // No reading puts a document of a capped collection back in its place.
+  await migration.destination.db('shop').collection<{ _id: number }>('log').deleteOne({ _id: 2 });
+  const warnings = async (): Promise<string> => (await migration.progress()).warnings?.map(({ description }) => description).join() ?? '';
+  await expect.poll(warnings, patience).toContain('1 documents differ, in: shop.log, 1 of them although they were read anew 3 times');
+  expect((await migration.progress()).canCommit).toBe(false);
+  expect(await migration.mismatches()).toMatchObject([{ namespace: 'shop.log', kind: 'missingOnDestination', proven: true }]);
+  await expect(migration.instance.commit()).rejects.toMatchObject({ error: 'cannotCommit' });
 }, patience.timeout * 2);
 
 test('documents that were made different before they were compared, and are written again by the source, are no mismatch; a restart goes on', async () => {

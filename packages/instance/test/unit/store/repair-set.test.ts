@@ -79,6 +79,20 @@ describe('a doubtful key', () => {
   });
 });
 
+describe('a key that statements may be under way for', () => {
+  it('absorbs its events at once, and is not read before those are answered', async () => {
+    const { set, storage } = await setWith();
+    let answer = (): void => undefined;
+    const added = set.addAside([keyOf(1, 0n)], () => new Promise<void>((resolve) => (answer = resolve)));
+    expect(set.absorb(updateOf(1, 6n, { a: 1 }), collection)).toBe('dropped');
+    await settled();
+    expect([storage.documents.size, only(set).durable, only(set).notBefore_ms]).toEqual([1, true, Infinity]);
+    answer();
+    await added;
+    expect(only(set).notBefore_ms).toBe(0);
+  });
+});
+
 describe('an event of a doubtful key', () => {
   it('is dropped until the reading time is chosen and up to it, and held above it', async () => {
     const { set } = await setWith(1);

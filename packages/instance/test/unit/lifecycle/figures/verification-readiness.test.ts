@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { offeredLagMax_seconds } from '../../../../src/lifecycle/figures/commit-readiness.js';
 import { leftDocumentsMax, VerificationReadiness } from '../../../../src/lifecycle/figures/verification-readiness.js';
 
-const ready = { hasCompared: true, leftDocuments: 0, readLag_seconds: 2 };
+const ready = { hasCompared: true, leftDocuments: 0, readLag_seconds: 2, lastingDocuments: 0 };
 
 describe('a last look would be short', () => {
   it.each([
@@ -10,6 +10,7 @@ describe('a last look would be short', () => {
     ['not before everything was compared', { ...ready, hasCompared: false }, false],
     ['while a small collection is new', { ...ready, leftDocuments: leftDocumentsMax }, true],
     ['not while a large one is', { ...ready, leftDocuments: leftDocumentsMax + 1 }, false],
+    ['not while a document differs with nothing on its way', { ...ready, lastingDocuments: 1 }, false],
     ['not while reading is more than 30 s behind', { ...ready, readLag_seconds: 31 }, false],
   ])('%s', (_what, progress, expected) => {
     expect(new VerificationReadiness().judge(progress)).toBe(expected);

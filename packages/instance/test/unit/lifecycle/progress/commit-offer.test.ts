@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ShareFigures } from '../../../../src/lifecycle/figures/share-figures.js';
 import { CommitOffer } from '../../../../src/lifecycle/progress/commit-offer.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+import type { LastingDifferences } from '../../../../src/store/share-record.js';
 import { never } from '../../model/parts.js';
 import { VirtualClock } from '../../verify/embedded/virtual-clock.js';
 
@@ -20,7 +21,7 @@ class Scene {
   readonly run = {
     failure: null,
     state: 'RUNNING' as 'RUNNING' | 'PAUSED',
-    verification: null as null | { isReady: boolean; source: { phase: string } }[],
+    verification: null as null | { isReady: boolean; source: { phase: string }; lasting?: LastingDifferences }[],
     liveFigures: [{ copyDone: true, followsStream: true, lag_seconds: 0 } as ShareFigures],
     view: viewOf({ copyDone: true, paused: false }),
     input: { ownIds: ['shard0'] },
@@ -68,6 +69,10 @@ function verifier(phase: string): Scene['run']['verification'] {
   return [{ isReady: false, source: { phase } }];
 }
 
+function differing(lasting: LastingDifferences): Scene['run']['verification'] {
+  return [{ isReady: false, source: { phase: 'stream hashing' }, lasting }];
+}
+
 describe('a commit', () => {
   it('is taken at once when every instance is ready', async () => {
     const scene = new Scene();
@@ -86,6 +91,8 @@ describe('a commit', () => {
     ['the copy goes on', (scene: Scene) => (scene.run.liveFigures = [{ ...scene.run.liveFigures[0], copyDone: false } as ShareFigures]), 'collections are still being copied'],
     ['the verifier compares', (scene: Scene) => (scene.run.verification = verifier('initial hashing')), 'the verifier has not compared everything'],
     ['the verifier is behind', (scene: Scene) => (scene.run.verification = verifier('stream hashing')), 'the verifier is behind'],
+    ['documents differ', (scene: Scene) => (scene.run.verification = differing({ documents: 2, givenUp: 0, namespaces: ['shop.b', 'shop.a'] })), '2 documents differ, in: shop.a, shop.b, and are read anew'],
+    ['documents stay different', (scene: Scene) => (scene.run.verification = differing({ documents: 2, givenUp: 1, namespaces: ['shop.a'] })), '1 of them although they were read anew 3 times'],
     ['a peer is not ready', (scene: Scene) => (scene.peer.canCommit = false), 'shard1 is not ready'],
     ['a peer is silent', (scene: Scene) => (scene.peer.fresh = false), 'shard1 does not answer'],
   ])('that was never offered is refused at once, with the reason: %s', async (_what, change, reason) => {

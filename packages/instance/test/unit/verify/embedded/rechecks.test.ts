@@ -2,6 +2,7 @@ import { BSON, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import { Rechecks } from '../../../../src/verify/embedded/rechecks.js';
+import { foundStanding } from '../../../../src/verify/embedded/standing.js';
 import { storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
 import type { VerificationBook } from '../../../../src/verify/embedded/verification-book.js';
@@ -13,7 +14,7 @@ type Stored = Document & { _id: string };
 
 const { signal } = new AbortController();
 const collectionOf = (key: string): VerifiedCollection => ({ key, copy: key, copiers: [], database: 'shop', name: key, unordered: false, capped: false, sizeBytes: 1, documentCount: 1, planner: 0 });
-const mismatchOf = (key: string, id: number, ordinal = 0): Stored => storedMismatch(collectionOf(key), encodeValue(id), { kind: 'different', paths: [] }, { first: new Date(0), last: new Date(0), looks: 1, ordinal });
+const mismatchOf = (key: string, id: number, ordinal = 0): Stored => storedMismatch(collectionOf(key), encodeValue(id), { kind: 'different', paths: [] }, { first: new Date(0), last: new Date(0), looks: 1, ordinal, standing: foundStanding });
 
 /** A share with mismatches; the destination lacks the `_id`s of `wrong`. `ordinal`: entries of the journal that are known. */
 function scene(stored: Stored[], { wrong = [] as number[], followed = ['orders'], ordinal = 0, beforeFind = (): void => undefined } = {}) {
