@@ -20,7 +20,7 @@ export const streamHazards: readonly Hazard[] = [
         takesOut: 'the reading at one time',
         file: instance('cluster/snapshot-read.ts'),
         symbol: 'findCommand',
-        find: "readConcern: { level: 'snapshot', atClusterTime: options.at }",
+        find: "readConcern: { level: 'snapshot', atClusterTime: at }",
         replace: "readConcern: { level: 'majority' }",
         tests: [instanceTest('cluster/reading.test.ts', 'has index bounds, one time and the order of _id')],
       },

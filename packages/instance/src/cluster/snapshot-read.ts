@@ -1,16 +1,12 @@
 import { Binary, type Document, type Timestamp } from 'mongodb';
-import { losslessValue } from '../bson/lossless.js';
-import type { RawValue } from '../bson/scan.js';
 import type { CallOptions, Door, RawCursor } from './door.js';
 import { classify, CollectionAbsentError } from './failure.js';
+import { type IdBounds, type OpenFind, openIdRange } from './id-range.js';
 
-export interface SnapshotReadOptions {
+export interface SnapshotReadOptions extends IdBounds {
   database: string;
   /** The name it had at that time (routers), or the 16 bytes of its UUID (shards). */
   collection: string | Uint8Array;
-  /** The range of `_id` in index order: from `min` (inclusive) to `max` (exclusive); left out: no bound. */
-  min?: RawValue;
-  max?: RawValue;
   /** The one time at which everything is read. */
   at: Timestamp;
   batchSize: number;
@@ -20,13 +16,13 @@ export interface SnapshotReadOptions {
 }
 
 /**
- * Reads a range of a collection in `_id` order exactly as it was at a time; the cursor keeps that time. Bounds are
- * those of the index, so that no type is left out as comparisons in a filter would.
- * @throws as `openAtTime`
+ * Reads a range of a collection in `_id` order exactly as it was at a time; the cursor keeps that time.
+ * @throws as `openAtTime`, also from the cursor's `next`
  */
 export function openSnapshotCursor(door: Door, options: SnapshotReadOptions): Promise<RawCursor> {
   const { database, signal, maxTime_ms } = options;
-  return openAtTime(door, database, findCommand(options), { signal, ...(maxTime_ms === undefined ? {} : { maxTime_ms }) });
+  const open: OpenFind = (command, call) => openAtTime(door, database, command, call);
+  return openIdRange(open, findCommand(options), options, { signal, ...(maxTime_ms === undefined ? {} : { maxTime_ms }) });
 }
 
 /**
@@ -56,15 +52,10 @@ function absent(database: string, cause?: unknown): CollectionAbsentError {
   return new CollectionAbsentError(`The collection did not exist in database ${database} at the time of the read`, { cause });
 }
 
-function findCommand(options: SnapshotReadOptions): Document {
-  const { collection, min, max } = options;
+function findCommand({ collection, batchSize, at }: SnapshotReadOptions): Document {
   return {
     find: typeof collection === 'string' ? collection : new Binary(collection, Binary.SUBTYPE_UUID),
-    hint: { _id: 1 },
-    sort: { _id: 1 },
-    ...(min === undefined ? {} : { min: { _id: losslessValue(min) } }),
-    ...(max === undefined ? {} : { max: { _id: losslessValue(max) } }),
-    batchSize: options.batchSize,
-    readConcern: { level: 'snapshot', atClusterTime: options.at },
+    batchSize,
+    readConcern: { level: 'snapshot', atClusterTime: at },
   };
 }

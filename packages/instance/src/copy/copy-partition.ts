@@ -1,4 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { elementType } from '../bson/element-type.js';
 import { containsString, idClass } from '../bson/id-class.js';
 import { isLossless } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
@@ -147,9 +148,9 @@ function splitOff({ table, partition, wasDirty, context }: Attempt, boundary: Ra
   return rest;
 }
 
-/** A bound is sent to servers, and everybody has to find the same `_id`s below it. */
+/** A bound is sent to servers, everybody has to find the same `_id`s below it, and the range before it does not end with MaxKey. */
 function isBoundary(id: RawValue, { collated }: SyncedCollection): boolean {
-  return isLossless(id) && !(collated && containsString(id));
+  return isLossless(id) && id.type !== elementType.maxKey && !(collated && containsString(id));
 }
 
 function differ(a: Uint8Array, b: Uint8Array): boolean {

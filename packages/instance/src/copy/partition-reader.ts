@@ -82,9 +82,8 @@ export class PartitionReader {
     const { lower, upper } = this.partition;
     const from = this.#last ?? lower;
     const min = [from, lower].find(isLossless);
-    // The upper bound of an index range is exclusive: without one, a document whose _id is MaxKey is read too.
-    const max = upper.type === elementType.maxKey || !isLossless(upper) ? undefined : upper;
-    this.#widened = min !== from || (max === undefined && upper.type !== elementType.maxKey);
+    const max = isLossless(upper) ? upper : undefined;
+    this.#widened = min !== from || max === undefined;
     return openSnapshotCursor(this.context.shard, {
       database: this.collection.database,
       collection: this.collection.readBy === 'uuid' ? Buffer.from(this.collection.uuid, 'hex') : this.collection.name,

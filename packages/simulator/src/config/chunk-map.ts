@@ -1,7 +1,8 @@
-import { ObjectId, Timestamp } from 'bson';
+import { MaxKey, ObjectId, Timestamp } from 'bson';
 import { compareTimestamps } from '../bson/compare.js';
+import { documentText } from '../bson/text.js';
 import { CommandError } from '../node/command.js';
-import { compareKeys, type KeyValues } from './shard-key.js';
+import { compareKeys, type KeyValues, type ShardKeyPattern } from './shard-key.js';
 
 export interface ChunkOwner {
   readonly shard: string;
@@ -51,9 +52,18 @@ export class ChunkMap {
     return low;
   }
 
-  ownerOf(key: KeyValues): string {
+  /** The shard of a key; undefined for one of MaxKey alone: the bounds of the last chunk are exclusive too. */
+  holderOf(key: KeyValues): string | undefined {
+    if (key.every((value) => value instanceof MaxKey)) return undefined;
     const only = this.shards.length === 1 ? this.shards[0] : undefined;
     return only ?? this.find(key).shard;
+  }
+
+  /** @throws CommandError 61 for a key that no chunk holds */
+  ownerOf(key: KeyValues, pattern: ShardKeyPattern): string {
+    const holder = this.holderOf(key);
+    if (holder !== undefined) return holder;
+    throw new CommandError(61, 'ShardKeyNotFound', `Cannot target single shard using key ${documentText(pattern.boundDocument(key))}`);
   }
 
   /** Chunks that hold keys from `min` to below `max`. */

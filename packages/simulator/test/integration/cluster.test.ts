@@ -53,6 +53,17 @@ describe('a sharded cluster and the official driver', () => {
     expect(sorted.map((document) => document.k)).toEqual(documents.map((document) => document.k).reverse());
   });
 
+  it('has no shard for a key of MaxKey alone', async () => {
+    const { db, coll } = await sharded('maxkey');
+    const collection = client.db(db).collection<{ _id: number; k: unknown }>(coll);
+    const refused = { code: 61, message: 'Cannot target single shard using key { k: MaxKey }' };
+    await expect(collection.insertOne({ _id: 1, k: new MaxKey() })).rejects.toMatchObject(refused);
+    await collection.insertOne({ _id: 2, k: 1 });
+    expect(await collection.find({ k: new MaxKey() }).toArray()).toEqual([]);
+    const hashed = await sharded('maxkey_hashed', { _id: 'hashed' });
+    await client.db(hashed.db).collection<{ _id: unknown }>(hashed.coll).insertOne({ _id: new MaxKey() });
+  });
+
   it('writes in bulk, in order and without', async () => {
     const { db, coll } = await sharded('bulk');
     const collection = client.db(db).collection<{ _id: number; k: number; v?: number }>(coll);

@@ -1,9 +1,9 @@
-import type { Document } from 'mongodb';
 import { compareRaw } from '../../bson/compare.js';
-import { isLossless, losslessValue } from '../../bson/lossless.js';
+import { isLossless } from '../../bson/lossless.js';
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
 import type { Door, RawBatch, RawCursor } from '../../cluster/door.js';
+import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
 import type { Retrying } from '../../cluster/retry.js';
 import { idOf } from './compare-group.js';
 import { ComparisonBatchSize } from './comparison-batch-size.js';
@@ -137,7 +137,7 @@ export class OrderedDocuments {
     try {
       if (this.#cursor !== null) return await this.#cursor.next({ signal: this.signal, batchDocumentsMax: this.#size.documents });
       this.#reopened = this.#last !== null;
-      this.#cursor = await this.door.openCursor(this.read.database, this.#command(), { signal: this.signal });
+      this.#cursor = await this.#open();
       return this.#cursor.first;
     } catch (error) {
       await this.#cursor?.close();
@@ -146,17 +146,12 @@ export class OrderedDocuments {
     }
   }
 
-  #command(): Document {
-    const { collection, lower, upper, after } = this.read;
-    const from = this.#last !== null && isLossless(this.#last) ? this.#last : lower;
-    return {
-      find: collection,
-      hint: { _id: 1 },
-      sort: { _id: 1 },
-      ...(from === null ? {} : { min: { _id: losslessValue(from) } }),
-      ...(upper === null ? {} : { max: { _id: losslessValue(upper) } }),
-      batchSize: this.#size.documents,
-      readConcern: { level: 'majority', afterClusterTime: timestampOf(after) },
-    };
+  #open(): Promise<RawCursor> {
+    const { database, collection, lower, upper, after } = this.read;
+    const min = this.#last !== null && isLossless(this.#last) ? this.#last : lower;
+    const command = { find: collection, batchSize: this.#size.documents, readConcern: { level: 'majority', afterClusterTime: timestampOf(after) } };
+    const bounds = { ...(min === null ? {} : { min }), ...(upper === null ? {} : { max: upper }) };
+    const open: OpenFind = (find, options) => this.door.openCursor(database, find, options);
+    return openIdRange(open, command, bounds, { signal: this.signal });
   }
 }

@@ -1,14 +1,14 @@
 import type { Document, Timestamp } from 'mongodb';
 import { beforeEach, expect, test } from 'vitest';
-import { compareRaw } from '../../../src/bson/compare.js';
 import { elementType } from '../../../src/bson/element-type.js';
-import { encodeValue, findValue, maxKey, minKey, RawValue } from '../../../src/bson/scan.js';
+import { encodeValue, maxKey, minKey, RawValue } from '../../../src/bson/scan.js';
 import type { Door, RawBatch } from '../../../src/cluster/door.js';
 import type { CopyContext } from '../../../src/copy/copy-context.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
 import { Permits } from '../../../src/copy/permits.js';
 import { idOf } from '../../../src/copy/partition-writer.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
+import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, collectionOf } from '../model/parts.js';
 
@@ -30,16 +30,8 @@ function documentUnder({ type, bytes }: RawValue): Uint8Array {
 const documents = [...[1, 2, 3, 4].map((_id) => bytesOf({ _id })), ...[1, 2, 3, 4, 5, 6].map((n) => documentUnder(pointer(n))), documentUnder(maxKey)];
 let loseCursorAfter: number[];
 
-function inRange({ min, max }: Document): Uint8Array[] {
-  const bound = (from: unknown) => encodeValue((from as { _id: unknown })._id);
-  return documents.filter((document) => {
-    const id = findValue(document, '_id') ?? minKey;
-    return (min === undefined || compareRaw(id, bound(min)) >= 0) && (max === undefined || compareRaw(id, bound(max)) < 0);
-  });
-}
-
 function openCursor(_database: string, command: Document) {
-  const rest = inRange(command);
+  const rest = documents.filter((document) => isInRange(idOf(document), command));
   const { atClusterTime } = command.readConcern as { atClusterTime: Timestamp };
   const take = (): RawBatch => batchOf(rest.splice(0, batchDocuments), { atClusterTime });
   let batches = 1;
@@ -80,6 +72,8 @@ test.each([
   ['whole', minKey, maxKey, 0, 11],
   ['up to a value that cannot be sent', minKey, pointer(3), 0, 6],
   ['from a value that cannot be sent', pointer(3), maxKey, 6, 11],
+  ['from a number', encodeValue(3), maxKey, 2, 11],
+  ['from MaxKey', maxKey, maxKey, 10, 11],
   ['between values that cannot be sent', pointer(2), pointer(5), 5, 8],
   ['from a number to a value that cannot be sent', encodeValue(3), pointer(4), 2, 7],
 ] as const)('a partition is read once, cursors lost or not: %s', async (_what, lower, upper, from, to) => {

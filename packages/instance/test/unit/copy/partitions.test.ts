@@ -1,7 +1,6 @@
-import type { Document, Timestamp } from 'mongodb';
+import { type Document, MaxKey, type Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { compareRaw } from '../../../src/bson/compare.js';
-import { encodeValue, findValue } from '../../../src/bson/scan.js';
+import { findValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { Door, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
 import { CappedEnds } from '../../../src/copy/capped-end.js';
@@ -14,6 +13,7 @@ import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { type Partition, PartitionTable } from '../../../src/store/partition-table.js';
 import { RepairSet } from '../../../src/store/repair-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, changeOf, collectionOf, never, once, rawOf, times } from '../model/parts.js';
 
@@ -42,12 +42,7 @@ function partition(index = 0): Partition {
 
 function find(command: Document): Uint8Array[] {
   finds.push(command);
-  const min = encodeValue((command.min as Document)._id);
-  const max = command.max === undefined ? null : encodeValue((command.max as Document)._id);
-  return documents.filter((document) => {
-    const id = findValue(document, '_id') ?? rawOf(null);
-    return compareRaw(id, min) >= 0 && (max === null || compareRaw(id, max) < 0);
-  });
+  return documents.filter((document) => isInRange(findValue(document, '_id') ?? rawOf(null), command));
 }
 
 /** Every batch takes a second; `failNext` is what later batches answer instead. */
@@ -145,7 +140,8 @@ describe('the reading time of a partition', () => {
   it('stays the same when a lost cursor is opened again after the last document', async () => {
     failNext = [serverError(43)];
     await copy();
-    expect(timesRead()).toEqual([20n, 20n]);
+    // The second find goes on, and a third one looks for MaxKey.
+    expect(timesRead()).toEqual([20n, 20n, 20n]);
     expect(writes.flatMap(({ ids }) => ids)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
@@ -233,6 +229,13 @@ describe('a partition that takes long', () => {
     expect(table.partitions.map(({ state, dirty }) => [state, dirty])).toEqual([['done', false], ['waiting', false]]);
     expect(partition(1).lower).toEqual(rawOf(3));
     expect(partition(1).readTime).toBe(20n);
+  });
+
+  it('is not divided at MaxKey, with which its last range ends', async () => {
+    documents = [1, 2, new MaxKey()].map((_id) => bytesOf({ _id, sk: 1 }));
+    await copy();
+    expect(writes.flatMap(({ ids }) => ids)).toHaveLength(3);
+    expect(table.partitions).toHaveLength(1);
   });
 
   it('leaves its rest dirty when it was so before', async () => {

@@ -1,9 +1,9 @@
 import { Binary, BSON, type Document, Timestamp } from 'mongodb';
-import { compareRaw } from '../../../src/bson/compare.js';
 import { idClass } from '../../../src/bson/id-class.js';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, Door, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/door.js';
+import { isInRange } from '../id-range.js';
 import { batchOf, type Network, serverError } from './calls.js';
 import { tokenOf } from './change-events.js';
 import { idOf, type SourceHistory, type SourceShard } from './source-history.js';
@@ -78,18 +78,13 @@ export abstract class SourceDoor implements Door {
   }
 
   #selected(command: Document, uuid: string, documents: Uint8Array[]): Uint8Array[] {
-    const among = (command.filter as { _id: { $in: unknown[] } } | undefined)?._id.$in;
+    const among = (command.filter as { _id: { $in?: unknown[] } } | undefined)?._id.$in;
     if (among !== undefined) {
       const classes = among.map((id) => idClass(encodeValue(id), false));
       this.witness.onRepairRead(uuid, classes);
       return documents.filter((document) => classes.includes(idClass(idOf(document), false)));
     }
-    const bound = (name: 'min' | 'max') => (name in command ? encodeValue((command[name] as Document)._id) : null);
-    const [min, max] = [bound('min'), bound('max')];
-    return documents.filter((document) => {
-      const id = idOf(document);
-      return (min === null || compareRaw(id, min) >= 0) && (max === null || compareRaw(id, max) < 0);
-    });
+    return documents.filter((document) => isInRange(idOf(document), command));
   }
 }
 

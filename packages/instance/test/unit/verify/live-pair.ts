@@ -101,7 +101,8 @@ class LiveDoor implements Door {
     await Promise.resolve();
     signal.throwIfAborted();
     this.pair.called();
-    const { $in } = (command['filter'] as { _id?: { $in: number[] } } | undefined)?._id ?? {};
+    const { $in, $gte } = (command['filter'] as { _id?: { $in?: number[]; $gte?: unknown } } | undefined)?._id ?? {};
+    if ($gte !== undefined) return new LiveCursor(() => null, { batch: this.#batch([]), open: false });
     if ($in !== undefined) return new LiveCursor(() => null, { batch: this.#batch($in.map(Number)), open: false });
     const bound = (side: 'min' | 'max') => (command[side] as { _id: number } | undefined)?._id;
     let at = bound('min') ?? 0;

@@ -1,9 +1,9 @@
 import { BSON, type Document } from 'mongodb';
 import { compareRaw } from '../../../src/bson/compare.js';
-import { encodeValue } from '../../../src/bson/scan.js';
 import type { CallOptions, Door, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/door.js';
 import { idOf } from '../../../src/verify/compare/compare-group.js';
 import { serverError } from '../fake-door.js';
+import { isInRange } from '../id-range.js';
 
 const cursorNotFound = () => serverError(43, 'CursorNotFound');
 
@@ -22,7 +22,7 @@ export class RangeDoor implements Door {
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
     signal.throwIfAborted();
     this.opened += 1;
-    const inside = this.documents.filter((document) => isInside(document, command));
+    const inside = this.documents.filter((document) => isInRange(idOf(document), command));
     return Promise.resolve(new LossyCursor(inside, this.random, this.lossRate));
   }
 
@@ -37,12 +37,6 @@ export class RangeDoor implements Door {
   close(): Promise<void> {
     return Promise.resolve();
   }
-}
-
-function isInside(document: Uint8Array, { min, max }: Document): boolean {
-  const bound = (value: unknown) => encodeValue((value as { _id: unknown })._id);
-  const id = idOf(document);
-  return (min === undefined || compareRaw(id, bound(min)) >= 0) && (max === undefined || compareRaw(id, bound(max)) < 0);
 }
 
 class LossyCursor implements RawCursor {

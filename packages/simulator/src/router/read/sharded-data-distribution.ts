@@ -45,7 +45,7 @@ function share(shard: ClusterShard, { namespace, key, chunks }: ShardedCollectio
   const owned = { count: 0, bytes: 0 };
   const orphaned = { count: 0, bytes: 0 };
   for (const document of shard.access.documents(namespace, () => true)) {
-    const part = chunks.ownerOf(key.keyOf(document)) === shard.id ? owned : orphaned;
+    const part = chunks.holderOf(key.keyOf(document)) === shard.id ? owned : orphaned;
     part.count += 1;
     part.bytes += document.length;
   }

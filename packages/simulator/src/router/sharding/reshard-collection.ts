@@ -51,7 +51,7 @@ function refuseOptions(body: Doc): void {
 
 /** The documents that belong to the collection; orphans stay behind. */
 function ownedDocuments({ catalog }: RouterContext, { namespace, key, chunks }: ShardedCollection): Uint8Array[] {
-  return chunks.shards.flatMap((shard) => catalog.shard(shard).access.documents(namespace, (bytes) => chunks.ownerOf(key.keyOf(bytes)) === shard));
+  return chunks.shards.flatMap((shard) => catalog.shard(shard).access.documents(namespace, (bytes) => chunks.holderOf(key.keyOf(bytes)) === shard));
 }
 
 function newChunks(context: RouterContext, body: Doc, pattern: ShardKeyPattern, documents: readonly Uint8Array[]): ChunkMap {
@@ -74,7 +74,7 @@ function replaceData({ catalog }: RouterContext, collection: ShardedCollection, 
   for (const shard of catalog.shards) {
     if (chunks.shards.includes(shard.id)) {
       shard.access.ensureCollection(temporary, uuid, facts.options, indexes);
-      const received = documents.filter((document) => chunks.ownerOf(key.keyOf(document)) === shard.id);
+      const received = documents.filter((document) => chunks.holderOf(key.keyOf(document)) === shard.id);
       if (received.length > 0) shard.access.receiveMigrated(temporary, received);
     }
     shard.access.forgetCollection(namespace);

@@ -30,7 +30,8 @@ export function targetQuery(
   const simple = isSimple(collection, collation);
   const values = fixedValues(collection, filter, simple);
   const key = collection.key.fields.some((field) => Array.isArray(values.get(field))) ? undefined : collection.key.keyFrom(values);
-  if (key !== undefined) return { shards: [chunks.ownerOf(key)], exactKey: true };
+  const holder = key === undefined ? undefined : chunks.holderOf(key);
+  if (holder !== undefined) return { shards: [holder], exactKey: true };
   return { shards: shardsInBounds(collection.key, filter, simple, chunks), exactKey: false };
 }
 

@@ -100,6 +100,6 @@ export class ShardOwnership implements RoutedAccess {
   }
 
   #isOwner(chunks: ChunkMap, key: ShardKeyPattern, document: Uint8Array): boolean {
-    return chunks.ownerOf(key.keyOf(document)) === this.shard.id;
+    return chunks.holderOf(key.keyOf(document)) === this.shard.id;
   }
 }

@@ -45,7 +45,7 @@ export async function changeOwningShard(
   const before = imageOf(images, 'preImage');
   const after = encodeDocument(imageOf(images, 'postImage'));
   refuseDollarFields(before);
-  const to = context.catalog.shard(collection.chunks.ownerOf(collection.key.keyOf(after)));
+  const to = context.catalog.shard(collection.chunks.ownerOf(collection.key.keyOf(after), collection.key));
   await moveDocument(context, request, collection.namespace, { from, to, picture: { namespace: collection.namespace, collection }, id: doc(['_id', before.get('_id') ?? null]), after });
 }
 

@@ -38,7 +38,7 @@ function field(statement: Uint8Array, name: string): Value | undefined {
 
 function targetInsert(collection: ShardedCollection, document: Uint8Array): TargetedStatement {
   const bytes = withIdFirst(document, () => new ObjectId());
-  return { bytes, shards: [collection.chunks.ownerOf(collection.key.keyOf(bytes))], mayMove: false };
+  return { bytes, shards: [ownerOf(collection, bytes)], mayMove: false };
 }
 
 function updateShards(collection: ShardedCollection, statement: Uint8Array, filter: Doc, target: QueryTarget): readonly string[] {
@@ -47,7 +47,7 @@ function updateShards(collection: ShardedCollection, statement: Uint8Array, filt
   }
   if (target.shards.length <= 1 || isTrue(field(statement, 'multi'))) return target.shards;
   const replacement = replacementOf(statement);
-  if (replacement !== undefined) return [collection.chunks.ownerOf(replacementKey(collection, replacement))];
+  if (replacement !== undefined) return [ownerOf(collection, replacement)];
   if (hasExactId(filter)) return target.shards;
   const request = documentText(statementDocument(statement));
   throw new CommandError(
@@ -69,8 +69,9 @@ function replacementOf(statement: Uint8Array): Uint8Array | undefined {
   return document.length > emptyBytes && document[5] === operatorSign ? undefined : document;
 }
 
-function replacementKey(collection: ShardedCollection, replacement: Uint8Array): Value[] {
-  return collection.key.keyOf(replacement);
+/** @throws CommandError 61 for a document whose key is MaxKey alone */
+function ownerOf({ chunks, key }: ShardedCollection, document: Uint8Array): string {
+  return chunks.ownerOf(key.keyOf(document), key);
 }
 
 function deleteShards(collection: ShardedCollection, statement: Uint8Array, filter: Doc, target: QueryTarget): readonly string[] {

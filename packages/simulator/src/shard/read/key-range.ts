@@ -1,3 +1,4 @@
+import { MaxKey, MinKey } from 'bson';
 import type { CollectionIndex, IndexDefinition } from '../storage/collection-index.js';
 import { keyText } from '../storage/index-keys.js';
 import type { KeyRange } from '../storage/ordered-map.js';
@@ -29,12 +30,15 @@ export function indexRanges(index: CollectionIndex, bounds: ReadonlyMap<string, 
   return { ranges: [prefixRange(definition, prefix)], fieldsUsed: prefix.length };
 }
 
-/** Everything between two keys of an index, as `min` and `max` of a find give them. */
+/**
+ * Everything between two keys of an index, as `min` and `max` of a find give them: of hashed fields they are hashes. The end is
+ * exclusive also where it is not given: it is the last key that there can be.
+ */
 export function minMaxRange(definition: IndexDefinition, min: readonly Value[] | undefined, max: readonly Value[] | undefined): KeyRange {
-  return {
-    ...(min === undefined ? {} : { from: keyText(min, definition.fields, definition.collation) }),
-    ...(max === undefined ? {} : { to: keyText(max, definition.fields, definition.collation) }),
-  };
+  const { collation } = definition;
+  const fields = definition.fields.map((field) => ({ ...field, hashed: false }));
+  const end = max ?? fields.map(({ descending }) => (descending ? new MinKey() : new MaxKey()));
+  return { ...(min === undefined ? {} : { from: keyText(min, fields, collation) }), to: keyText(end, fields, collation) };
 }
 
 function withLastField(index: CollectionIndex, prefix: readonly Value[], bound: FieldBounds | undefined): IndexRanges | undefined {

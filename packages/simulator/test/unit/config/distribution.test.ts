@@ -105,12 +105,12 @@ describe('ChunkMap', () => {
     ['text', 'b'],
     [null, 'a'],
   ])('finds the owner of %s', (key, owner) => {
-    expect(map.ownerOf([key])).toBe(owner);
+    expect(map.holderOf([key])).toBe(owner);
   });
 
   it('knows the owners of earlier times, as far as the history reaches', () => {
-    expect(map.at(new Timestamp({ t: 15, i: 0 })).ownerOf([new Int32(1)])).toBe('a');
-    expect(map.at(new Timestamp({ t: 25, i: 0 })).ownerOf([new Int32(1)])).toBe('b');
+    expect(map.at(new Timestamp({ t: 15, i: 0 })).holderOf([new Int32(1)])).toBe('a');
+    expect(map.at(new Timestamp({ t: 25, i: 0 })).holderOf([new Int32(1)])).toBe('b');
     expect(() => map.at(new Timestamp({ t: 5, i: 0 }))).toThrow('Cannot find shardId');
   });
 });

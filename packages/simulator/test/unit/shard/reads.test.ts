@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Timestamp, type Long } from 'bson';
+import { Int32, type Long, Timestamp } from 'bson';
+import { hashShardKeyValue } from '../../../src/bson/hash.js';
 import type { Doc } from '../../../src/bson/value.js';
 import { failureOf, ShardFixture } from './shard-fixture.js';
 
@@ -98,6 +99,34 @@ describe('find', () => {
     const found = (await fixture.found('db', { find: 'c', sort: { _id: 1 } })) as { _id: unknown }[];
     expect(found.map(({ _id }) => _id)).toEqual([{ $minKey: 1 }, null, { $numberDouble: '-1.5' }, 2, { $numberLong: '5000000000' }, '', 'a', { x: 1 }, true]);
     for (const _id of ids) expect(await fixture.found('db', { find: 'c', filter: { _id: { $eq: _id } } })).toHaveLength(1);
+  });
+
+  it('has no MaxKey within min and max, whichever of them is given', async () => {
+    using fixture = new ShardFixture();
+    const ids = [{ $minKey: 1 }, 1, { $maxKey: 1 }];
+    await fixture.run('db', { insert: 'c', documents: ids.map((_id) => ({ _id, k: _id })) });
+    await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { k: -1 }, name: 'k_-1' }] });
+    const found = async (find: object) => ((await fixture.found('db', { find: 'c', ...find })) as { _id: unknown }[]).map(({ _id }) => _id);
+    const [min, max] = [{ _id: { $minKey: 1 } }, { _id: { $maxKey: 1 } }];
+    for (const bounds of [{ min }, { max }, { min, max }]) expect(await found({ hint: { _id: 1 }, ...bounds })).toEqual(ids.slice(0, 2));
+    for (const filter of [{}, { _id: { $gte: { $minKey: 1 } } }, { _id: { $lte: { $maxKey: 1 } } }]) {
+      expect(await found({ filter, hint: { _id: 1 }, sort: { _id: 1 } })).toEqual(ids);
+    }
+    for (const filter of [{ _id: { $gte: { $maxKey: 1 } } }, { _id: { $maxKey: 1 } }]) expect(await found({ filter })).toEqual(ids.slice(2));
+    // Downward it is the last key of that order.
+    expect(await found({ hint: { k: -1 }, min: { k: { $maxKey: 1 } } })).toEqual([...ids].reverse().slice(0, 2));
+  });
+
+  it('takes hashes for the bounds of a hashed index', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { insert: 'c', documents: [1, 2, 3, 4, 5, 6].map((_id) => ({ _id })) });
+    await fixture.run('db', { createIndexes: 'c', indexes: [{ key: { _id: 'hashed' }, name: 'hashed' }] });
+    const zero = { $numberLong: '0' };
+    const below = await fixture.found('db', { find: 'c', hint: { _id: 'hashed' }, max: { _id: zero } });
+    const above = await fixture.found('db', { find: 'c', hint: { _id: 'hashed' }, min: { _id: zero } });
+    const isBelow = ({ _id }: { _id: number }) => BigInt((hashShardKeyValue(new Int32(_id))).toString()) < 0n;
+    expect([below, above].map((found) => (found as { _id: number }[]).map(isBelow))).toEqual([below.map(() => true), above.map(() => false)]);
+    expect(below.length + above.length).toBe(6);
   });
 
   it('leaves out what a router says the shard does not own', async () => {

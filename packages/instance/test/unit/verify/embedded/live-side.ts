@@ -78,7 +78,8 @@ export class LiveDoor implements Door {
     const called = () => this.#called(signal);
     await called();
     if (command['aggregate'] !== undefined) return new LiveStream(this.way, command);
-    const { $in } = (command['filter'] as { _id?: { $in: number[] } } | undefined)?._id ?? {};
+    const { $in, $gte } = (command['filter'] as { _id?: { $in?: number[]; $gte?: unknown } } | undefined)?._id ?? {};
+    if ($gte !== undefined) return { first: this.way.side.batchOf([]), open: false, next: () => Promise.reject(new Error('the cursor is used up')), close };
     if ($in === undefined) return new LiveRange(this.way, command, called);
     this.way.side.keysLookedUp += $in.length;
     return { first: this.way.side.batchOf($in.map(Number)), open: false, next: () => Promise.reject(new Error('the cursor is used up')), close };

@@ -1,0 +1,53 @@
+import { Closers } from '@convoy/testbed/closers';
+import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { BSON, MaxKey, MinKey, MongoClient } from 'mongodb';
+import { expect, test } from 'vitest';
+import { encodeValue, minKey } from '../../../src/bson/scan.js';
+import { operationTimes, timestampOf, highestTime } from '../../../src/cluster/cluster-time.js';
+import type { RawCursor } from '../../../src/cluster/door.js';
+import { openCluster } from '../../../src/cluster/open-cluster.js';
+import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
+import { OrderedDocuments } from '../../../src/verify/compare/ordered-documents.js';
+
+const idsOf = (documents: readonly Uint8Array[]): unknown[] => documents.map((bytes) => (BSON.deserialize(bytes) as { _id: unknown })._id);
+
+async function readAll(cursor: RawCursor, signal: AbortSignal): Promise<unknown[]> {
+  const ids = idsOf(cursor.first.documents);
+  while (cursor.open) ids.push(...idsOf((await cursor.next({ signal })).documents));
+  return ids;
+}
+
+test('a range is read to its last _id, MaxKey included', async () => {
+  const signal = AbortSignal.timeout(120_000);
+  await using stack = new Closers();
+  const servers = stack.use(await startTestCluster({ name: 'source', topology: { shards: 2 }, isHere: true, folder: stack.use(ScratchFolder.create('last-id')) }));
+  const client = new MongoClient(servers.connectionString);
+  stack.defer(() => client.close());
+  const cluster = await openCluster('cluster0', servers.connectionString, { direct: true, signal });
+  stack.defer(() => cluster.close());
+  const ids: unknown[] = [new MinKey(), -1, 1, 2, 'a', true, new MaxKey()];
+  const options = { writeConcern: { w: 'majority' } } as const;
+  await client.db('db').collection<{ _id: unknown }>('plain').insertMany(ids.map((_id) => ({ _id })), options);
+  await client.db('admin').command({ enableSharding: 'db' });
+  await client.db('admin').command({ shardCollection: 'db.hashed', key: { _id: 'hashed' } });
+  await client.db('db').collection<{ _id: unknown }>('hashed').insertMany(ids.map((_id) => ({ _id })), options);
+  const now = highestTime((await operationTimes(cluster, { signal })).values());
+  for (const collection of ['plain', 'hashed']) {
+    for (const [from, expected] of [[minKey, ids], [encodeValue(2), ids.slice(3)], [encodeValue(new MaxKey()), ids.slice(-1)]] as const) {
+      const snapshot = await openSnapshotCursor(cluster.router, { database: 'db', collection, min: from, at: timestampOf(now), batchSize: 2, signal });
+      expect(await readAll(snapshot, signal)).toEqual(expected);
+      const read = { database: 'db', collection, lower: from, upper: null, after: now };
+      const ordered = new OrderedDocuments(cluster.router, read, (_what, operation) => operation(), signal);
+      const found: unknown[] = [];
+      await ordered.fill();
+      while (ordered.current !== undefined) {
+        found.push(...idsOf([ordered.current]));
+        ordered.at += 1;
+        await ordered.fill();
+      }
+      await ordered.close();
+      expect(found).toEqual(expected);
+    }
+  }
+});
