@@ -1,10 +1,43 @@
 import type { Hazard } from '../hazard.js';
-import { instance, instanceTest } from '../places.js';
+import { instance, instanceTest, integrationTest } from '../places.js';
 
+const movedAndBack = instanceTest('catalog/plan/compare-catalogs.test.ts', 'tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored without them');
+const thereAndBack = integrationTest('lifecycle/returned-chunk.test.ts', 'a chunk that has moved there and back ends the migration by name %s');
 const keepsOrder = instanceTest('catalog/read/read-catalog.test.ts', 'keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored');
 
 /** Chunks, shard keys and what else has an order. */
 export const shardingHazards: readonly Hazard[] = [
+  {
+    number: 62,
+    hazard: 'A chunk moves away and back between two looks at the catalog: its owners are as they were, and what was changed meanwhile is on no stream that is read for it',
+    handling: 'Readings are compared by the versions of chunks and the time since which each belongs to its shard, and by the version of each database, not by owners alone. The first look that finds a move ends the migration by name, the last one before the opening at the latest.',
+    sabotages: [
+      {
+        takesOut: 'the versions and times of chunks',
+        file: instance('catalog/catalog-changes.ts'),
+        symbol: 'sameOwners',
+        find: 'if (hasMoved(a?.chunks ?? [], b?.chunks ?? [])) return false;',
+        replace: 'void hasMoved;',
+        tests: [movedAndBack, thereAndBack],
+      },
+      {
+        takesOut: 'the time since which a chunk belongs to its shard, so that a rename counts as a move',
+        file: instance('catalog/chunk-ranges.ts'),
+        symbol: 'hasMoved',
+        find: '(chunk.version?.t ?? 0) > version.t && chunk.ownedSince?.greaterThan(ownedSince) !== false',
+        replace: '(chunk.version?.t ?? 0) > version.t',
+        tests: [movedAndBack, integrationTest('lifecycle/returned-chunk.test.ts', 'a split, a merge and a rename of a sharded collection end nothing')],
+      },
+      {
+        takesOut: 'the versions of databases',
+        file: instance('catalog/catalog-changes.ts'),
+        symbol: 'entryChanges',
+        find: '|| hasReturned(before, entry)',
+        replace: '|| (hasReturned(before, entry) && false)',
+        tests: [movedAndBack],
+      },
+    ],
+  },
   {
     number: 64,
     hazard: 'A bound or a key whose field names look like numbers is reordered by a JavaScript object, and JavaScript has no date beyond the year 275760: documents belong to nobody',

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { canonicalText, sameDocument } from './canonical-text.js';
-import { ownershipRanges } from './chunk-ranges.js';
+import { hasMoved, ownershipRanges } from './chunk-ranges.js';
 import { sameKey } from './key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from './namespace.js';
 import { namespaceOf } from './namespace.js';
@@ -15,9 +15,9 @@ export type CatalogChange =
   | { kind: 'indexes'; entry: CatalogEntry; added: Document[]; dropped: Document[]; modified: { before: Document; after: Document }[] }
   /** Sharded, resharded, refined or unsharded. */
   | { kind: 'shardKey'; before: CatalogEntry; entry: CatalogEntry }
-  /** Ranges of a sharded collection have another owner. Splits and merges alone are no change. */
+  /** Chunks of a sharded collection have moved, also there and back. Splits and merges alone are no change. */
   | { kind: 'chunksMoved'; before: CatalogEntry; entry: CatalogEntry }
-  /** An unsharded collection or a database's primary has moved to another shard. */
+  /** An unsharded collection or a database's primary has moved to another shard, also there and back. */
   | { kind: 'primaryShard'; before: CatalogEntry; entry: CatalogEntry };
 
 /**
@@ -55,7 +55,7 @@ function entryChanges(before: CatalogEntry, entry: CatalogEntry): CatalogChange[
   if (indexes !== null) changes.push(indexes);
   if (!sameShardKey(before.sharding, entry.sharding)) changes.push({ kind: 'shardKey', before, entry });
   else if (!sameOwners(before.sharding, entry.sharding)) changes.push({ kind: 'chunksMoved', before, entry });
-  if (before.primaryShard !== entry.primaryShard) changes.push({ kind: 'primaryShard', before, entry });
+  if (before.primaryShard !== entry.primaryShard || hasReturned(before, entry)) changes.push({ kind: 'primaryShard', before, entry });
   return changes;
 }
 
@@ -81,7 +81,13 @@ function sameShardKey(a: Sharding | null, b: Sharding | null): boolean {
   return a.unique === b.unique && sameKey(a.key, b.key);
 }
 
+/** Whether the database's primary is where it was, and has been elsewhere meanwhile. */
+function hasReturned(before: CatalogEntry, entry: CatalogEntry): boolean {
+  return before.primaryVersion !== undefined && entry.primaryVersion !== undefined && before.primaryVersion !== entry.primaryVersion;
+}
+
 function sameOwners(a: Sharding | null, b: Sharding | null): boolean {
+  if (hasMoved(a?.chunks ?? [], b?.chunks ?? [])) return false;
   const owners = (sharding: Sharding | null): string => ownershipRanges(sharding?.chunks ?? []).map((range) => canonicalText({ ...range })).join('\n');
   return owners(a) === owners(b);
 }

@@ -1,4 +1,4 @@
-import type { Binary, Document } from 'mongodb';
+import type { Binary, Document, Timestamp } from 'mongodb';
 import type { KeyPattern } from './key-pattern.js';
 
 /** A chunk of a sharded collection: the owner of the shard-key range from `min` (inclusive) to `max` (exclusive). */
@@ -7,6 +7,10 @@ export interface Chunk {
   min: Uint8Array;
   max: Uint8Array;
   shard: string;
+  /** Its version: every move in the collection raises the seconds, and a split or merge the increment alone. */
+  version?: Timestamp;
+  /** Cluster time since which it belongs to its shard, as far as its history tells: a merge begins anew. */
+  ownedSince?: Timestamp;
 }
 
 /** How a collection is sharded; null for collections that are not. */
@@ -34,6 +38,8 @@ export interface CatalogEntry {
   sharding: Sharding | null;
   /** The shard that holds an unsharded collection (its database's primary). */
   primaryShard: string;
+  /** How often the database's primary has changed, counted from 1; absent on a replica set. */
+  primaryVersion?: number;
   /** Estimates from `collStats`; 0 when unknown. */
   sizeBytes: number;
   documentCount: number;

@@ -96,6 +96,19 @@ describe('the balancer', () => {
     expect(owners('c')).toEqual(['shard1', 'shard0']);
   });
 
+  it('raises the version of the first chunk at a rename, and leaves since when shards own theirs (recorded on 5.0.7)', async () => {
+    await start();
+    await sharded('c', 3);
+    const rows = async () => {
+      const found = await client.db('config').collection('chunks').find().sort({ min: 1 }).toArray();
+      return found.map(({ lastmod, history }) => ({ lastmod: lastmod as Timestamp, since: (history as { validAfter: Timestamp }[])[0]?.validAfter }));
+    };
+    const before = await rows();
+    const major = Math.max(...before.map(({ lastmod }) => lastmod.t));
+    await client.db('admin').command({ renameCollection: 'db.c', to: 'db.d' });
+    expect(await rows()).toEqual(before.map((row, index) => (index === 0 ? { ...row, lastmod: new Timestamp({ t: major + 1, i: 0 }) } : row)));
+  });
+
   it('splits large chunks by itself before 6.0', async () => {
     await start();
     await client.db('admin').command({ shardCollection: 'db.c', key: { k: 1 } });

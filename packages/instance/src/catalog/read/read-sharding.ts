@@ -15,6 +15,7 @@ export interface Placement {
   sharding: Sharding | null;
   /** Owner of an unsharded collection, or the primary shard of a sharded one's database. */
   primaryShard: string;
+  primaryVersion?: number;
 }
 
 /** Reads placements out of a cluster's config database. */
@@ -37,22 +38,29 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
     readConfig(cluster.router, { find: 'collections', filter: {} }, signal),
   ]);
   const movesBegun = mayShowOrphans(cluster) ? await readMovesBegun(cluster.router, signal) : new Set<string>();
-  const primaries = new Map(databases.map((row) => [row._id as string, row.primary as string]));
+  const primaries = new Map(databases.map((row) => [row._id as string, row]));
   const rows = new Map(collections.filter((row) => row.dropped !== true).map((row) => [row._id as string, row]));
   return {
     async placementOf(listed, callSignal) {
-      const primaryShard = primaries.get(listed.database) ?? firstShard;
+      const primary = primaryOf(primaries.get(listed.database), firstShard);
       const row = rows.get(`${listed.database}.${listed.name}`);
-      if (row === undefined) return { sharding: null, primaryShard };
+      if (row === undefined) return { sharding: null, ...primary };
       if (row.uuid !== undefined && uuidHex(row.uuid) !== listed.uuid) return null;
       const { chunks, everMoved } = await readChunks(cluster.router, row, callSignal);
       if (chunks.length === 0) return null;
       // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
-      if (row.unsplittable === true) return { sharding: null, primaryShard: chunks[0]?.shard ?? primaryShard };
+      if (row.unsplittable === true) return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };
       const mayHaveOrphans = everMoved || movesBegun.has(row._id as string);
-      return { sharding: { key: row.key as KeyPattern, unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, primaryShard };
+      return { sharding: { key: row.key as KeyPattern, unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, ...primary };
     },
   };
+}
+
+/** The primary shard that a database's row names, and its version. */
+function primaryOf(row: Document | undefined, firstShard: string): Pick<Placement, 'primaryShard' | 'primaryVersion'> {
+  if (row === undefined) return { primaryShard: firstShard };
+  const { lastMod } = (row.version as { lastMod?: number } | undefined) ?? {};
+  return { primaryShard: row.primary as string, ...(lastMod !== undefined && { primaryVersion: lastMod }) };
 }
 
 /** Before 6.0 streams show what happens to orphans, and a router's does not say on which shard. */
@@ -83,7 +91,15 @@ async function readChunks(router: Door, row: Document, signal: AbortSignal): Pro
   let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
   if (rows.length === 0) rows = await find({ ns: row._id as string });
   return {
-    chunks: rows.map((chunk): Chunk => ({ min: chunk.min as Uint8Array, max: chunk.max as Uint8Array, shard: chunk.shard as string })),
+    chunks: rows.map(chunkOf),
     everMoved: rows.some(({ lastmod }) => !(lastmod instanceof BSON.Timestamp) || lastmod.t > 1),
   };
+}
+
+function chunkOf({ min, max, shard, lastmod, history }: Document): Chunk {
+  const [owner] = (history as { validAfter: BSON.Timestamp }[] | undefined) ?? [];
+  const chunk: Chunk = { min: min as Uint8Array, max: max as Uint8Array, shard: shard as string };
+  if (lastmod instanceof BSON.Timestamp) chunk.version = lastmod;
+  if (owner !== undefined) chunk.ownedSince = owner.validAfter;
+  return chunk;
 }

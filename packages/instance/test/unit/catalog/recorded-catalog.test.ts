@@ -97,7 +97,7 @@ describe('a catalog that a real 5.0.7 showed', () => {
     const made = await readCatalog(destination, everything, signal);
     const differences = compareCatalogs(catalog, made, { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 7] });
     expect(differences).toEqual([]);
-    const ranges = (name: string, cluster: typeof catalog): unknown => cluster.find((entry) => entry.name === name)?.sharding?.chunks;
+    const ranges = (name: string, cluster: typeof catalog): unknown => cluster.find((entry) => entry.name === name)?.sharding?.chunks.map(({ min, max, shard }) => ({ min, max, shard }));
     for (const name of ['ranged', 'hashed', 'compound', 'uniq']) {
       expect(BSON.EJSON.stringify(ranges(name, made)), name).toBe(BSON.EJSON.stringify(ranges(name, catalog)));
     }

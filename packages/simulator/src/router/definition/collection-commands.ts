@@ -6,6 +6,7 @@ import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { fanOut } from './fan-out.js';
+import { bumpVersion } from '../sharding/chunk-changes.js';
 
 /**
  * `create` of a collection or view on the primary shard of its database, which refuses other options than those of one that is there.
@@ -80,6 +81,9 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   await dropShardedTarget(context, request, to, sharded !== undefined);
   for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin', atOnce: true });
   await context.catalog.renameCollection(from, to);
+  const renamed = context.catalog.collection(to);
+  // Chunks are kept from moving meanwhile.
+  if (renamed !== undefined) await bumpVersion(context.catalog, renamed);
   return new Map();
 }
 

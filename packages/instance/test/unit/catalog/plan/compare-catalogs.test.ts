@@ -1,8 +1,8 @@
-import type { Document } from 'mongodb';
+import { type Document, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { catalogChanges } from '../../../../src/catalog/catalog-changes.js';
 import { compareCatalogs } from '../../../../src/catalog/plan/compare-catalogs.js';
-import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import type { CatalogEntry, Chunk } from '../../../../src/catalog/namespace.js';
 import { chunkOf, indexAsRead, keyPattern } from '../as-read.js';
 
 function entry(parts: Partial<CatalogEntry> = {}, indexes: Document[] = []): CatalogEntry {
@@ -108,5 +108,33 @@ describe('catalogChanges', () => {
     expect(kinds([before], [sharded([[0, 5, 'a'], [5, 20, 'b']])])).toEqual(['chunksMoved']);
     expect(kinds([before], [entry()])).toEqual(['shardKey']);
     expect(kinds([entry()], [entry({ primaryShard: 's1' })])).toEqual(['primaryShard']);
+  });
+
+  it('tells what has moved there and back by versions and times, and not splits, merges, renames and what was stored without them', () => {
+    const time = (t: number, i = 0): Timestamp => new Timestamp({ t, i });
+    const chunk = (min: number, max: number, version?: Timestamp, ownedSince?: Timestamp): Chunk => ({
+      ...chunkOf({ k: min }, { k: max }, 'a'), ...(version && { version }), ...(ownedSince && { ownedSince }),
+    });
+    const sharded = (...chunks: Chunk[]): CatalogEntry => entry({ sharding: { key: keyPattern({ k: 1 }), unique: false, chunks, everMoved: false } });
+    const before = sharded(chunk(0, 10, time(3, 1), time(50)), chunk(10, 20, time(2), time(60)));
+    const [moved, unmoved]: [CatalogEntry[], CatalogEntry[]] = [
+      [
+        sharded(chunk(0, 10, time(5), time(80)), chunk(10, 20, time(4, 1), time(60))),
+        sharded(chunk(0, 5, time(5, 1), time(80)), chunk(5, 10, time(5, 2), time(80)), chunk(10, 20, time(4, 1), time(60))),
+        sharded(chunk(0, 20, time(5, 3), time(90))),
+        sharded(chunk(0, 20, time(5))),
+      ],
+      [
+        before,
+        sharded(chunk(0, 5, time(3, 2), time(50)), chunk(5, 10, time(3, 3), time(50)), chunk(10, 20, time(2), time(60))),
+        sharded(chunk(0, 20, time(3, 2), time(90))),
+        sharded(chunk(0, 10, time(4), time(50)), chunk(10, 20, time(2), time(60))),
+      ],
+    ];
+    expect(moved.map((after) => kinds([before], [after]))).toEqual(moved.map(() => ['chunksMoved']));
+    expect(unmoved.map((after) => kinds([before], [after]))).toEqual(unmoved.map(() => []));
+    expect(kinds([sharded(chunk(0, 20))], [sharded(chunk(0, 20, time(9), time(90)))])).toEqual([]);
+    expect(kinds([entry({ primaryVersion: 1 })], [entry({ primaryVersion: 3 })])).toEqual(['primaryShard']);
+    expect(kinds([entry()], [entry({ primaryVersion: 3 })])).toEqual([]);
   });
 });
