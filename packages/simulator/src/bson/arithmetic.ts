@@ -91,21 +91,21 @@ function addDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   if (left.kind !== 'finite' || right.kind !== 'finite') return decimalOf(toNumber(a) + toNumber(b));
   const exponent = Math.min(left.exponent, right.exponent);
   const scaled = (parts: typeof left): bigint => (parts.negative ? -1n : 1n) * parts.coefficient * 10n ** BigInt(parts.exponent - exponent);
-  return rounded(scaled(left) + scaled(right), exponent);
+  const sum = scaled(left) + scaled(right);
+  const negative = sum === 0n ? left.negative && right.negative : sum < 0n;
+  return rounded(sum < 0n ? -sum : sum, exponent, negative);
 }
 
 function multiplyDecimals(a: Decimal128, b: Decimal128): Decimal128 {
   const left = decimalParts(a);
   const right = decimalParts(b);
   if (left.kind !== 'finite' || right.kind !== 'finite') return decimalOf(toNumber(a) * toNumber(b));
-  const sign = left.negative === right.negative ? 1n : -1n;
-  return rounded(sign * left.coefficient * right.coefficient, left.exponent + right.exponent);
+  return rounded(left.coefficient * right.coefficient, left.exponent + right.exponent, left.negative !== right.negative);
 }
 
-function rounded(coefficient: bigint, exponent: number): Decimal128 {
-  const negative = coefficient < 0n;
-  const magnitude = negative ? -coefficient : coefficient;
-  if (magnitude < 10n ** BigInt(DECIMAL_DIGITS)) return Decimal128.fromString(`${coefficient}E${exponent}`);
+/** @param negative the sign, which a zero has too */
+function rounded(magnitude: bigint, exponent: number, negative: boolean): Decimal128 {
+  if (magnitude < 10n ** BigInt(DECIMAL_DIGITS)) return Decimal128.fromString(`${negative ? '-' : ''}${magnitude}E${exponent}`);
   const fraction = decimalFraction({ kind: 'finite', negative: false, coefficient: magnitude, exponent });
   const digits = decimalDigits(fraction, DECIMAL_DIGITS, false);
   return Decimal128.fromString(`${negative ? '-' : ''}${digits.coefficient}E${digits.exponent}`);

@@ -60,10 +60,10 @@ export class ChunkMap {
   }
 
   /** @throws CommandError 61 for a key that no chunk holds */
-  ownerOf(key: KeyValues, pattern: ShardKeyPattern): string {
+  ownerOf(key: KeyValues, { key: pattern, namespace }: { readonly key: ShardKeyPattern; readonly namespace: string }): string {
     const holder = this.holderOf(key);
     if (holder !== undefined) return holder;
-    throw new CommandError(61, 'ShardKeyNotFound', `Cannot target single shard using key ${documentText(pattern.boundDocument(key))}`);
+    throw new CommandError(61, 'ShardKeyNotFound', `Cannot target single shard using key ${documentText(pattern.boundDocument(key))} for namespace ${namespace}`);
   }
 
   /** Chunks that hold keys from `min` to below `max`. */

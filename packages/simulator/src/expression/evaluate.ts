@@ -1,7 +1,8 @@
 import type { Value } from '../bson/value.js';
-import { badValue, located } from '../query/query-error.js';
+import { located } from '../query/query-error.js';
 import { CommandError } from '../node/command.js';
 import { unsimulated } from '../node/unsimulated.js';
+import { checkedPath, refuseFieldName } from './checked-path.js';
 import { fieldPathValue } from './field-path.js';
 import { MutableDocument } from './mutable-document.js';
 import type { Compile, Evaluate, OperatorCompiler } from './operator.js';
@@ -39,6 +40,11 @@ const operators = new Map<string, OperatorCompiler>(
 );
 
 const unsimulatedOperators: ReadonlySet<string> = new Set(['$_internalJsEmit', '$function', '$meta', '$toHashedIndexKey']);
+
+/** Whether an operator of expressions has a name. */
+export function isExpressionName(name: string): boolean {
+  return operators.has(name) || name === '$literal' || name === '$const' || unsimulatedOperators.has(name);
+}
 
 /**
  * Compiles an aggregation expression.
@@ -80,16 +86,9 @@ function compileText(text: string, context: ExpressionContext): Evaluate {
   return (variables) => fieldPathValue(variableValue(variables, name), path);
 }
 
-function checkedPath(text: string): string[] {
-  const path = text.split('.');
-  if (path.includes('')) throw located(15998, 'FieldPath field names may not be empty strings.');
-  if (path.some((name) => name.startsWith('$'))) throw located(16410, `FieldPath field names may not start with '$'. Consider using $getField or $setField.`);
-  return path;
-}
-
 function compileDocument(expression: ReadonlyMap<string, Value>, compile: Compile): Evaluate {
   const fields = [...expression].map(([name, value]) => {
-    if (name.includes('.')) throw badValue(`FieldPath field names may not contain '.'. Consider using $getField or $setField.`);
+    refuseFieldName(name);
     return [name, compile(value)] as const;
   });
   return (variables) => {

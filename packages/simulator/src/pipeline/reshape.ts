@@ -1,35 +1,54 @@
+import { documentText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
+import { checkedPath } from '../expression/checked-path.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { makeVariables } from '../expression/variables.js';
-import { compileProjection } from '../query/projection.js';
+import { CommandError } from '../node/command.js';
+import { isUnsimulated } from '../node/unsimulated.js';
+import { compileExclusion, compileStageProjection } from '../query/projection.js';
 import { makeProjectionNode, type ProjectionNode, setFields } from '../query/projection-tree.js';
 import { located } from '../query/query-error.js';
-import { isOperatorDocument } from '../query/matcher.js';
-import { Int32 } from 'bson';
 import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
 
 /** `$project`. */
 export function compileProject(operand: Value, context: PipelineContext): RunStage {
   if (!(operand instanceof Map)) throw located(15969, '$project specification must be an object');
-  if (operand.size === 0) throw located(51272, 'Invalid $project :: caused by :: projection specification must have at least one field');
-  return mapped(compileProjection(operand, undefined, expressionContext(context)));
+  return named('$project', () => {
+    if (operand.size === 0) throw located(51272, 'projection specification must have at least one field');
+    return mapped(compileStageProjection(operand, expressionContext(context)));
+  });
 }
 
 /** `$unset`: one name or a list. */
 export function compileUnset(operand: Value): RunStage {
+  if (typeof operand !== 'string' && !Array.isArray(operand)) throw located(31002, '$unset specification must be a string or an array');
   const names = Array.isArray(operand) ? operand : [operand];
-  if (names.length === 0 || names.some((name) => typeof name !== 'string')) throw located(31002, '$unset specification must be a string or an array');
-  return mapped(compileProjection(new Map(names.map((name) => [name as string, new Int32(0)]))));
+  if (names.length === 0) throw located(31119, '$unset specification must be a string or an array with at least one field');
+  if (names.some((name) => typeof name !== 'string')) throw located(31120, '$unset specification must be a string or an array containing only string values');
+  return named('$unset', () => mapped(compileExclusion(names as string[])));
 }
 
 /** `$addFields` and `$set`. */
-export function compileAddFields(operand: Value, context: PipelineContext): RunStage {
-  if (!(operand instanceof Map)) throw located(40272, '$addFields specification stage must be an object, got ' + typeName(operand));
+export function compileAddFields(operand: Value, context: PipelineContext, name: '$addFields' | '$set'): RunStage {
+  if (!(operand instanceof Map)) throw located(40272, `${name} specification stage must be an object, got ${typeName(operand)}`);
   const expressions = expressionContext(context);
   const root = makeProjectionNode();
-  for (const [path, value] of operand) addComputed(root, path, value, (expression) => compileExpression(expression, expressions));
+  named(name, () => {
+    refuseConflicts(operand);
+    for (const [path, value] of operand) addComputed(root, path, value, (expression) => compileExpression(expression, expressions));
+  });
   return mapped((doc) => setFields(root, doc, makeVariables(doc, expressions)));
+}
+
+/** What a stage refuses bears its name. */
+function named<T>(stage: string, compile: () => T): T {
+  try {
+    return compile();
+  } catch (error) {
+    if (!(error instanceof CommandError) || isUnsimulated(error)) throw error;
+    throw new CommandError(error.code, error.codeName, `Invalid ${stage} :: caused by :: ${error.message}`, error.labels, error.extra);
+  }
 }
 
 /** `$replaceWith`, and `$replaceRoot` without its wrapper. */
@@ -43,18 +62,41 @@ export function compileReplaceRoot(operand: Value, context: PipelineContext): Ru
   });
 }
 
+/** Refuses paths that lie in each other and objects that are none, before any expression is read. */
+function refuseConflicts(spec: Doc): void {
+  const seen = new Set<string>();
+  const add = (path: string): void => {
+    const other = seen.has(path) ? path : [...seen].find((known) => known.startsWith(`${path}.`) || path.startsWith(`${known}.`));
+    if (other !== undefined) throw located(40176, `specification contains two conflicting paths. Cannot specify both '${path}' and '${other}': ${documentText(spec)}`);
+    seen.add(path);
+  };
+  const visit = (path: string, value: Value): void => {
+    if (!(value instanceof Map)) {
+      add(path);
+      return;
+    }
+    if (value.size === 0) throw located(40180, `an empty object is not a valid value. Found empty object at path ${path}`);
+    for (const [name, inner] of value) {
+      if (name.startsWith('$')) {
+        if (value.size !== 1) throw located(40181, `an expression specification must contain exactly one field, the name of the expression. Found ${value.size} fields in ${documentText(value)}, while parsing object ${documentText(spec)}`);
+        add(path);
+      } else if (name.includes('.')) throw located(40183, `cannot use dotted field name '${name}' in a sub object: ${documentText(spec)}`);
+      else visit(`${path}.${name}`, inner);
+    }
+  };
+  for (const [path, value] of spec) visit(checkedPath(path).join('.'), value);
+}
+
 function addComputed(root: ProjectionNode, path: string, value: Value, compile: (value: Value) => ReturnType<typeof compileExpression>): void {
-  if (value instanceof Map && !isOperatorDocument(value) && value.size > 0) {
+  if (value instanceof Map && [...value.keys()][0]?.startsWith('$') !== true) {
     for (const [name, inner] of value) addComputed(root, `${path}.${name}`, inner, compile);
     return;
   }
-  const names = path.split('.');
-  if (names.includes('')) throw located(40352, 'FieldPath cannot be constructed with empty string');
-  if (names.some((name) => name.startsWith('$'))) throw located(16410, "FieldPath field names may not start with '$'. Consider using $getField or $setField.");
+  const names = checkedPath(path);
   let node = root;
   for (const name of names.slice(0, -1)) {
     const known = node.children.get(name) ?? { node: makeProjectionNode() };
-    if (!('node' in known)) throw located(40176, `Invalid $addFields :: caused by :: specification contains two conflicting paths: ${path}`);
+    if (!('node' in known)) throw new Error(`${path} lies in another path.`);
     node.children.set(name, known);
     node = known.node;
   }

@@ -20,8 +20,8 @@ import { compileUnwind } from './unwind.js';
 const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $match: compileMatch,
   $project: compileProject,
-  $addFields: compileAddFields,
-  $set: compileAddFields,
+  $addFields: (operand, context) => compileAddFields(operand, context, '$addFields'),
+  $set: (operand, context) => compileAddFields(operand, context, '$set'),
   $unset: compileUnset,
   $replaceRoot: (operand, context) => compileReplaceRoot(newRootOf(operand), context),
   $replaceWith: compileReplaceRoot,

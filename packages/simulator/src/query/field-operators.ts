@@ -30,15 +30,18 @@ const TYPE_BYTE_MAX = 127;
 
 /**
  * Compiles one operator of a field.
+ * @param path of the field, for messages
  * @throws CommandError 2 (BadValue) with the server's message
  */
-export function compileOperator(name: string, operand: Value, siblings: Doc, nested: NestedQueries, collation?: Collation): FieldTest | undefined {
+export function compileOperator(name: string, operand: Value, path: string, siblings: Doc, nested: NestedQueries, collation?: Collation): FieldTest | undefined {
   switch (name) {
-    case '$eq':
     case '$gt':
     case '$gte':
     case '$lt':
     case '$lte':
+      if (operand instanceof BSONRegExp) throw badValue(`Can't have RegEx as arg to predicate over field '${path}'.`);
+      return traversing(comparison(name, operand, collation));
+    case '$eq':
       return traversing(comparison(name, operand, collation));
     case '$ne':
       if (operand instanceof BSONRegExp) throw badValue("Can't have regex as arg to $ne.");
@@ -104,7 +107,6 @@ function whole(test: LeafTest): FieldTest {
 }
 
 function comparison(operator: ComparisonOperator, operand: Value, collation?: Collation): LeafTest {
-  if (operand instanceof BSONRegExp && operator !== '$eq') throw badValue(`Can't have RegEx as arg to predicate over field '${operator}'.`);
   return comparisonTest(operator, operand instanceof RawDocument ? decodeDocument(operand.bytes) : operand, collation);
 }
 

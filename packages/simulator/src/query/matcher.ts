@@ -112,7 +112,7 @@ function compileField(name: string, operand: Value, nested: NestedQueries, colla
     if (operator === '$not') tests.push(compileNot(name, value, nested, collation));
     else if (operator === '$all') tests.push(compileAll(name, value, nested, collation));
     else {
-      const test = compileOperator(operator, value, operand, nested, collation);
+      const test = compileOperator(operator, value, name, operand, nested, collation);
       if (test !== undefined) tests.push(fieldMatcher(path, test));
     }
   }

@@ -9,7 +9,7 @@ export type Leaf =
   | { kind: 'exclude' }
   | { kind: 'computed'; evaluate: Evaluate }
   /** Keeps a part of an array; undefined drops the field. Other values stay. */
-  | { kind: 'list'; apply: (items: Value[]) => Value[] | undefined };
+  | { kind: 'list'; apply: (items: Value[]) => Value[] | undefined; /** What is no array disappears. */ lists?: true };
 
 /** Fields of one level: each is treated itself, or looked into. */
 export interface ProjectionNode {
@@ -61,8 +61,10 @@ function setInside(node: ProjectionNode, present: Value | undefined, variables: 
 }
 
 function includedLeaf(leaf: Leaf, value: Value): Value | undefined {
-  if (leaf.kind === 'computed') return undefined;
-  return leaf.kind === 'list' && Array.isArray(value) ? leaf.apply(value) : value;
+  if (leaf.kind === 'computed' || leaf.kind === 'exclude') return undefined;
+  if (leaf.kind !== 'list') return value;
+  if (!Array.isArray(value)) return leaf.lists === true ? undefined : value;
+  return leaf.apply(value);
 }
 
 function addComputed(node: ProjectionNode, doc: Doc, kept: MutableDocument, variables: Variables): void {

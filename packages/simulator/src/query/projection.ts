@@ -1,92 +1,188 @@
 import type { Doc, Value } from '../bson/value.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
-import { compileExpression } from '../expression/evaluate.js';
+import { documentText, valueText } from '../bson/text.js';
+import { typeName } from '../bson/type-of.js';
+import { checkedPath } from '../expression/checked-path.js';
+import { compileExpression, isExpressionName } from '../expression/evaluate.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
+import { CommandError } from '../node/command.js';
 import { isTrue } from './field-operators.js';
 import { compileMatcher, compileValueMatcher, isOperatorDocument } from './matcher.js';
 import { badValue, located } from './query-error.js';
 import { excludeFields, includeFields, type Leaf, makeProjectionNode, type ProjectionNode } from './projection-tree.js';
 
-interface Parsed {
-  root: ProjectionNode;
-  /** True for inclusion, false for exclusion, undefined while nothing has told. */
-  including: boolean | undefined;
-  id: boolean | undefined;
+/** What a projection may use besides what it is made of. */
+export interface ProjectionOptions {
+  /** True for a find, whose `$slice` and `$elemMatch` are its own; false for a stage. */
+  readonly ofFind: boolean;
+  /** The query, which the positional `field.$` needs. */
+  readonly filter?: Doc | undefined;
+  readonly context?: ExpressionContext;
 }
 
+type Mode = 'inclusion' | 'exclusion';
+
 /**
- * Compiles the projection of a find or of `$project`.
+ * Compiles the projection of a find.
  * @param filter the query, which the positional `field.$` needs
- * @throws CommandError 31253 or 31254 when fields are both included and excluded
+ * @throws CommandError 31253 or 31254 when fields are both included and excluded, and for all else that the server refuses
  */
 export function compileProjection(spec: Doc, filter?: Doc, context: ExpressionContext = {}): (doc: Doc) => Doc {
-  const parsed: Parsed = { root: makeProjectionNode(), including: undefined, id: undefined };
-  for (const [name, value] of spec) addField(parsed, parsed.root, name, value, name, filter, context);
-  const including = parsed.including ?? parsed.id ?? false;
-  if (parsed.id === true || (including && parsed.id === undefined)) {
-    if (including) parsed.root.children.set('_id', { leaf: { kind: 'include' } });
-  } else if (parsed.id === false && !including) {
-    parsed.root.children.set('_id', { leaf: { kind: 'exclude' } });
-  }
+  return projecting(spec, { ofFind: true, filter, context });
+}
+
+/** As `compileProjection`, for a stage: only expressions compute. */
+export function compileStageProjection(spec: Doc, context: ExpressionContext = {}): (doc: Doc) => Doc {
+  return projecting(spec, { ofFind: false, context });
+}
+
+/** As `compileStageProjection`, taking fields out. */
+export function compileExclusion(names: readonly string[]): (doc: Doc) => Doc {
+  const root = makeProjectionNode();
+  for (const name of names) addLeaf(root, name, { kind: 'exclude' });
+  return (doc) => excludeFields(root, doc, makeVariables(doc, {}));
+}
+
+function projecting(spec: Doc, options: ProjectionOptions): (doc: Doc) => Doc {
+  const parser = new ProjectionParser(options);
+  const { root, mode } = parser.parse(spec);
+  const { context = {} } = options;
   return (doc) => {
     const variables = makeVariables(doc, context);
-    return including ? includeFields(parsed.root, doc, variables) : excludeFields(parsed.root, doc, variables);
+    return mode === 'inclusion' ? includeFields(root, doc, variables) : excludeFields(root, doc, variables);
   };
 }
 
-function addField(parsed: Parsed, parent: ProjectionNode, path: string, value: Value, whole: string, filter: Doc | undefined, context: ExpressionContext): void {
-  if (path === '') throw located(40352, 'FieldPath cannot be constructed with empty string');
-  if (path.endsWith('.$')) {
-    addPositional(parsed, path.slice(0, -2), filter);
-    return;
+/** Reads a projection field by field. */
+class ProjectionParser {
+  readonly #root = makeProjectionNode();
+  #mode: Mode | undefined;
+  #id: boolean | undefined;
+  #hasSlice = false;
+  #hasElemMatch = false;
+
+  constructor(private readonly options: ProjectionOptions) {}
+
+  parse(spec: Doc): { root: ProjectionNode; mode: Mode } {
+    for (const [name, value] of spec) this.#field(this.#root, name, value);
+    const mode = this.#mode ?? this.#modeByDefault();
+    const namesId = [...spec.keys()].some((name) => name === '_id' || name.startsWith('_id.'));
+    if (!namesId && mode === 'inclusion') addLeaf(this.#root, '_id', { kind: 'include' });
+    if (mode === 'exclusion' && this.#id === true) this.#root.children.delete('_id');
+    return { root: this.#root, mode };
   }
-  if (value instanceof Map && !isOperatorDocument(value)) {
-    if (value.size === 0) throw located(51270, 'An empty sub-projection is not a valid value. Found empty object at path');
-    for (const [name, inner] of value) addField(parsed, parent, `${path}.${name}`, inner, `${whole}.${name}`, filter, context);
-    return;
+
+  /** What a projection without plain fields is. */
+  #modeByDefault(): Mode {
+    if (!this.#hasSlice && this.#hasElemMatch) return 'inclusion';
+    return this.#id === true ? 'inclusion' : 'exclusion';
   }
-  if (isNumber(value) || typeof value === 'boolean') addFlag(parsed, path, isTrue(value));
-  else addComputed(parsed, path, value, context);
+
+  #field(parent: ProjectionNode, name: string, value: Value): void {
+    const positional = name.endsWith('.$');
+    if (positional && !this.options.ofFind) throw located(31324, 'Cannot use positional projection in aggregation projection');
+    if (value instanceof Map) {
+      if (positional) throw located(31271, 'positional projection cannot be used with an expression or sub object');
+      this.#inner(parent, name, value);
+    } else if (isNumber(value) || typeof value === 'boolean') this.#flag(parent, name, isTrue(value), positional);
+    else if (positional) throw located(31308, 'positional projection cannot be used with a literal');
+    else this.#literal(parent, name, value);
+  }
+
+  #flag(parent: ProjectionNode, name: string, include: boolean, positional: boolean): void {
+    const ofId = name === '_id' && parent === this.#root;
+    if (positional) {
+      if (!include) throw located(31395, 'positional projection cannot be used with exclusion');
+      addLeaf(parent, name.slice(0, -2), { kind: 'list', apply: positionalElement(name.slice(0, -2), this.options.filter) });
+    } else addLeaf(parent, name, { kind: include ? 'include' : 'exclude' });
+    if (ofId) this.#id = include;
+    else this.#become(include ? 'inclusion' : 'exclusion', name);
+  }
+
+  #become(mode: Mode, name: string): void {
+    if (this.#mode !== undefined && this.#mode !== mode) {
+      throw mode === 'inclusion'
+        ? located(31253, `Cannot do inclusion on field ${name} in exclusion projection`)
+        : located(31254, `Cannot do exclusion on field ${name} in inclusion projection`);
+    }
+    this.#mode = mode;
+  }
+
+  #literal(parent: ProjectionNode, name: string, value: Value): void {
+    addLeaf(parent, name, { kind: 'computed', evaluate: compileExpression(value, this.options.context) });
+    if (this.#mode === 'exclusion') throw located(31310, `Cannot use an expression ${name}: ${valueText(value)} in an exclusion projection`);
+    this.#mode = 'inclusion';
+  }
+
+  #inner(parent: ProjectionNode, name: string, spec: Doc): void {
+    const [[first, operand] = ['', null]] = spec;
+    if (spec.size === 0) throw located(51270, 'An empty sub-projection is not a valid value. Found empty object at path');
+    checkedPath(name);
+    if (spec.size === 1 && first.startsWith('$')) {
+      if (this.#computed(parent, name, first, operand, spec)) return;
+      throw located(31325, `Unknown expression ${first}`);
+    }
+    const node = innerNode(parent, name);
+    for (const [field, value] of spec) this.#field(node, field, value);
+  }
+
+  /** @returns false where the object is no expression */
+  #computed(parent: ProjectionNode, name: string, operator: string, operand: Value, spec: Doc): boolean {
+    if (this.options.ofFind && operator === '$slice') {
+      if (this.#slice(parent, name, operand)) return true;
+    } else if (this.options.ofFind && operator === '$elemMatch') {
+      this.#elemMatch(parent, name, operand);
+      return true;
+    } else if (operator === '$elemMatch') throw new CommandError(168, 'InvalidPipelineOperator', 'Cannot use $elemMatch in this context');
+    if (!isExpressionName(operator)) return false;
+    if (this.#mode === 'exclusion') throw located(31252, 'Cannot use expression other than $meta in exclusion projection');
+    this.#mode = 'inclusion';
+    addLeaf(parent, name, { kind: 'computed', evaluate: compileExpression(spec, this.options.context) });
+    return true;
+  }
+
+  /** @returns false where it is the `$slice` of expressions */
+  #slice(parent: ProjectionNode, name: string, operand: Value): boolean {
+    const apply = findSlice(operand);
+    if (apply instanceof CommandError) {
+      try {
+        compileExpression(new Map([['$slice', operand]]), this.options.context);
+      } catch (error) {
+        if (!(error instanceof CommandError)) throw error;
+        const reason = `Invalid $slice syntax. The given syntax ${documentText(new Map([['$slice', operand]]))} did not match the find() syntax because :: ${apply.codeName}: ${apply.message} :: The given syntax did not match the expression $slice syntax.`;
+        throw new CommandError(error.code, error.codeName, `${reason} :: caused by :: ${error.message}`);
+      }
+      return false;
+    }
+    addLeaf(parent, name, { kind: 'list', apply });
+    this.#hasSlice = true;
+    return true;
+  }
+
+  #elemMatch(parent: ProjectionNode, name: string, operand: Value): void {
+    if (!(operand instanceof Map)) throw located(31274, `elemMatch: Invalid argument, object required, but got ${typeName(operand)}`);
+    if (name.includes('.') || parent !== this.#root) throw located(31275, 'Cannot use $elemMatch projection on a nested field.');
+    addLeaf(parent, name, { kind: 'list', apply: firstMatch(operand), lists: true });
+    this.#hasElemMatch = true;
+  }
 }
 
-function addFlag(parsed: Parsed, path: string, include: boolean): void {
-  if (path === '_id') {
-    parsed.id = include;
-    return;
+/** The `$slice` of a find, or why it is none. */
+function findSlice(operand: Value): ((items: Value[]) => Value[]) | CommandError {
+  if (isNumber(operand)) {
+    const count = toNumber(operand);
+    return (items) => (count >= 0 ? items.slice(0, count) : items.slice(count));
   }
-  setMode(parsed, include, path);
-  setLeaf(parsed.root, path, { kind: include ? 'include' : 'exclude' });
-}
-
-function setMode(parsed: Parsed, including: boolean, path: string): void {
-  if (parsed.including !== undefined && parsed.including !== including) {
-    throw including
-      ? located(31253, `Cannot do inclusion on field ${path} in exclusion projection`)
-      : located(31254, `Cannot do exclusion on field ${path} in inclusion projection`);
-  }
-  parsed.including = including;
-}
-
-function addComputed(parsed: Parsed, path: string, value: Value, context: ExpressionContext): void {
-  const slice = value instanceof Map ? value.get('$slice') : undefined;
-  if (slice !== undefined && !(Array.isArray(slice) && slice.some((part) => !isNumber(part)))) {
-    setLeaf(parsed.root, path, { kind: 'list', apply: sliceOf(slice) });
-    return;
-  }
-  const elemMatch = value instanceof Map ? value.get('$elemMatch') : undefined;
-  setMode(parsed, true, path);
-  if (elemMatch instanceof Map) setLeaf(parsed.root, path, { kind: 'list', apply: firstMatch(elemMatch) });
-  else setLeaf(parsed.root, path, { kind: 'computed', evaluate: compileExpression(value, context) });
-}
-
-function sliceOf(slice: Value): (items: Value[]) => Value[] {
-  const [first, second] = (Array.isArray(slice) ? slice : [slice]).map((part) => (isNumber(part) ? toNumber(part) : 0));
-  if (first === undefined) throw located(28667, 'Expression $slice takes at least 2 arguments, and at most 3, but 0 were passed in.');
-  if (second === undefined) return (items) => (first >= 0 ? items.slice(0, first) : items.slice(first));
-  if (second <= 0) throw located(28724, 'First argument to $slice must be an array');
+  if (!Array.isArray(operand)) return located(31273, '$slice only supports numbers and [skip, limit] arrays');
+  const [skip, limit] = operand;
+  if (operand.length !== 2) return located(31272, '$slice array argument should be of form [skip, limit]');
+  if (skip === undefined || !isNumber(skip)) return located(31257, `$slice expects the skip argument to be a number, got ${typeName(skip)}`);
+  if (limit === undefined || !isNumber(limit)) return located(31258, `$slice expects the limit argument to be a number, got ${typeName(limit)}`);
+  const [from, count] = [toNumber(skip), toNumber(limit)];
+  if (count <= 0) return located(31259, `$slice limit must be positive, got ${count}`);
   return (items) => {
-    const start = first >= 0 ? first : Math.max(0, items.length + first);
-    return items.slice(start, start + second);
+    const start = from >= 0 ? from : Math.max(0, items.length + from);
+    return items.slice(start, start + count);
   };
 }
 
@@ -105,14 +201,12 @@ function elementTest(condition: Doc): (item: Value) => boolean {
 }
 
 /** `field.$`: the first element of the array that the query's condition on it matches. */
-function addPositional(parsed: Parsed, path: string, filter: Doc | undefined): void {
-  setMode(parsed, true, path);
+function positionalElement(path: string, filter: Doc | undefined): (items: Value[]) => Value[] | undefined {
   const condition = filter?.get(path);
   const inner: Doc = new Map();
   for (const [name, operand] of filter ?? new Map<string, Value>()) if (name.startsWith(`${path}.`)) inner.set(name.slice(path.length + 1), operand);
   if (condition === undefined && inner.size === 0) throw badValue(`Executor error during find command :: caused by :: positional operator '.$' requires corresponding field in query specifier`);
-  const apply = inner.size > 0 ? firstMatch(inner) : firstElement(condition ?? null);
-  setLeaf(parsed.root, path, { kind: 'list', apply });
+  return inner.size > 0 ? firstMatch(inner) : firstElement(condition ?? null);
 }
 
 function firstElement(condition: Value): (items: Value[]) => Value[] | undefined {
@@ -121,19 +215,34 @@ function firstElement(condition: Value): (items: Value[]) => Value[] | undefined
   return firstMatch(condition instanceof Map && isOperatorDocument(condition) ? condition : new Map([['$eq', condition]]));
 }
 
-function setLeaf(root: ProjectionNode, path: string, leaf: Leaf): void {
-  const names = path.split('.');
-  let node = root;
-  for (const [index, name] of names.entries()) {
-    const last = index === names.length - 1;
-    const known = node.children.get(name);
-    if (known !== undefined && (last || 'leaf' in known)) throw located(31249, `Path collision at ${path}`);
-    if (last) {
-      node.children.set(name, { leaf });
-      return;
-    }
-    const next = known ?? { node: makeProjectionNode() };
-    node.children.set(name, next);
-    if ('node' in next) node = next.node;
+function addLeaf(parent: ProjectionNode, path: string, leaf: Leaf): void {
+  const names = checkedPath(path);
+  const node = nodeOf(parent, names.slice(0, -1), names);
+  const last = names.at(-1) ?? '';
+  if (node.children.has(last)) throw located(31250, `Path collision at ${path}`);
+  node.children.set(last, { leaf });
+}
+
+/** The node that fields within a path belong to. Throws CommandError 31249 or 31250 where the path has a meaning already. */
+function innerNode(parent: ProjectionNode, path: string): ProjectionNode {
+  const names = checkedPath(path);
+  const node = nodeOf(parent, names.slice(0, -1), names);
+  const last = names.at(-1) ?? '';
+  const known = node.children.get(last);
+  if (known !== undefined && 'leaf' in known) throw located(31250, `Path collision at ${path}`);
+  if (known !== undefined) return known.node;
+  const made = makeProjectionNode();
+  node.children.set(last, { node: made });
+  return made;
+}
+
+function nodeOf(parent: ProjectionNode, names: readonly string[], whole: readonly string[]): ProjectionNode {
+  let node = parent;
+  for (const name of names) {
+    const known = node.children.get(name) ?? { node: makeProjectionNode() };
+    if ('leaf' in known) throw located(31249, `Path collision at ${whole.join('.')} remaining portion ${whole.slice(1).join('.')}`);
+    node.children.set(name, known);
+    node = known.node;
   }
+  return node;
 }

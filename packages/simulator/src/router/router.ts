@@ -86,6 +86,7 @@ const sessionCommands: readonly (readonly [string, Command])[] = [
   ['endSessions', sessionCommand],
   ['refreshSessions', sessionCommand],
   ['killSessions', sessionCommand],
+  ['killAllSessions', sessionCommand],
   ['commitTransaction', commitTransaction],
   ['abortTransaction', abortTransaction],
 ];

@@ -18,7 +18,7 @@ export async function currentOperations(context: RouterContext, request: Command
   return doc(['inprog', [...replies.values()].flatMap((reply) => reply.get('inprog') as Value[])]);
 }
 
-/** `endSessions`, `refreshSessions` and `killSessions` go to every shard that is up, each of which keeps its own sessions; cursors of ended ones are closed. */
+/** `endSessions`, `refreshSessions`, `killSessions` and `killAllSessions` go to every shard that is up, each of which keeps its own sessions; cursors of ended ones are closed. */
 export async function sessionCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const named = request.body.get(request.name);
   if (request.name !== 'refreshSessions' && Array.isArray(named)) {

@@ -1,57 +1,43 @@
 import type { Doc, Value } from '../bson/value.js';
 import { valueText } from '../bson/text.js';
 import { arrayIndex } from '../query/document-path.js';
+import { CommandError } from '../node/command.js';
 import { badValue } from '../query/query-error.js';
-import { arrayOperators } from './array-operators.js';
-import type { LeafOperator } from './leaf-operator.js';
-import { numberOperators } from './number-operators.js';
-import { isPositional, PositionalPaths } from './positional.js';
+import { ArrayFilters, isPositional, type PositionalPaths } from './positional.js';
+import { refuseArrays, renamedValue } from './rename.js';
 import { pathNotViable } from './update-error.js';
-import type { UpdateOptions } from './update-options.js';
+import type { UpdateOptions, UpdateSite } from './update-options.js';
 import { type Modification, sortedChildren, type UpdateNode, updateTree } from './update-tree.js';
 
 /** The server's limit for filling an array up with nulls. */
 const PADDING_ELEMENTS_MAX = 1_500_000;
 
-const leafOperators = new Map<string, LeafOperator>([
-  ...Object.entries(numberOperators),
-  ...Object.entries(arrayOperators),
-  ['$set', ({ operand }) => operand],
-  ['$setOnInsert', ({ operand }) => operand],
-  ['$unset', () => undefined],
-]);
-
 /** Operators that do nothing where their path leads nowhere. */
 const removingOperators = new Set(['$unset', '$pop', '$pull', '$pullAll']);
 
 /**
- * Applies update operators.
- * @returns a new document that shares what did not change
+ * Reads update operators.
+ * @returns what makes a new document that shares what did not change
+ * @throws CommandError for what is wrong with the update, whatever the document is
  */
-export function applyOperators(before: Doc, update: Doc, options: UpdateOptions): Doc {
-  const tree = updateTree(update, before);
-  const applier = new Applier(before, options);
-  applier.refuseUnusedFilters(update);
-  return applier.document(tree, before, '');
+export function compileOperators(update: Doc, options: UpdateOptions): (before: Doc, site: UpdateSite) => Doc {
+  const filters = new ArrayFilters(options);
+  const tree = updateTree(update, { ...options, identifiers: filters.identifiers });
+  filters.refuseUnused(update);
+  return (before, site) => new Applier(before, filters.paths(before, site.query), site.inserting === true).document(tree, before, '');
 }
 
 class Applier {
-  readonly #positions: PositionalPaths;
-
   constructor(
     private readonly before: Doc,
-    private readonly options: UpdateOptions,
-  ) {
-    this.#positions = new PositionalPaths(before, options);
-  }
-
-  refuseUnusedFilters(update: Doc): void {
-    this.#positions.refuseUnused(update);
-  }
+    private readonly positions: PositionalPaths,
+    private readonly inserting: boolean,
+  ) {}
 
   document(node: UpdateNode, doc: Doc, path: string): Doc {
     const after = new Map(doc);
     for (const [name, child] of sortedChildren(node)) {
+      if (name === '$') throw badValue('The positional operator did not find the match needed from the query.');
       if (isPositional(name)) throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(doc)}`);
       const value = this.#child(child, after.get(name), joined(path, name));
       if (value === undefined) after.delete(name);
@@ -63,16 +49,21 @@ class Applier {
   #array(node: UpdateNode, items: Value[], path: string): Value[] {
     const after = [...items];
     for (const [name, child] of sortedChildren(node)) {
-      const indexes = isPositional(name) ? this.#positions.indexes(name, items, path) : [this.#index(name, items, path)];
-      for (const index of indexes) this.#element(child, after, index, joined(path, String(index)));
+      const indexes = isPositional(name) ? this.positions.indexes(name, items, path) : [this.#index(node, name, items, path)];
+      for (const index of indexes) if (index !== undefined) this.#element(child, after, index, joined(path, String(index)));
     }
     return after;
   }
 
-  #index(name: string, items: Value[], path: string): number {
+  #index(node: UpdateNode, name: string, items: Value[], path: string): number | undefined {
     const index = arrayIndex(name);
-    if (index === undefined) throw pathNotViable(name, lastName(path), items);
-    return index;
+    if (index !== undefined) return index;
+    const child = node.children.get(name);
+    if (child !== undefined && !this.#creates(child)) {
+      refuseNotViable({ children: new Map([[name, child]]) }, items, path);
+      return undefined;
+    }
+    throw pathNotViable(name, lastName(path), items);
   }
 
   /** An element that is removed leaves null behind. */
@@ -86,10 +77,13 @@ class Applier {
   }
 
   #child(node: UpdateNode, present: Value | undefined, path: string): Value | undefined {
-    if (node.modification !== undefined) return this.#leaf(node.modification, present, lastName(path));
+    if (node.modification !== undefined) return this.#leaf(node.modification, present, path);
     if (present instanceof Map) return this.document(node, present, path);
     if (Array.isArray(present)) return this.#array(node, present, path);
-    if (!createsFields(node, this.options.inserting === true)) return present;
+    if (!this.#creates(node)) {
+      if (present !== undefined) refuseNotViable(node, present, path);
+      return present;
+    }
     if (present === undefined) {
       if ([...node.children.keys()].some(isPositional)) throw badValue(`The path '${path}' must exist in the document in order to apply array updates.`);
       return this.document(node, new Map(), path);
@@ -99,18 +93,51 @@ class Applier {
     throw pathNotViable(child === node ? '' : name, lastName(path), present);
   }
 
-  #leaf({ operator, operand }: Modification, present: Value | undefined, name: string): Value | undefined {
-    if (operator === '$setOnInsert' && this.options.inserting !== true) return present;
-    const apply = leafOperators.get(operator);
-    return apply?.({ present, operand, name, id: this.before.get('_id'), options: this.options });
+  #leaf({ operator, operand, change }: Modification, present: Value | undefined, path: string): Value | undefined {
+    if (operator === '$rename') return typeof operand === 'string' ? this.#renamed(operand, path, present) : this.#unlessRenamed(path, present);
+    return change({ present, path, name: lastName(path), id: this.before.get('_id'), inserting: this.inserting });
+  }
+
+  /** The value that a rename brings here. */
+  #renamed(from: string, to: string, present: Value | undefined): Value | undefined {
+    const value = renamedValue(this.before, from);
+    if (value === undefined) return present;
+    refuseArrays(this.before, from, 'source');
+    refuseArrays(this.before, to, 'destination');
+    return value;
+  }
+
+  #unlessRenamed(from: string, present: Value | undefined): Value | undefined {
+    return renamedValue(this.before, from) === undefined ? present : undefined;
+  }
+
+  /** Whether something below would make a field where there is none. */
+  #creates({ modification, children }: UpdateNode): boolean {
+    if (modification === undefined) return [...children.values()].some((child) => this.#creates(child));
+    const { operator, operand } = modification;
+    if (operator === '$rename') return typeof operand === 'string' && renamedValue(this.before, operand) !== undefined;
+    return !removingOperators.has(operator) && (operator !== '$setOnInsert' || this.inserting);
   }
 }
 
-/** Whether something below would make a field where there is none. */
-function createsFields(node: UpdateNode, inserting: boolean): boolean {
-  const { modification } = node;
-  if (modification !== undefined) return !removingOperators.has(modification.operator) && (modification.operator !== '$setOnInsert' || inserting);
-  return [...node.children.values()].some((child) => createsFields(child, inserting));
+/** Operators that take something out need a path that could lead somewhere; `$unset` does not. Throws CommandError 28. */
+function refuseNotViable(node: UpdateNode, present: Value, path: string): void {
+  for (const [name, child] of sortedChildren(node)) {
+    const found = deepest(child, name);
+    if (found === undefined || isPositional(name)) continue;
+    const shown = `{${lastName(path)}: ${valueText(present)}}`;
+    throw new CommandError(28, 'PathNotViable', `Cannot use the part (${name}) of (${path}.${found}) to traverse the element (${shown})`);
+  }
+}
+
+/** The path below a node to the first operator that needs it to lead somewhere. */
+function deepest({ modification, children }: UpdateNode, path: string): string | undefined {
+  if (modification !== undefined) return removingOperators.has(modification.operator) && modification.operator !== '$unset' ? path : undefined;
+  for (const [name, child] of children) {
+    const found = deepest(child, `${path}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function joined(path: string, name: string): string {

@@ -4,31 +4,42 @@ import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { compilePipeline } from '../pipeline/stages.js';
 import { failedToParse } from '../query/query-error.js';
-import { applyOperators } from './apply-operators.js';
+import { compileOperators } from './apply-operators.js';
 import { sameBytes } from './diff.js';
 import { dollarPrefixed, immutableId } from './update-error.js';
-import type { UpdateOptions } from './update-options.js';
+import type { UpdateOptions, UpdateSite } from './update-options.js';
 
 /** What became of a document. */
 export interface UpdateResult {
   after: Doc;
-  /** `none`: not a byte differs. `replace`: the update was a whole document. `delta`: operators or a pipeline. */
+  /** `none`: not a byte differs; of a whole document, not a byte of what was given: one without `_id` replaces. `replace`: the update was a whole document. `delta`: operators or a pipeline. */
   kind: 'replace' | 'delta' | 'none';
 }
 
 const pipelineStages = new Set(['$set', '$addFields', '$unset', '$project', '$replaceWith', '$replaceRoot']);
 
+/** An update that was read. Throws CommandError for what the document does not allow. */
+export type Update = (before: Doc, site: UpdateSite) => UpdateResult;
+
 /**
- * Applies an update to a document. `Timestamp(0, 0)` of replacements is left to the caller, who stamps the bytes.
+ * Reads an update. `Timestamp(0, 0)` of replacements is left to the caller, who stamps the bytes.
  * @param update operators, a whole document, or a pipeline
- * @throws CommandError as the server does for what it refuses
+ * @throws CommandError as the server does for what it refuses without looking at a document
  */
-export function applyUpdate(before: Doc, update: Doc | Doc[], options: UpdateOptions = {}): UpdateResult {
+export function compileUpdate(update: Doc | Doc[], options: UpdateOptions = {}): Update {
   const isReplacement = !Array.isArray(update) && !isOperatorUpdate(update);
   const isWhole = isReplacement || Array.isArray(update);
-  const after = withIdFirst(before, changed(before, update, isReplacement, options), isWhole);
-  if (sameBytes(before, after)) return { after: before, kind: 'none' };
-  return { after, kind: isReplacement ? 'replace' : 'delta' };
+  const change = compileChange(update, isReplacement, options);
+  return (before, site) => {
+    const after = withIdFirst(before, change(before, site), isWhole);
+    if (sameBytes(before, isReplacement ? update : after)) return { after: before, kind: 'none' };
+    return { after, kind: isReplacement ? 'replace' : 'delta' };
+  };
+}
+
+/** Reads an update and applies it to one document. Throws CommandError as the server does for what it refuses. */
+export function applyUpdate(before: Doc, update: Doc | Doc[], options: UpdateOptions & UpdateSite = {}): UpdateResult {
+  return compileUpdate(update, options)(before, options);
 }
 
 /** True for an update whose first field is an operator; an empty one is a replacement. */
@@ -37,11 +48,13 @@ export function isOperatorUpdate(update: Doc): boolean {
   return first?.startsWith('$') === true;
 }
 
-function changed(before: Doc, update: Doc | Doc[], isReplacement: boolean, options: UpdateOptions): Doc {
-  if (Array.isArray(update)) return applyPipeline(before, update, options);
-  if (!isReplacement) return applyOperators(before, update, options);
-  if (options.inserting !== true) refuseDollars(update);
-  return new Map(update);
+function compileChange(update: Doc | Doc[], isReplacement: boolean, options: UpdateOptions): (before: Doc, site: UpdateSite) => Doc {
+  if (Array.isArray(update)) return compileStages(update, options);
+  if (!isReplacement) return compileOperators(update, options);
+  return (_before, { inserting }) => {
+    if (inserting !== true) refuseDollars(update);
+    return new Map(update);
+  };
 }
 
 function refuseDollars(replacement: Doc): void {
@@ -54,14 +67,17 @@ function refuseDollars(replacement: Doc): void {
   }
 }
 
-function applyPipeline(before: Doc, stages: Doc[], options: UpdateOptions): Doc {
+function compileStages(stages: Doc[], options: UpdateOptions): (before: Doc) => Doc {
   if (options.arrayFilters !== undefined && options.arrayFilters.length > 0) throw failedToParse('arrayFilters may not be specified for pipeline-syle updates');
+  const run = compilePipeline(stages, { ...options.context, collation: options.collation });
   for (const stage of stages) {
     const [name = ''] = stage.keys();
     if (!pipelineStages.has(name)) throw new CommandError(72, 'InvalidOptions', `${name} is not allowed to be used within an update`);
   }
-  const [after] = compilePipeline(stages, { ...options.context, collation: options.collation })([before]);
-  return after ?? before;
+  return (before) => {
+    const [after] = run([before]);
+    return after ?? before;
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Collation } from '../bson/collation.js';
 import { compareValues, equalValues } from '../bson/compare.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
 import { valueText } from '../bson/text.js';
@@ -6,26 +7,27 @@ import type { Doc, Value } from '../bson/value.js';
 import { compileMatcher, compileValueMatcher, isOperatorDocument } from '../query/matcher.js';
 import { badValue, failedToParse, typeMismatch } from '../query/query-error.js';
 import { compileSort } from '../query/sort.js';
-import type { LeafInput, LeafOperator } from './leaf-operator.js';
+import type { Change, LeafOperator, OperandSite } from './leaf-operator.js';
 
 /** Operators on arrays. A missing field becomes an array or stays missing. */
 export const arrayOperators: Readonly<Record<string, LeafOperator>> = {
-  $push: push,
-  $addToSet: addToSet,
-  $pop: pop,
-  $pull: ({ present, operand, options }) => {
-    if (present === undefined) return undefined;
-    if (!Array.isArray(present)) throw badValue('Cannot apply $pull to a non-array value');
-    const pulled = pullTest(operand, options.collation);
-    return present.filter((item) => !pulled(item));
-  },
-  $pullAll: ({ present, operand, options }) => {
+  $push: compilePush,
+  $addToSet: compileAddToSet,
+  $pop: compilePop,
+  $pull: (operand, { options }) => removing(pullTest(operand, options.collation)),
+  $pullAll: (operand, { options: { collation } }) => {
     if (!Array.isArray(operand)) throw badValue(`$pullAll requires an array argument but was given a ${typeName(operand)}`);
-    if (present === undefined) return undefined;
-    if (!Array.isArray(present)) throw badValue('Cannot apply $pull to a non-array value');
-    return present.filter((item) => !operand.some((pulled) => equalValues(item, pulled, options.collation)));
+    return removing((item) => operand.some((pulled) => equalValues(item, pulled, collation)));
   },
 };
+
+function removing(isPulled: (item: Value) => boolean): Change {
+  return ({ present }) => {
+    if (present === undefined) return undefined;
+    if (!Array.isArray(present)) throw badValue('Cannot apply $pull to a non-array value');
+    return present.filter((item) => !isPulled(item));
+  };
+}
 
 const pushModifiers = new Set(['$each', '$position', '$slice', '$sort']);
 
@@ -38,70 +40,99 @@ function isModified(operand: Value): operand is Doc {
   return operand instanceof Map && operand.has('$each');
 }
 
-function push({ present, operand, name, id }: LeafInput): Value {
-  if (present !== undefined && !Array.isArray(present)) {
-    throw badValue(`The field '${name}' must be an array but is of type ${typeName(present)} in document {_id: ${valueText(id ?? null)}}`);
-  }
-  const items = present ?? [];
-  if (!isModified(operand)) return [...items, operand];
+function compilePush(operand: Value, { options: { collation } }: OperandSite): Change {
+  const change = isModified(operand) ? compileModified(operand, collation) : (items: Value[]): Value[] => [...items, operand];
+  return ({ present, path, id }) => {
+    if (present === undefined || Array.isArray(present)) return change(present ?? []);
+    throw badValue(`The field '${path}' must be an array but is of type ${typeName(present)} in document {_id: ${valueText(id ?? null)}}`);
+  };
+}
+
+function compileModified(operand: Doc, collation: Collation | undefined): (items: Value[]) => Value[] {
   for (const modifier of operand.keys()) if (!pushModifiers.has(modifier)) throw badValue(`Unrecognized clause in $push: ${modifier}`);
   const added = operand.get('$each');
   if (!Array.isArray(added)) throw badValue(`The argument to $each in $push must be an array but it was of type: ${typeName(added)}`);
-  const at = pushPosition(operand.get('$position'), items.length);
-  const joined = [...items.slice(0, at), ...added, ...items.slice(at)];
-  return sliced(sorted(joined, operand.get('$sort')), operand.get('$slice'));
+  const slice = integer(operand.get('$slice'), 'The value for $slice must be an integer value but was given type');
+  const sort = compilePushSort(operand.get('$sort'), collation);
+  const position = integer(operand.get('$position'), 'The value for $position must be an integer value, not of type');
+  return (items) => {
+    const at = pushPosition(position, items.length);
+    return sliced(sort([...items.slice(0, at), ...added, ...items.slice(at)]), slice);
+  };
 }
 
-function pushPosition(position: Value | undefined, length: number): number {
-  if (position === undefined) return length;
-  const at = integer(position, '$position');
+function pushPosition(at: number | undefined, length: number): number {
+  if (at === undefined) return length;
   return at >= 0 ? Math.min(at, length) : Math.max(0, length + at);
 }
 
-function sorted(items: Value[], spec: Value | undefined): Value[] {
-  if (spec === undefined) return items;
+const fieldOrder = 'The $sort element value must be either 1 or -1';
+
+function compilePushSort(spec: Value | undefined, collation: Collation | undefined): (items: Value[]) => Value[] {
+  if (spec === undefined) return (items) => items;
   if (spec instanceof Map) {
-    const compare = compileSort(spec);
-    return items.toSorted((a, b) => (a instanceof Map && b instanceof Map ? compare(a, b) : compareValues(a, b)));
+    if (spec.size === 0) throw badValue('The $sort pattern is empty when it should be a set of fields.');
+    if ([...spec.values()].some((direction) => !isNumber(direction) || Math.abs(toNumber(direction)) !== 1)) throw badValue(fieldOrder);
+    const compare = compileSort(spec, collation);
+    return (items) => items.toSorted((a, b) => compare(fieldsOf(a), fieldsOf(b)));
   }
-  const direction = isNumber(spec) ? toNumber(spec) : 0;
-  if (direction !== 1 && direction !== -1) throw badValue('The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields');
-  return items.toSorted((a, b) => compareValues(a, b) * direction);
+  if (!isNumber(spec)) throw badValue('The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields');
+  const direction = toNumber(spec);
+  if (direction !== 1 && direction !== -1) throw badValue(fieldOrder);
+  return (items) => items.toSorted((a, b) => compareValues(a, b, collation) * direction);
 }
 
-function sliced(items: Value[], slice: Value | undefined): Value[] {
-  if (slice === undefined) return items;
-  const count = integer(slice, '$slice');
+/** What has no fields is sorted as if it were an empty document. */
+function fieldsOf(item: Value): Doc {
+  return item instanceof Map ? item : new Map<string, Value>();
+}
+
+function sliced(items: Value[], count: number | undefined): Value[] {
+  if (count === undefined) return items;
   return count >= 0 ? items.slice(0, count) : items.slice(count);
 }
 
-function integer(value: Value, name: string): number {
+function integer(value: Value | undefined, refusal: string): number | undefined {
+  if (value === undefined) return undefined;
   if (isNumber(value) && Number.isInteger(toNumber(value))) return toNumber(value);
-  throw badValue(`The value for ${name} must be an integer value but was given type: ${typeName(value)}`);
+  throw badValue(`${refusal}: ${typeName(value)}`);
 }
 
-function addToSet({ present, operand, name, options }: LeafInput): Value {
-  if (present !== undefined && !Array.isArray(present)) {
-    throw badValue(`Cannot apply $addToSet to non-array field. Field named '${name}' has non-array type ${typeName(present)}`);
-  }
-  const each = operand instanceof Map ? operand.get('$each') : undefined;
-  if (each !== undefined && !Array.isArray(each)) throw typeMismatch(`The argument to $each in $addToSet must be an array but it was of type ${typeName(each)}`);
-  if (each !== undefined && operand instanceof Map && operand.size > 1) throw badValue(`Found unexpected fields after $each in $addToSet: ${valueText(operand)}`);
-  const items = [...(present ?? [])];
-  for (const value of each ?? [operand]) if (!items.some((item) => equalValues(item, value, options.collation))) items.push(value);
-  return items;
+function compileAddToSet(operand: Value, { options: { collation } }: OperandSite): Change {
+  const added = addedToSet(operand);
+  return ({ present, name }) => {
+    if (present !== undefined && !Array.isArray(present)) {
+      throw badValue(`Cannot apply $addToSet to non-array field. Field named '${name}' has non-array type ${typeName(present)}`);
+    }
+    const items = [...(present ?? [])];
+    for (const value of added) if (!items.some((item) => equalValues(item, value, collation))) items.push(value);
+    return items;
+  };
 }
 
-function pop({ present, operand, name }: LeafInput): Value | undefined {
-  const end = isNumber(operand) ? toNumber(operand) : 0;
-  if (end !== 1 && end !== -1) throw failedToParse(`$pop expects 1 or -1, found: ${valueText(operand)}`);
-  if (present === undefined) return undefined;
-  if (!Array.isArray(present)) throw typeMismatch(`Path '${name}' contains an element of non-array type '${typeName(present)}'`);
-  return end === 1 ? present.slice(0, -1) : present.slice(1);
+function addedToSet(operand: Value): Value[] {
+  const [first] = operand instanceof Map ? operand : [];
+  if (first?.[0] !== '$each') return [operand];
+  const [, each] = first;
+  if (!Array.isArray(each)) throw typeMismatch(`The argument to $each in $addToSet must be an array but it was of type ${typeName(each)}`);
+  if (operand instanceof Map && operand.size > 1) throw badValue(`Found unexpected fields after $each in $addToSet: ${valueText(operand)}`);
+  return each;
+}
+
+function compilePop(operand: Value, { path }: OperandSite): Change {
+  if (!isNumber(operand)) throw failedToParse(`Expected a number in: ${path}: ${valueText(operand)}`);
+  const end = toNumber(operand);
+  if (!Number.isInteger(end)) throw failedToParse(`Expected an integer${Number.isNaN(end) ? ', but found NaN in' : ''}: ${path}: ${valueText(operand)}`);
+  if (end !== 1 && end !== -1) throw failedToParse(`$pop expects 1 or -1, found: ${end}`);
+  return ({ present, path: reached }) => {
+    if (present === undefined) return undefined;
+    if (!Array.isArray(present)) throw typeMismatch(`Path '${reached}' contains an element of non-array type '${typeName(present)}'`);
+    return end === 1 ? present.slice(0, -1) : present.slice(1);
+  };
 }
 
 /** What `$pull` removes: by operators, by a query on embedded documents, or by equality. */
-function pullTest(operand: Value, collation: LeafInput['options']['collation']): (item: Value) => boolean {
+function pullTest(operand: Value, collation: Collation | undefined): (item: Value) => boolean {
   if (operand instanceof Map) {
     if (isOperatorDocument(operand)) return compileValueMatcher(operand, collation);
     const matches = compileMatcher(operand, collation);

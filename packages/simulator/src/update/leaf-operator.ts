@@ -1,17 +1,28 @@
 import type { Value } from '../bson/value.js';
 import type { UpdateOptions } from './update-options.js';
 
+/** Where an operand stands in an update. */
+export interface OperandSite {
+  /** The whole path, for messages. */
+  readonly path: string;
+  readonly options: UpdateOptions;
+}
+
 /** What an operator sees at the end of its path. */
-export interface LeafInput {
+export interface LeafSite {
   /** The value there now; undefined when the field is missing. */
-  present: Value | undefined;
-  operand: Value;
+  readonly present: Value | undefined;
+  /** The path as it led through the document, for messages. */
+  readonly path: string;
   /** Last name of the path, for messages. */
-  name: string;
+  readonly name: string;
   /** The document's `_id`, for messages. */
-  id: Value | undefined;
-  options: UpdateOptions;
+  readonly id: Value | undefined;
+  readonly inserting: boolean;
 }
 
 /** Gives the new value; undefined leaves the field missing or removes it. */
-export type LeafOperator = (input: LeafInput) => Value | undefined;
+export type Change = (site: LeafSite) => Value | undefined;
+
+/** Reads an operand. Throws CommandError for one that no document could take, before any is looked for. */
+export type LeafOperator = (operand: Value, site: OperandSite) => Change;

@@ -6,58 +6,66 @@ import { valueText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import { DateTime, type Value } from '../bson/value.js';
 import { badValue, typeMismatch } from '../query/query-error.js';
-import type { LeafOperator } from './leaf-operator.js';
+import type { Change, LeafOperator, LeafSite } from './leaf-operator.js';
 
 /** `$inc`, `$mul`, `$min`, `$max`, `$bit` and `$currentDate`. */
 export const numberOperators: Readonly<Record<string, LeafOperator>> = {
-  $inc: ({ present, operand, name, id }) => {
-    const by = numericOperand(operand, name, 'increment');
-    return present === undefined ? by : exact('$inc', addNumbers(numericField(present, '$inc', name, id), by), present, by, id);
+  $inc: (operand, { path }) => {
+    const by = numericOperand(operand, path, 'increment');
+    return (site) => (site.present === undefined ? by : exact('$inc', addNumbers(numericField(site, '$inc'), by), site, by));
   },
-  $mul: ({ present, operand, name, id }) => {
-    const by = numericOperand(operand, name, 'multiply');
-    return present === undefined ? multiplyNumbers(by, new Int32(0)) : exact('$mul', multiplyNumbers(numericField(present, '$mul', name, id), by), present, by, id);
+  $mul: (operand, { path }) => {
+    const by = numericOperand(operand, path, 'multiply');
+    return (site) => (site.present === undefined ? multiplyNumbers(by, new Int32(0)) : exact('$mul', multiplyNumbers(numericField(site, '$mul'), by), site, by));
   },
-  $min: ({ present, operand, options }) => (present === undefined || compareValues(operand, present, options.collation) < 0 ? operand : present),
-  $max: ({ present, operand, options }) => (present === undefined || compareValues(operand, present, options.collation) > 0 ? operand : present),
-  $bit: ({ present, operand, name, id }) => applyBits(present, operand, name, id),
-  $currentDate: ({ operand, options }) => currentDate(operand, options.context?.now, options.context?.clusterTime),
+  $min: (operand, { options: { collation } }) => ({ present }) => (present === undefined || compareValues(operand, present, collation) < 0 ? operand : present),
+  $max: (operand, { options: { collation } }) => ({ present }) => (present === undefined || compareValues(operand, present, collation) > 0 ? operand : present),
+  $bit: compileBits,
+  $currentDate: (operand, { options: { context } }) => {
+    const date = currentDate(operand, context?.now, context?.clusterTime);
+    return () => date;
+  },
 };
 
 /** Whole numbers that leave the range of longs are refused, unlike in expressions. */
-function exact(operator: string, result: NumberValue, present: Value, by: NumberValue, id: Value | undefined): NumberValue {
-  const whole = (value: Value): boolean => isNumber(value) && (value._bsontype === 'Int32' || value._bsontype === 'Long');
-  if (result._bsontype !== 'Double' || !whole(present) || !whole(by)) return result;
-  throw badValue(`Failed to apply ${operator} operations to current value ((NumberLong)${valueText(present)}) for document {_id: ${valueText(id ?? null)}}`);
+function exact(operator: string, result: NumberValue, { present, id }: LeafSite, by: NumberValue): NumberValue {
+  if (result._bsontype !== 'Double' || !isNumber(present) || !isWhole(present) || !isWhole(by)) return result;
+  const type = present._bsontype === 'Int32' ? 'NumberInt' : 'NumberLong';
+  throw badValue(`Failed to apply ${operator} operations to current value ((${type})${valueText(present)}) for document {_id: ${valueText(id ?? null)}}`);
 }
 
-function numericOperand(operand: Value, name: string, verb: string): NumberValue {
+function isWhole({ _bsontype: type }: NumberValue): boolean {
+  return type === 'Int32' || type === 'Long';
+}
+
+function numericOperand(operand: Value, path: string, verb: string): NumberValue {
   if (isNumber(operand)) return operand;
-  throw typeMismatch(`Cannot ${verb} with non-numeric argument: {${name}: ${valueText(operand)}}`);
+  throw typeMismatch(`Cannot ${verb} with non-numeric argument: {${path}: ${valueText(operand)}}`);
 }
 
-function numericField(value: Value, operator: string, name: string, id: Value | undefined): NumberValue {
-  if (isNumber(value)) return value;
-  throw typeMismatch(`Cannot apply ${operator} to a value of non-numeric type. {_id: ${valueText(id ?? null)}} has the field '${name}' of non-numeric type ${typeName(value)}`);
+function numericField({ present, name, id }: LeafSite, operator: string): NumberValue {
+  if (isNumber(present)) return present;
+  throw typeMismatch(`Cannot apply ${operator} to a value of non-numeric type. {_id: ${valueText(id ?? null)}} has the field '${name}' of non-numeric type ${typeName(present)}`);
 }
 
-function applyBits(present: Value | undefined, operand: Value, name: string, id: Value | undefined): Value {
+function compileBits(operand: Value): Change {
   if (!(operand instanceof Map)) throw badValue(`The $bit modifier is not compatible with a ${typeName(operand)}. You must pass in an embedded document: {$bit: {field: {and/or/xor: #}}`);
-  if (operand.size === 0) throw badValue(`You must pass in at least one bitwise operation. The format is: {$bit: {field: {and/or/xor: #}}`);
-  let value: NumberValue = new Int32(0);
-  if (present !== undefined) {
-    if (!isNumber(present) || present._bsontype === 'Double' || present._bsontype === 'Decimal128') {
-      throw badValue(`Cannot apply $bit to a value of non-integral type.{_id: ${valueText(id ?? null)}} has the field ${name} of non-integer type ${typeName(present)}`);
+  const steps = [...operand].map(([operation, bits]) => bitStep(operation, bits));
+  if (steps.length === 0) throw badValue('You must pass in at least one bitwise operation. The format is: {$bit: {field: {and/or/xor: #}}');
+  return ({ present = new Int32(0), name, id }) => {
+    if (!isNumber(present) || !isWhole(present)) {
+      throw badValue(`Cannot apply $bit to a value of non-integral type._id: ${valueText(id ?? null)} has the field ${name} of non-integer type ${typeName(present)}`);
     }
-    value = present;
-  }
-  for (const [operation, bits] of operand) {
-    const apply = bitOperations[operation];
-    if (apply === undefined) throw badValue(`The $bit modifier only supports 'and', 'or', and 'xor', not '${operation}' which is an unknown operator`);
-    if (!isNumber(bits) || bits._bsontype === 'Double' || bits._bsontype === 'Decimal128') throw badValue(`The $bit modifier field must be an Integer(32/64 bit); a '${typeName(bits)}' is not supported here`);
-    value = combineBits(value, bits, apply);
-  }
-  return value;
+    return steps.reduce((value: NumberValue, step) => step(value), present);
+  };
+}
+
+function bitStep(operation: string, bits: Value): (value: NumberValue) => NumberValue {
+  const apply = bitOperations[operation];
+  const shown = `{${operation}: ${valueText(bits)}}`;
+  if (apply === undefined) throw badValue(`The $bit modifier only supports 'and', 'or', and 'xor', not '${operation}' which is an unknown operator: ${shown}`);
+  if (!isNumber(bits) || !isWhole(bits)) throw badValue(`The $bit modifier field must be an Integer(32/64 bit); a '${typeName(bits)}' is not supported here: ${shown}`);
+  return (value) => combineBits(value, bits, apply);
 }
 
 const bitOperations: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
@@ -70,6 +78,8 @@ function currentDate(operand: Value, now: DateTime | undefined, clusterTime: Tim
   if (typeof operand !== 'boolean' && !(operand instanceof Map)) {
     throw badValue(`${typeName(operand)} is not valid type for $currentDate. Please use a boolean ('true') or a $type expression ({$type: 'timestamp/date'}).`);
   }
+  const unknown = operand instanceof Map ? [...operand.keys()].find((name) => name !== '$type') : undefined;
+  if (unknown !== undefined) throw badValue(`Unrecognized $currentDate option: ${unknown}`);
   const kind = operand instanceof Map ? operand.get('$type') : 'date';
   if (kind !== 'date' && kind !== 'timestamp') throw badValue("The '$type' string field is required to be 'date' or 'timestamp': {$currentDate: {field : {$type: 'date'}}}");
   const date = now ?? new DateTime(BigInt(Date.now()));

@@ -10,7 +10,7 @@ import { sortedChildren, type UpdateNode, updateTree } from './update-tree.js';
  * order of the paths; a plain `$push` as the elements it appended.
  */
 export function operatorDiff(before: Doc, after: Doc, operators: Doc): Diff {
-  return documentDiff(updateTree(operators, before), before, after);
+  return documentDiff(updateTree(operators), before, after);
 }
 
 function documentDiff(node: UpdateNode, before: Doc, after: Doc): Diff {

@@ -1,23 +1,26 @@
 import { documentText } from '../bson/text.js';
 import type { Doc, Value } from '../bson/value.js';
+import { CommandError } from '../node/command.js';
 import { compileMatcher } from '../query/matcher.js';
 import { badValue, failedToParse } from '../query/query-error.js';
 import type { UpdateOptions } from './update-options.js';
 
-/** Finds the array elements that `$`, `$[]` and `$[name]` in a path stand for. */
-export class PositionalPaths {
+/** The array filters of an update by their names. */
+export class ArrayFilters {
   readonly #filters = new Map<string, (doc: Doc) => boolean>();
 
-  /** @throws CommandError 9 when an array filter has no or several names */
-  constructor(
-    private readonly before: Doc,
-    private readonly options: UpdateOptions,
-  ) {
+  /** @throws CommandError for a filter that is wrong, has no or several names, or that of another one */
+  constructor(private readonly options: UpdateOptions) {
     for (const filter of options.arrayFilters ?? []) {
+      const matches = compiled(filter, options);
       const name = filterName(filter);
       if (this.#filters.has(name)) throw failedToParse(`Found multiple array filters with the same top-level field name ${name}`);
-      this.#filters.set(name, compileMatcher(filter, options.collation, options.context));
+      this.#filters.set(name, matches);
     }
+  }
+
+  get identifiers(): ReadonlySet<string> {
+    return new Set(this.#filters.keys());
   }
 
   /** Every filter must have a place in the update. Throws CommandError 9. */
@@ -29,23 +32,47 @@ export class PositionalPaths {
     }
   }
 
+  /** The paths of one document. */
+  paths(before: Doc, query: Doc | undefined): PositionalPaths {
+    return new PositionalPaths(before, query ?? new Map<string, Value>(), this.options, this.#filters);
+  }
+}
+
+function compiled(filter: Doc, options: UpdateOptions): (doc: Doc) => boolean {
+  try {
+    return compileMatcher(filter, options.collation, options.context);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new CommandError(error.code, error.codeName, `Error parsing array filter :: caused by :: ${error.message}`);
+  }
+}
+
+/** Finds the array elements that `$`, `$[]` and `$[name]` in a path stand for. */
+export class PositionalPaths {
+  constructor(
+    private readonly before: Doc,
+    private readonly query: Doc,
+    private readonly options: UpdateOptions,
+    private readonly filters: ReadonlyMap<string, (doc: Doc) => boolean>,
+  ) {}
+
   /**
    * The indexes a positional component means.
    * @param path dotted path of the array
-   * @throws CommandError 2 when the query matched no element, or the filter is missing
+   * @throws CommandError 2 when the query matched no element
    */
   indexes(component: string, items: readonly Value[], path: string): number[] {
     if (component === '$') return [this.#matchedIndex(items, path)];
     if (component === '$[]') return items.map((_item, index) => index);
     const name = component.slice(2, -1);
-    const matches = this.#filters.get(name);
+    const matches = this.filters.get(name);
     if (matches === undefined) throw badValue(`No array filter found for identifier '${name}' in path '${path}.${component}'`);
     return items.flatMap((item, index) => (matches(new Map([[name, item]])) ? [index] : []));
   }
 
   /** The first element that alone in its array would let the query match. */
   #matchedIndex(items: readonly Value[], path: string): number {
-    const conditions = conditionsOn(this.options.query ?? new Map<string, Value>(), path, this.before);
+    const conditions = conditionsOn(this.query, path, this.before);
     const matches = compileMatcher(conditions, this.options.collation);
     const index = conditions.size === 0 ? -1 : items.findIndex((item) => matches(withValue(this.before, path.split('.'), [item])));
     if (index === -1) throw badValue('The positional operator did not find the match needed from the query.');

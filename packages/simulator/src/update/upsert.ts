@@ -3,7 +3,7 @@ import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { splitPath } from '../query/document-path.js';
 import { equalityFields } from '../query/bounds.js';
-import { applyUpdate, isOperatorUpdate } from './apply.js';
+import { compileUpdate, isOperatorUpdate, type Update } from './apply.js';
 import { pathNotViable } from './update-error.js';
 import type { UpdateOptions } from './update-options.js';
 
@@ -13,8 +13,12 @@ import type { UpdateOptions } from './update-options.js';
  * @throws CommandError 54 when the filter fixes one path twice, 66 when the update contradicts the filter's `_id`
  */
 export function upsertDocument(query: Doc, update: Doc | Doc[], options: UpdateOptions = {}): Doc {
-  const start = startingDocument(query, update);
-  const { after } = applyUpdate(start, update, { ...options, query, inserting: true });
+  return insertedBy(compileUpdate(update, options), query, update);
+}
+
+/** As `upsertDocument`, by an update that was read. @param update as it was given */
+export function insertedBy(read: Update, query: Doc, update: Doc | Doc[]): Doc {
+  const { after } = read(startingDocument(query, update), { query, inserting: true });
   if (after.has('_id')) return after;
   return new Map<string, Value>([['_id', new ObjectId()], ...after]);
 }

@@ -46,14 +46,16 @@ function asCommandError(error: unknown): CommandError {
   return new CommandError(8, 'UnknownError', message);
 }
 
-/** The answer to a failed command; `code` 0 stands for failures that the server reports without one. */
+/**
+ * The answer to a failed command; `code` 0 stands for failures that the server reports without one. Where a router shows its shards' own
+ * replies, these come first.
+ */
 export function failureReply(failure: CommandError): Doc {
-  const reply: Doc = new Map<string, Value>([
-    ['ok', new Double(0)],
-    ['errmsg', failure.message],
-  ]);
-  if (failure.code !== 0) reply.set('code', new Int32(failure.code)).set('codeName', failure.codeName);
-  for (const [name, value] of failure.extra) reply.set(name, value);
+  const raw = failure.extra.get('raw');
+  const code: [string, Value][] = failure.code === 0 ? [] : [['code', new Int32(failure.code)], ['codeName', failure.codeName]];
+  const words: [string, Value][] = [['ok', new Double(0)], ['errmsg', failure.message]];
+  const reply: Doc = new Map<string, Value>(raw === undefined ? [...words, ...code] : [['raw', raw], ...code, ...words]);
+  for (const [name, value] of failure.extra) if (name !== 'raw') reply.set(name, value);
   if (failure.labels.length > 0) reply.set('errorLabels', [...failure.labels]);
   return reply;
 }

@@ -35,7 +35,8 @@ export async function openReplicaSetStage(): Promise<Stage> {
 /** The parts of a cluster's nodes by their addresses. */
 export function clusterRoles(cluster: Cluster): HostRoles {
   const shards = cluster.shards.map((host, index): [string, string] => [host, `shard${index}`]);
-  return new Map([[cluster.router, 'router'], [cluster.config, 'config'], ...shards]);
+  const routers = cluster.routers.map((host, index): [string, string] => [host, index === 0 ? 'router' : `router${index}`]);
+  return new Map([...routers, [cluster.config, 'config'], ...shards]);
 }
 
 interface NodeStageOptions {

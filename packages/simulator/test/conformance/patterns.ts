@@ -279,6 +279,7 @@ export interface UnorderedList extends Pick<Pattern, 'subjects' | 'steps' | 'rea
 export const unorderedLists: readonly UnorderedList[] = [
   { path: 'authInfo.authenticatedUserRoles', subjects: ['connectionStatus'], reason: 'Roles come in the order of a hash table.' },
   { path: 'authInfo.authenticatedUserPrivileges', subjects: ['connectionStatus'], reason: 'Privileges come in the order of a hash table.' },
+  { path: 'upserted', subjects: ['update'], reason: 'Shards answer the statements of an unordered bulk as they come.' },
   { path: 'cursor.firstBatch', subjects: ['listCollections'], reason: 'Collections come in the order of their random UUIDs.' },
   { path: 'cursor.firstBatch', subjects: ['aggregate $indexStats'], reason: 'Indexes come in the order of a hash table, shards in the order in which they answer.' },
   { path: 'cursor.firstBatch', subjects: ['aggregate $collStats'], reason: 'Shards come in the order in which they answer.' },

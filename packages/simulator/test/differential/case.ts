@@ -3,8 +3,10 @@ import type { Random } from './random.js';
 
 /** A command of a case; a step of the corpus without what was answered. */
 export interface Command extends Pick<Step, 'unordered'> {
-  readonly on: 'router' | 'shard0' | 'shard1';
+  readonly on: 'router' | 'router1' | 'shard0' | 'shard1';
   readonly db: string;
+  /** The user who asks, in families about access; the others ask clusters that have no users. */
+  readonly who?: string;
   /** In extended JSON, with references to other steps as the corpus has them. */
   readonly command: Json;
   /** Of a `getMore` of a stream: it is repeated until an event of the document with this `_id` has come. */
@@ -17,6 +19,8 @@ export type Numbered = Command & Pick<Step, 'file' | 'step'>;
 /** Commands of one kind that both clusters are asked. */
 export interface Family {
   readonly name: string;
+  /** True for clusters with access control, where `root` exists. */
+  readonly access?: true;
   /** Made once; begins by dropping what an earlier run has left. */
   readonly fixture: readonly Command[];
   /** Brings the fixture back to its beginning, before every case. */

@@ -2,45 +2,70 @@ import { startTestCluster } from '../../../testbed/src/cluster/start-test-cluste
 import { ScratchFolder } from '../../../testbed/src/process/scratch-folder.js';
 import { startCluster } from '../../src/cluster/cluster.js';
 import { clusterRoles } from '../conformance/cluster-stage.js';
+import { logIn } from '../conformance/scram-login.js';
 import { WireClient } from '../conformance/wire-client.js';
+import type { Command } from './case.js';
 import type { Nodes } from './side.js';
 
 /** Idle streams of the simulator move on fast, so that they are not waited for. */
 const noopIntervalMs = 20;
 
+/** The password of every user of a family; `root` has that of the testbed's users. */
+const password = 'PASSWORD';
+const rootPassword = 'secret';
+
 /** A simulated cluster of two shards, its balancer at rest. */
-export async function openSimulated(): Promise<Nodes> {
-  const cluster = await startCluster({ shards: 2, noopIntervalMs, balancerRoundMs: 0 });
+export async function openSimulated({ access = false } = {}): Promise<Nodes> {
+  const root = [{ user: 'root', password: rootPassword, roles: ['root'] }];
+  const auth = access ? { auth: { users: root, shardUsers: root } } : {};
+  const cluster = await startCluster({ shards: 2, routers: 2, noopIntervalMs, balancerRoundMs: 0, ...auth });
   const [shard0 = '', shard1 = ''] = cluster.shards;
-  return nodes({ router: cluster.router, shard0, shard1 }, clusterRoles(cluster), () => cluster.close());
+  const [router = '', router1 = ''] = cluster.routers;
+  return nodes({ router, router1, shard0, shard1 }, clusterRoles(cluster), () => cluster.close());
 }
 
 /** The servers of MONGO_BIN as a cluster of two shards. */
-export async function openReal(): Promise<Nodes> {
+export async function openReal({ access = false } = {}): Promise<Nodes> {
   const folder = ScratchFolder.create('differential');
-  const cluster = await startTestCluster({ name: 'real', topology: { shards: 2 }, folder });
-  const [shard0 = '', shard1 = ''] = cluster.shardIds.map((id) => hostOf(cluster.shardConnectionString(id)));
-  const router = hostOf(cluster.connectionString);
-  const roles = new Map([[router, 'router'], [shard0, 'shard0'], [shard1, 'shard1']]);
-  return nodes({ router, shard0, shard1 }, roles, async () => {
+  const cluster = await startTestCluster({ name: 'real', topology: { shards: 2 }, routers: 2, folder, withUsers: access });
+  const [shard0 = '', shard1 = ''] = cluster.shardIds.map((id) => hostsOf(cluster.shardConnectionString(id))[0] ?? '');
+  const [router = '', router1 = ''] = hostsOf(cluster.connectionString);
+  const roles = new Map([[router, 'router'], [router1, 'router1'], [shard0, 'shard0'], [shard1, 'shard1']]);
+  return nodes({ router, router1, shard0, shard1 }, roles, async () => {
     await cluster.close();
     folder[Symbol.dispose]();
   });
 }
 
-async function nodes(hosts: Readonly<Record<'router' | 'shard0' | 'shard1', string>>, roles: ReadonlyMap<string, string>, close: () => Promise<void>): Promise<Nodes> {
-  const [router, shard0, shard1] = await Promise.all([hosts.router, hosts.shard0, hosts.shard1].map((host) => WireClient.connect(host)));
-  if (router === undefined || shard0 === undefined || shard1 === undefined) throw new Error('A cluster has a router and two shards.');
+type Hosts = Readonly<Record<Command['on'], string>>;
+
+async function nodes(hosts: Hosts, roles: ReadonlyMap<string, string>, close: () => Promise<void>): Promise<Nodes> {
+  const users = new Map<string, Promise<WireClient>>();
+  const connected = await Promise.all(Object.entries(hosts).map(async ([name, host]) => [name, await WireClient.connect(host)] as const));
   return {
-    clients: { router, shard0, shard1 },
+    clients: Object.fromEntries(connected) as unknown as Record<Command['on'], WireClient>,
     roles,
+    as: (who, on) => {
+      const key = `${who} ${on}`;
+      const known = users.get(key) ?? connectAs(who, hosts[on]);
+      users.set(key, known);
+      return known;
+    },
     close: async () => {
-      for (const client of [router, shard0, shard1]) client.close();
+      for (const client of await Promise.all(users.values())) client.close();
+      for (const [, client] of connected) client.close();
       await close();
     },
   };
 }
 
-function hostOf(connectionString: string): string {
-  return new URL(connectionString).host;
+async function connectAs(who: string, host: string): Promise<WireClient> {
+  const client = await WireClient.connect(host);
+  await logIn(client, 'admin', who, who === 'root' ? rootPassword : password);
+  return client;
+}
+
+/** The addresses of a connection string; several routers are several. */
+function hostsOf(connectionString: string): string[] {
+  return /^mongodb:\/\/(?:[^@/]*@)?([^/?]*)/.exec(connectionString)?.[1]?.split(',') ?? [];
 }

@@ -2,7 +2,7 @@ import { compareOutcomes, type Difference } from '../conformance/compare-outcome
 import type { Doc } from '../../src/bson/value.js';
 import { type Command, numbered, type Numbered } from './case.js';
 import { exactJson } from './exact-json.js';
-import { type Nodes, Side } from './side.js';
+import { type Nodes, OwnSessions, Side } from './side.js';
 
 /** Two clusters that are asked the same: the one that is right, and the one that is tried. */
 export interface Pair {
@@ -33,19 +33,22 @@ export const unsimulated = /is not part of this simulation/;
 
 /** Brings both clusters to the beginning of a case. */
 export async function prepare(pair: Pair, commands: readonly Command[]): Promise<void> {
-  for (const nodes of [pair.real, pair.tried]) {
-    const side = new Side(nodes);
-    for (const command of numbered(commands)) {
-      const reply = await side.send(command);
-      if (reply.has('errmsg')) throw new Error(`${JSON.stringify(command)} failed: ${JSON.stringify(exactJson(reply))}`);
-    }
+  await Promise.all([pair.real, pair.tried].map((nodes) => prepareOne(nodes, commands)));
+}
+
+async function prepareOne(nodes: Nodes, commands: readonly Command[]): Promise<void> {
+  const side = new Side(nodes);
+  for (const command of numbered(commands)) {
+    const reply = await side.send(command);
+    if (reply.has('errmsg')) throw new Error(`${JSON.stringify(command)} failed: ${JSON.stringify(exactJson(reply))}`);
   }
 }
 
 /** Plays commands on both clusters until they answer differently. */
 export async function playCase(pair: Pair, commands: readonly Numbered[]): Promise<Outcome> {
-  const real = new Side(pair.real);
-  const tried = new Side(pair.tried);
+  const sessions = new OwnSessions();
+  const real = new Side(pair.real, sessions);
+  const tried = new Side(pair.tried, sessions);
   let [equal, failed] = [0, 0];
   for (const command of commands) {
     const [fromReal, fromTried] = await Promise.all([real.send(command), tried.send(command)]);

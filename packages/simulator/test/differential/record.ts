@@ -60,8 +60,8 @@ function relocated(json: Json, steps: ReadonlyMap<number, number>, unique: numbe
   );
 }
 
-function lineOf({ step, on, db, command, unordered, file }: Numbered, reply: Doc, roles: HostRoles): Json {
+function lineOf({ step, on, who, db, command, unordered, file }: Numbered, reply: Doc, roles: HostRoles): Json {
   const answered = JSON.parse(JSON.stringify(toExtendedJson(reply)).replace(host, (found) => recordedHosts.get(roles.get(found) ?? '') ?? found)) as Json;
   const outcome = reply.has('errmsg') ? { error: asRecorded(answered, { file, step, command, error: null }) } : { reply: answered };
-  return { step, on, db, command, ...(unordered === true && { unordered }), ...outcome };
+  return { step, on, ...(who !== undefined && { who }), db, command, ...(unordered === true && { unordered }), ...outcome };
 }

@@ -1,4 +1,4 @@
-import { type Family, numbered, type Numbered } from './case.js';
+import { type Command, type Family, numbered, type Numbered } from './case.js';
 import { type Found, type Pair, playCase, prepare } from './play-case.js';
 import { Random } from './random.js';
 import { shrink } from './shrink.js';
@@ -33,14 +33,16 @@ const seedStride = 1_000_003;
  * Plays random cases of a family until so many commands were compared.
  * @param onDifference is told every difference that is unlike those before
  */
-export async function runFamily(pair: Pair, family: Family, options: { seed: number; steps: number }, onDifference: (shrunk: Shrunk) => void): Promise<FamilyScore> {
+export async function runFamily(pair: Pair, family: Family, options: { seed: number; steps: number; tries: number }, onDifference: (shrunk: Shrunk) => void): Promise<FamilyScore> {
   const score: FamilyScore = { family: family.name, commands: 0, equal: 0, failed: 0, differ: 0, refused: 0 };
   const alike = new Map<string, number>();
   await prepare(pair, family.fixture);
+  let before: readonly Numbered[] = [];
   for (let number = 0; score.commands < options.steps; number += 1) {
     const seed = options.seed + number * seedStride;
     const commands = numbered(family.commands(new Random(seed)));
-    await prepare(pair, family.reset);
+    await prepare(pair, number === 0 ? family.reset : family.reset.filter((each) => isNeeded(each, before)));
+    before = commands;
     const { equal, failed, refused, found } = await playCase(pair, commands);
     score.equal += equal;
     score.failed += failed;
@@ -52,22 +54,28 @@ export async function runFamily(pair: Pair, family: Family, options: { seed: num
     const kind = kindOf(found);
     const seen = alike.get(kind) ?? 0;
     alike.set(kind, seen + 1);
-    if (seen < alikeMax) onDifference(await shrunk(pair, family, seed, commands.slice(0, found.at.step), found));
+    if (seen < alikeMax) onDifference(await shrunk(pair, { family, seed, commands: commands.slice(0, found.at.step), found }, options.tries));
   }
   return score;
 }
 
-async function shrunk(pair: Pair, family: Family, seed: number, commands: readonly Numbered[], found: Found): Promise<Shrunk> {
-  const kind = kindOf(found);
-  let last = found;
-  const smallest = await shrink(commands, async (candidate) => {
-    await prepare(pair, family.reset);
+/** A collection that no command of the case before has named is empty still. */
+function isNeeded({ command }: Command, before: readonly Numbered[]): boolean {
+  const emptied = command !== null && typeof command === 'object' && !Array.isArray(command) ? command['delete'] : undefined;
+  return emptied === undefined || before.some((each) => Object.values(each.command ?? {})[0] === emptied);
+}
+
+async function shrunk(pair: Pair, whole: Shrunk, triesMax: number): Promise<Shrunk> {
+  const kind = kindOf(whole.found);
+  let last = whole.found;
+  const commands = await shrink(whole.commands, triesMax, async (candidate) => {
+    await prepare(pair, whole.family.reset);
     const outcome = await playCase(pair, candidate);
     if (outcome.found === undefined || kindOf(outcome.found) !== kind) return false;
     last = outcome.found;
     return true;
   });
-  return { family, seed, commands: smallest, found: last };
+  return { ...whole, commands, found: last };
 }
 
 /** What makes differences alike: the same command, refused by the same side with the same code, or different in the same place. */

@@ -39,7 +39,19 @@ function choose(names: readonly string[]): readonly Family[] {
 }
 
 async function compare(options: DifferentialOptions, chosen: readonly Family[]): Promise<number> {
-  const pair = { real: await openReal(), tried: await openSimulated() };
+  const scores: FamilyScore[] = [];
+  for (const access of [false, true]) {
+    const asked = chosen.filter((family) => (family.access ?? false) === access);
+    if (asked.length > 0) scores.push(...(await compareOn(access, options, asked)));
+  }
+  print(`seed ${options.seed}`);
+  print(table(scores));
+  return scores.some(({ differ }) => differ > 0) ? exit.differs : exit.equal;
+}
+
+/** @param access whether the clusters have users */
+async function compareOn(access: boolean, options: DifferentialOptions, chosen: readonly Family[]): Promise<FamilyScore[]> {
+  const pair = { real: await openReal({ access }), tried: await openSimulated({ access }) };
   const scores: FamilyScore[] = [];
   try {
     for (const family of chosen) {
@@ -50,14 +62,13 @@ async function compare(options: DifferentialOptions, chosen: readonly Family[]):
           print(describe(shrunk));
         }),
       );
+      print(table(scores.slice(-1)));
       if (options.record !== undefined) await recordAll(pair, found, options.record);
     }
   } finally {
     await Promise.all([pair.real.close(), pair.tried.close()]);
   }
-  print(`seed ${options.seed}`);
-  print(table(scores));
-  return scores.some(({ differ }) => differ > 0) ? exit.differs : exit.equal;
+  return scores;
 }
 
 async function recordAll({ real }: Pair, found: readonly Shrunk[], file: string): Promise<void> {
@@ -66,7 +77,7 @@ async function recordAll({ real }: Pair, found: readonly Shrunk[], file: string)
 
 /** A difference as it is printed: the commands, and what both answered to the last. */
 export function describe({ family, seed, commands, found }: Shrunk): string {
-  const steps = commands.map(({ step, on, db, command }) => `  ${step} ${on} ${db} ${JSON.stringify(command)}`);
+  const steps = commands.map(({ step, on, who = '', db, command }) => `  ${step} ${on} ${who} ${db} ${JSON.stringify(command)}`);
   const differences = found.differences.map(({ path, recorded, answered }) => `    ${path}: real ${JSON.stringify(recorded)}, simulated ${JSON.stringify(answered)}`);
   const replies = [`    real      ${JSON.stringify(exactJson(found.real))}`, `    simulated ${JSON.stringify(exactJson(found.tried))}`];
   return [`${family.name}, seed ${seed}:`, ...steps, ...differences, ...(differences.length > 3 ? replies : [])].join('\n');

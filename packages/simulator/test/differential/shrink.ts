@@ -5,14 +5,12 @@ import type { Numbered } from './case.js';
 /** Whether a shorter case still shows the difference. */
 export type Shows = (commands: readonly Numbered[]) => Promise<boolean>;
 
-/** How many shorter cases are tried for one difference. */
-export const triesMax = 400;
-
 /**
  * Makes a case that shows a difference small: takes commands away, halves first, then parts of what they carry,
  * as long as the difference stays.
+ * @param triesMax shorter cases that are tried
  */
-export async function shrink(commands: readonly Numbered[], shows: Shows): Promise<readonly Numbered[]> {
+export async function shrink(commands: readonly Numbered[], triesMax: number, shows: Shows): Promise<readonly Numbered[]> {
   const budget = { tries: triesMax };
   const tried: Shows = async (candidate) => {
     budget.tries -= 1;

@@ -10,6 +10,8 @@ import type { Command, Numbered } from './case.js';
 export interface Nodes {
   readonly clients: Readonly<Record<Command['on'], Pick<WireClient, 'run'>>>;
   readonly roles: HostRoles;
+  /** A connection of a user, who is logged in on first use. */
+  as?(who: string, on: Command['on']): Promise<Pick<WireClient, 'run'>>;
   close(): Promise<void>;
 }
 
@@ -21,15 +23,18 @@ const streamWithinMs = 20_000;
 /** One of the two clusters that are compared, in the middle of a case. */
 export class Side {
   readonly #replies = new Map<number, Doc>();
-  readonly #sessions = new OwnSessions();
   #clusterTime = new Timestamp({ t: 0, i: 0 });
 
-  constructor(readonly nodes: Nodes) {}
+  /** @param sessions ids by the letters that commands name them by */
+  constructor(
+    readonly nodes: Nodes,
+    private readonly sessions = new Map<string, Binary>(),
+  ) {}
 
   /** Sends a command of a case with its references resolved; gives the reply, failed or not. */
   async send(numbered: Numbered): Promise<Doc> {
     const command = resolveCommand(numbered.command, this.#played());
-    const client = this.nodes.clients[numbered.on];
+    const client = await this.#client(numbered);
     const reply = numbered.until === undefined ? await client.run(numbered.db, command) : await this.#follow(numbered, command, numbered.until);
     this.#replies.set(numbered.step, reply);
     this.#noteTime(reply);
@@ -38,7 +43,7 @@ export class Side {
 
   /** Reads a stream up to the event of a document; gives one reply with all events up to it. */
   async #follow(numbered: Numbered, command: Doc, until: number): Promise<Doc> {
-    const client = this.nodes.clients[numbered.on];
+    const client = await this.#client(numbered);
     const events: Value[] = [];
     const deadlineMs = Date.now() + streamWithinMs;
     for (;;) {
@@ -52,8 +57,13 @@ export class Side {
     }
   }
 
+  #client({ who, on }: Command): Promise<Pick<WireClient, 'run'>> {
+    const { clients } = this.nodes;
+    return who === undefined ? Promise.resolve(clients[on]) : (this.nodes.as?.(who, on) ?? Promise.reject(new Error('There are no users.')));
+  }
+
   #played(): Played {
-    return { replies: this.#replies, sessions: this.#sessions, uuids: new Map(), clusterTime: this.#clusterTime };
+    return { replies: this.#replies, sessions: this.sessions, uuids: new Map(), clusterTime: this.#clusterTime };
   }
 
   #noteTime(reply: Doc): void {
@@ -74,7 +84,7 @@ function isClosed(cursor: Doc | undefined): boolean {
 }
 
 /** Session ids by the letters that commands name them by. No other case has the same ones, so that their numbers begin anew. */
-class OwnSessions extends Map<string, Binary> {
+export class OwnSessions extends Map<string, Binary> {
   override get(letter: string): Binary {
     const known = super.get(letter) ?? new Binary(randomBytes(16), Binary.SUBTYPE_UUID);
     this.set(letter, known);

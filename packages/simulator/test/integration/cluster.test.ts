@@ -56,7 +56,7 @@ describe('a sharded cluster and the official driver', () => {
   it('has no shard for a key of MaxKey alone', async () => {
     const { db, coll } = await sharded('maxkey');
     const collection = client.db(db).collection<{ _id: number; k: unknown }>(coll);
-    const refused = { code: 61, message: 'Cannot target single shard using key { k: MaxKey }' };
+    const refused = { code: 61, message: `Cannot target single shard using key { k: MaxKey } for namespace ${db}.${coll}` };
     await expect(collection.insertOne({ _id: 1, k: new MaxKey() })).rejects.toMatchObject(refused);
     await collection.insertOne({ _id: 2, k: 1 });
     expect(await collection.find({ k: new MaxKey() }).toArray()).toEqual([]);

@@ -28,11 +28,18 @@ export const arithmeticOperators: OperatorTable = {
   $log10: mathFunction(Math.log10),
 };
 
-function add(values: (Value | undefined)[], name: string): Value {
-  const date = values.find((value) => value instanceof DateTime);
-  if (date === undefined) return fold(values, name, new Int32(0), addNumbers);
-  const sum = fold(values.filter((value) => value !== date), name, new Int32(0), addNumbers);
-  return isNumber(sum) ? new DateTime((date).ms + BigInt(Math.round(toNumber(sum)))) : null;
+/** A date among numbers makes a date. The first null ends the sum. */
+function add(values: (Value | undefined)[]): Value {
+  let [sum, date]: [NumberValue, DateTime | undefined] = [new Int32(0), undefined];
+  for (const value of values) {
+    if (isNullish(value)) return null;
+    if (value instanceof DateTime) {
+      if (date !== undefined) throw located(16612, 'only one date allowed in an $add expression');
+      date = value;
+    } else if (isNumber(value)) sum = addNumbers(sum, value);
+    else throw located(16554, `$add only supports numeric or date types, not ${typeName(value)}`);
+  }
+  return date === undefined ? sum : new DateTime(date.ms + BigInt(Math.trunc(toNumber(sum))));
 }
 
 function subtract([a, b]: (Value | undefined)[], name: string): Value {

@@ -1,10 +1,12 @@
 import type { Doc } from '../../bson/value.js';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, isTrue, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
+import { collectionOptions, viewDefinition } from '../../shard/commands/create.js';
 import { fanOut } from './fan-out.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 
@@ -14,11 +16,32 @@ import { bumpVersion } from '../sharding/chunk-changes.js';
 export async function createCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const primary = await context.primaryForWrite(namespace);
+  if (isTrue(request.body.get('capped')) && !isTrue(request.body.get('size'))) throw new CommandError(72, 'InvalidOptions', 'specify size:<n> when capped is true');
   const sharded = context.catalog.collection(namespace) !== undefined;
   if (sharded && primary.access.collection(namespace) === undefined) return new Map();
-  await context.sender.run(primary, request, request.body);
+  try {
+    await context.sender.run(primary, request, request.body);
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.code !== namespaceExists || request.body.get('autocommit') === false) throw error;
+    refuseOtherOptions(primary, namespace, request.body);
+  }
   return new Map();
 }
+
+/** What is there already may be made again with the same options. Throws CommandError 48 for others. */
+function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc): void {
+  const present = primary.access.collection(namespace)?.options ?? primary.stored.view(namespace)?.options;
+  if (present === undefined || sameOptions(present, body)) return;
+  throw new CommandError(namespaceExists, 'NamespaceExists', `ns: ${namespace} already exists with different options: ${documentText(present)}`);
+}
+
+function sameOptions(present: Doc, body: Doc): boolean {
+  const wanted = body.has('viewOn') ? viewDefinition(body).options : collectionOptions(body);
+  const text = (options: Doc): string => documentText(new Map([...options].sort(([a], [b]) => (a < b ? -1 : 1))));
+  return text(present) === text(wanted);
+}
+
+const namespaceExists = 48;
 
 /** `drop` on every shard that has the collection; one that does not exist is dropped without an error. */
 export async function dropCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -70,7 +93,6 @@ export async function renameCollectionCommand(context: RouterContext, request: C
     throw new CommandError(20, 'IllegalOperation', 'Source and destination collections must be on the same database.');
   }
   if (!context.version.atLeast(5, 0)) refuseShardedOf44(sharded !== undefined, context.catalog.collection(to) !== undefined);
-  refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
   const body = new Map(request.body);
   const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
   const shards = holders.filter((shard) => shard.access.collection(from) !== undefined);
@@ -78,6 +100,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
     throw new CommandError(166, 'CommandNotSupportedOnView', `cannot rename view: ${from}`);
   }
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
+  refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
   await dropShardedTarget(context, request, to, sharded !== undefined);
   for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin', atOnce: true });
   await context.catalog.renameCollection(from, to);

@@ -1,33 +1,57 @@
 import { Int32 } from 'bson';
-import type { Doc } from '../../bson/value.js';
+import { documentText } from '../../bson/text.js';
+import type { Doc, Value } from '../../bson/value.js';
 import type { Chunk } from '../../config/chunk-map.js';
 import { compareKeys, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOf, isTrue, requiredText } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, isTrue, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 import { clearJumbo, mergeChunks, splitChunk } from './chunk-changes.js';
-import { boundKey, boundsOf, chunkOf, inRange } from './chunk-lookup.js';
+import { errorName } from '../../node/error-name.js';
+import { boundKey, boundsOf, chunkBetween, chunkOf, chunkOfFound, chunkWith, inRange, isShardKey, listedBounds, rangeText, toldWithoutCode } from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
 import { mergeableRuns } from './mergeable-chunks.js';
+
+/** Code of a chunk that has no key to be split at. */
+const cannotSplit = 87;
 
 /** `split` a chunk at a key (`middle`), or in the middle of its documents (`find`, `bounds`). */
 export async function splitCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const collection = context.catalog.sharded(requiredText(request.body, 'split'));
   const { body } = request;
-  if (['middle', 'find', 'bounds'].filter((form) => body.has(form)).length > 1) {
-    throw new CommandError(2, 'BadValue', 'cannot specify more than one of find, bounds and middle');
+  const [find, middle] = [docOrEmpty(body.get('find')), docOrEmpty(body.get('middle'))];
+  const bounds = listedBounds(body);
+  refuseForms(find, bounds, middle);
+  if (middle.size === 0) {
+    const chunk = chunkOf(collection, find, bounds);
+    await splitChunk(context.catalog, collection, chunk, [medianKey(context, collection, chunk)]);
+    return new Map();
   }
-  const middle = docOf(body.get('middle'));
-  const chunk = middle === undefined ? chunkOf(collection, body) : collection.chunks.find(boundKey(collection, middle));
-  const at = middle === undefined ? medianKey(context, collection, chunk) : boundKey(collection, middle);
+  const shown = `new split key ${documentText(middle)}`;
+  if (!isShardKey(collection, middle)) throw toldWithoutCode(`${shown} is not valid for shard key pattern ${documentText(collection.key.doc)}`);
+  const at = boundKey(collection, middle);
+  const chunk = chunkWith(collection, at);
+  if (compareKeys(chunk.min, at) === 0) {
+    const [min, max] = [chunk.min, chunk.max].map((key) => documentText(collection.key.boundDocument(key)));
+    throw toldWithoutCode(`new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk [${min ?? ''},${max ?? ''})`);
+  }
   await splitChunk(context.catalog, collection, chunk, [at]);
   return new Map();
 }
 
+/** One way to name a chunk, and one only. */
+function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
+  if (bounds.length === 1) throw toldWithoutCode('upper bound not specified');
+  if (find.size > 0 && bounds.length > 0) throw toldWithoutCode('cannot specify bounds and find at the same time');
+  if (find.size === 0 && bounds.length === 0 && middle.size === 0) throw toldWithoutCode('need to specify find/bounds or middle');
+  if (find.size > 0 && middle.size > 0) throw toldWithoutCode('cannot specify find and middle together');
+  if (bounds.length > 0 && middle.size > 0) throw toldWithoutCode('cannot specify bounds and middle together');
+}
+
 /**
  * The shard key in the middle of a chunk's documents.
- * @throws CommandError 20 when there is none that would split it
+ * @throws CommandError 87 when there is none that would split it
  */
 function medianKey(context: RouterContext, collection: ShardedCollection, chunk: Chunk): KeyValues {
   const keys = context.catalog
@@ -37,22 +61,35 @@ function medianKey(context: RouterContext, collection: ShardedCollection, chunk:
     .sort(compareKeys);
   const median = keys[Math.floor(keys.length / 2)];
   const key = median !== undefined && compareKeys(median, chunk.min) === 0 ? keys.find((each) => compareKeys(each, chunk.min) > 0) : median;
-  if (key === undefined) throw new CommandError(20, 'IllegalOperation', 'cannot find median in chunk, possibly empty');
+  if (key === undefined) throw new CommandError(cannotSplit, errorName(cannotSplit), 'Unable to find median in chunk because chunk is indivisible.');
   return key;
 }
 
 /** `mergeChunks`: joins neighbouring chunks of one shard. */
 export async function mergeChunksCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const collection = context.catalog.sharded(requiredText(request.body, 'mergeChunks'));
-  const [min, max] = boundsOf(collection, request.body);
-  const chunks = collection.chunks.overlapping(min, max);
-  const [first] = chunks;
-  const fits = first !== undefined && compareKeys(first.min, min) === 0 && compareKeys(chunks[chunks.length - 1]?.max ?? [], max) === 0;
-  if (!fits || chunks.length < 2 || chunks.some((chunk) => chunk.shard !== first.shard)) {
-    throw new CommandError(20, 'IllegalOperation', `could not merge chunks, collection ${collection.namespace} does not contain a chunk range with these bounds on one shard`);
+  const namespace = requiredText(request.body, 'mergeChunks');
+  const bounds = listedBounds(request.body);
+  const [lower, upper] = bounds;
+  if (lower === undefined) throw toldWithoutCode('no bounds were specified');
+  if (upper === undefined || bounds.length > 2) throw toldWithoutCode('only a min and max bound may be specified');
+  if (lower.size === 0) throw toldWithoutCode('no min key specified');
+  if (upper.size === 0) throw toldWithoutCode('no max key specified');
+  const collection = context.catalog.collection(namespace);
+  if (collection === undefined) throw new CommandError(118, 'NamespaceNotSharded', `Expected collection ${namespace} to be sharded`);
+  const [min, max] = boundsOf(collection, lower, upper);
+  const { shard } = chunkWith(collection, min);
+  const chunks = collection.chunks.chunks.filter((chunk) => chunk.shard === shard && compareKeys(chunk.min, min) >= 0 && compareKeys(chunk.min, max) < 0);
+  if (!fills(chunks, min, max)) {
+    const cause = `could not merge chunks, shard ${shard} does not contain a sequence of chunks that exactly fills the range ${rangeText(collection, min, max)}`;
+    throw new CommandError(20, 'IllegalOperation', `Failed to commit chunk merge :: caused by :: ${cause}`);
   }
-  await mergeChunks(context.catalog, collection, chunks);
+  if (chunks.length > 1) await mergeChunks(context.catalog, collection, chunks);
   return new Map();
+}
+
+function fills(chunks: readonly Chunk[], min: KeyValues, max: KeyValues): boolean {
+  const ends = [min, ...chunks.map((chunk) => chunk.max)];
+  return chunks.length > 0 && chunks.every((chunk, at) => compareKeys(chunk.min, ends[at] ?? []) === 0) && compareKeys(ends.at(-1) ?? [], max) === 0;
 }
 
 /** `mergeAllChunksOnShard` (7.0): joins whatever neighbours of a shard nobody asks for at an earlier time any more. */
@@ -70,8 +107,16 @@ export async function moveChunkCommand(context: RouterContext, request: CommandR
   const startedMs = Date.now();
   const { body, signal } = request;
   const namespace = requiredText(body, 'moveChunk');
-  const chunk = chunkOf(context.catalog.sharded(namespace), body);
-  const to = context.catalog.shard(requiredText(body, 'to'));
+  const collection = context.catalog.sharded(namespace);
+  const target = body.get('to');
+  if (typeof target !== 'string') throw new CommandError(14, 'TypeMismatch', "'to' must be of type String");
+  if (target === '') throw toldWithoutCode('you have to specify where you want to move the chunk');
+  const to = context.catalog.shards.find(({ id }) => id === target);
+  if (to === undefined) throw new CommandError(70, 'ShardNotFound', 'moveChunk destination shard does not exist');
+  const find = docOrEmpty(body.get('find'));
+  const bounds = listedBounds(body);
+  if ((find.size === 0) === (bounds.length === 0)) throw toldWithoutCode('need to specify either a find query, or both lower and upper bounds.');
+  const chunk = chunkOf(collection, find, bounds);
   if (to.id === chunk.shard) return doc(['millis', new Int32(0)]);
   await moveChunk(migration, namespace, chunk.min, to, { waitForDelete: isTrue(body.get('_waitForDelete')), forceJumbo: isTrue(body.get('forceJumbo')), signal });
   return doc(['millis', new Int32(Date.now() - startedMs)]);
@@ -114,6 +159,21 @@ async function splitOff(context: RouterContext, collection: ShardedCollection, c
 /** `clearJumboFlag`. */
 export async function clearJumboCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const collection = context.catalog.sharded(requiredText(request.body, 'clearJumboFlag'));
-  await clearJumbo(context.catalog, collection, chunkOf(collection, request.body));
+  await clearJumbo(context.catalog, collection, flaggedChunk(collection, docOf(request.body.get('find')), listedBounds(request.body)));
   return new Map();
+}
+
+function flaggedChunk(collection: ShardedCollection, find: Doc | undefined, bounds: readonly Doc[]): Chunk {
+  const [min, max] = bounds;
+  if (find === undefined && (min === undefined || max === undefined)) throw new CommandError(72, 'InvalidOptions', 'need to specify find or bounds');
+  if (find !== undefined && min !== undefined) throw new CommandError(72, 'InvalidOptions', 'cannot specify bounds and find at the same time');
+  if (find !== undefined) {
+    const found = chunkOfFound(collection, find);
+    if (found === undefined) throw new CommandError(51260, 'Location51260', `no shard key found in chunk query ${documentText(find)}`);
+    return found;
+  }
+  const keys = [boundKey(collection, min ?? new Map<string, Value>()), boundKey(collection, max ?? new Map<string, Value>())] as const;
+  const chunk = chunkBetween(collection, keys);
+  if (chunk === undefined) throw new CommandError(51261, 'Location51261', `no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`);
+  return chunk;
 }

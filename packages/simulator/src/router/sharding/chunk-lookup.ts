@@ -4,39 +4,76 @@ import type { Chunk } from '../../config/chunk-map.js';
 import { compareKeys, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
-import { docOf } from '../../node/doc-fields.js';
+import { equalityFields } from '../../query/bounds.js';
 
 /** A bound that a command gives, completed to the whole shard key. */
 export function boundKey(collection: ShardedCollection, bound: Doc): Value[] {
   return collection.key.boundFrom(bound);
 }
 
-/** @throws CommandError 2 when the command has no `bounds` */
-export function boundsOf(collection: ShardedCollection, body: Doc): [KeyValues, KeyValues] {
-  const bounds = body.get('bounds');
-  const [min, max] = Array.isArray(bounds) ? bounds : [];
-  if (!(min instanceof Map) || !(max instanceof Map)) throw new CommandError(2, 'BadValue', 'no bounds were specified');
-  return [collection.key.boundFrom(min), collection.key.boundFrom(max)];
+/** A refusal that routers tell in words alone. */
+export function toldWithoutCode(message: string): CommandError {
+  return new CommandError(0, '', message);
+}
+
+/** Two bounds of chunks, each with the whole shard key. Throws CommandError without a code for others. */
+export function boundsOf(collection: ShardedCollection, min: Doc, max: Doc): [KeyValues, KeyValues] {
+  if (!isShardKey(collection, min) || !isShardKey(collection, max)) {
+    const shown = `[${documentText(min)},${documentText(max)})`;
+    throw toldWithoutCode(`shard key bounds ${shown} are not valid for shard key pattern ${documentText(collection.key.doc)}`);
+  }
+  return [boundKey(collection, min), boundKey(collection, max)];
+}
+
+/** True for a document with all fields of a shard key and no other. */
+export function isShardKey({ key }: ShardedCollection, given: Doc): boolean {
+  return given.size === key.fields.length && key.fields.every((field) => given.has(field));
+}
+
+/** A range of keys as messages show it. */
+export function rangeText({ key }: ShardedCollection, min: KeyValues, max: KeyValues): string {
+  return `[${documentText(key.boundDocument(min))}, ${documentText(key.boundDocument(max))})`;
+}
+
+/** The chunk of a document that a command describes. Throws CommandError 61 for a key in no chunk. */
+export function chunkOfFound(collection: ShardedCollection, find: Doc): Chunk | undefined {
+  const key = collection.key.keyFrom(equalityFields(find));
+  return key === undefined ? undefined : chunkWith(collection, key);
+}
+
+/** The chunk that holds a key. Throws CommandError 61 for a key beyond all chunks. */
+export function chunkWith(collection: ShardedCollection, key: KeyValues): Chunk {
+  collection.chunks.ownerOf(key, collection);
+  return collection.chunks.find(key);
+}
+
+/** The chunk with these bounds; undefined where none has them. Throws CommandError 61 as `chunkWith`. */
+export function chunkBetween(collection: ShardedCollection, [min, max]: readonly [KeyValues, KeyValues]): Chunk | undefined {
+  const chunk = chunkWith(collection, min);
+  return compareKeys(chunk.min, min) === 0 && compareKeys(chunk.max, max) === 0 ? chunk : undefined;
 }
 
 /**
  * The chunk that a command names by its bounds or by a document's shard key.
- * @throws CommandError 61 or 2 when there is none
+ * @throws CommandError without a code when there is none
  */
-export function chunkOf(collection: ShardedCollection, body: Doc): Chunk {
-  const find = docOf(body.get('find'));
-  if (find !== undefined) {
-    const key = collection.key.keyFrom(find);
-    if (key === undefined) throw new CommandError(61, 'ShardKeyNotFound', `no shard key found in chunk query ${documentText(find)}`);
-    return collection.chunks.find(key);
+export function chunkOf(collection: ShardedCollection, find: Doc, bounds: readonly Doc[]): Chunk {
+  if (find.size > 0) {
+    const found = chunkOfFound(collection, find);
+    if (found === undefined) throw toldWithoutCode(`no shard key found in chunk query ${documentText(find)}`);
+    return found;
   }
-  const [min, max] = boundsOf(collection, body);
-  const chunk = collection.chunks.find(min);
-  if (compareKeys(chunk.min, min) !== 0 || compareKeys(chunk.max, max) !== 0) {
-    const shown = `${documentText(collection.key.boundDocument(min))}, ${documentText(collection.key.boundDocument(max))}`;
-    throw new CommandError(2, 'BadValue', `no chunk found with the shard key bounds [${shown})`);
-  }
+  const [min = find, max = find] = bounds;
+  const keys = boundsOf(collection, min, max);
+  const chunk = chunkBetween(collection, keys);
+  if (chunk === undefined) throw toldWithoutCode(`no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`);
   return chunk;
+}
+
+/** The documents of a field that lists bounds. */
+export function listedBounds(body: Doc): Doc[] {
+  const bounds = body.get('bounds');
+  return Array.isArray(bounds) ? bounds.filter((bound) => bound instanceof Map) : [];
 }
 
 /** True for documents whose shard key lies in a range. */

@@ -1,5 +1,5 @@
 import { Binary, UUID } from 'bson';
-import type { Doc } from '../../bson/value.js';
+import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
@@ -27,9 +27,12 @@ export async function enableShardingCommand(context: RouterContext, request: Com
 export async function movePrimaryCommand(context: RouterContext, request: CommandRequest, { lockWaitMs }: Migration): Promise<Doc> {
   const { catalog } = context;
   const name = requiredText(request.body, 'movePrimary');
-  const to = catalog.shard(requiredText(request.body, 'to'));
+  const target = requiredText(request.body, 'to');
   const from = catalog.shard(context.requireDatabase(name).primary);
-  if (from === to) return doc(['primary', to.connectionString]);
+  const to = catalog.shards.find(({ id }) => id === target);
+  if (to === undefined) throw new CommandError(70, 'ShardNotFound', `Could not move database '${name}' to shard '${target}' :: caused by :: Shard ${target} not found`);
+  const reply = context.version.atLeast(5, 0) ? new Map<string, Value>() : doc(['primary', to.connectionString]);
+  if (from === to) return reply;
   for (const shard of [from, to]) await shard.node.ready(request.signal);
   const unsharded = (): CollectionFacts[] => from.access.collectionsOf(name).filter(({ namespace }) => catalog.collection(namespace) === undefined);
   for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs(from.id));
@@ -42,5 +45,5 @@ export async function movePrimaryCommand(context: RouterContext, request: Comman
   from.access.replaceViews(name, []);
   const entry = context.requireDatabase(name);
   await catalog.saveDatabase({ ...entry, primary: to.id, lastMod: entry.lastMod + 1 });
-  return doc(['primary', to.connectionString]);
+  return reply;
 }

@@ -52,7 +52,7 @@ function refuseOptions(body: Doc, key: ShardKeyPattern, unique: boolean): void {
     throw invalidOptions(rule);
   }
   if ((numberOf(body.get('numInitialChunks')) ?? 0) > 0 && key.hashedIndex < 0) {
-    throw invalidOptions('numInitialChunks is not supported when the shard key is not hashed.');
+    throw invalidOptions('numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern');
   }
   const collation = docOf(body.get('collation'));
   if (collation !== undefined && collation.get('locale') !== 'simple') {

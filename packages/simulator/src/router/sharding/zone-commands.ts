@@ -1,29 +1,45 @@
-import { ObjectId } from 'bson';
+import { MinKey, ObjectId } from 'bson';
+import { compareValues } from '../../bson/compare.js';
+import { documentText } from '../../bson/text.js';
 import type { Doc } from '../../bson/value.js';
-import { compareKeys } from '../../config/shard-key.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
+import { errorName } from '../../node/error-name.js';
 import { docOf, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `addShardToZone`. */
 export async function addShardToZoneCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const shard = context.catalog.shard(requiredText(request.body, 'addShardToZone'));
+  const shard = zonedShard(context, requiredText(request.body, 'addShardToZone'));
   shard.zones.add(requiredText(request.body, 'zone'));
   await context.catalog.saveShard(shard);
   return new Map();
 }
 
-/** `removeShardFromZone`. */
+/** `removeShardFromZone`. Throws CommandError 163 for the last shard of a zone that ranges are bound to. */
 export async function removeShardFromZoneCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const shard = context.catalog.shard(requiredText(request.body, 'removeShardFromZone'));
-  shard.zones.delete(requiredText(request.body, 'zone'));
-  await context.catalog.saveShard(shard);
+  const { catalog } = context;
+  const shard = zonedShard(context, requiredText(request.body, 'removeShardFromZone'));
+  const zone = requiredText(request.body, 'zone');
+  const holders = catalog.shardsOfZone(zone);
+  if (catalog.isZoneUsed(zone) && holders.length === 1 && holders.includes(shard.id)) {
+    throw new CommandError(zoneStillInUse, errorName(zoneStillInUse), 'cannot remove a shard from zone if a chunk range is associated with it');
+  }
+  shard.zones.delete(zone);
+  await catalog.saveShard(shard);
   return new Map();
 }
 
+function zonedShard({ catalog }: RouterContext, id: string): ClusterShard {
+  const shard = catalog.shards.find((each) => each.id === id);
+  if (shard === undefined) throw new CommandError(70, 'ShardNotFound', `shard ${id} does not exist`);
+  return shard;
+}
+
 /**
- * `updateZoneKeyRange`: binds a range of shard keys to a zone, or frees it with `zone: null`.
- * @throws CommandError 2 for bounds that do not fit; 178 for overlaps; 70 when no shard is in the zone
+ * `updateZoneKeyRange`: binds a range of shard keys to a zone, or frees it with `zone: null`. The bounds of a sharded collection's ranges
+ * are completed to its shard key.
+ * @throws CommandError 9 or 61 for bounds that do not fit; 178 for overlaps; 177 when no shard is in the zone
  */
 export async function updateZoneKeyRangeCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'updateZoneKeyRange');
@@ -31,15 +47,30 @@ export async function updateZoneKeyRangeCommand(context: RouterContext, request:
   const max = docOf(request.body.get('max'));
   const zone = request.body.get('zone') ?? null;
   if (min === undefined || max === undefined) throw new CommandError(9, 'FailedToParse', 'min and max must be documents');
-  if (zone === null) {
-    await context.catalog.removeZoneRange(namespace, min, max);
-    return new Map();
-  }
-  if (compareKeys([...min.values()], [...max.values()]) >= 0) throw new CommandError(9, 'FailedToParse', 'max must be greater than min');
-  const name = requiredText(request.body, 'zone');
-  if (context.catalog.shardsOfZone(name).length === 0) throw new CommandError(zoneNotFound, 'ZoneNotFound', `zone ${name} does not exist`);
-  await context.catalog.addZoneRange({ id: new ObjectId(), namespace, minDocument: min, maxDocument: max, zone: name });
+  if (compareValues(min, max) >= 0) throw new CommandError(9, 'FailedToParse', `min: ${documentText(min)} should be less than max: ${documentText(max)}`);
+  const name = zone === null ? undefined : requiredText(request.body, 'zone');
+  if (name !== undefined && context.catalog.shardsOfZone(name).length === 0) throw new CommandError(zoneNotFound, 'ZoneNotFound', `zone ${name} does not exist`);
+  const [minDocument, maxDocument] = wholeRange(context, namespace, min, max);
+  if (name === undefined) await context.catalog.removeZoneRange(namespace, minDocument, maxDocument);
+  else await context.catalog.addZoneRange({ id: new ObjectId(), namespace, minDocument, maxDocument, zone: name });
   return new Map();
 }
 
+/** A range with whole shard keys where the collection has one. */
+function wholeRange({ catalog }: RouterContext, namespace: string, min: Doc, max: Doc): [Doc, Doc] {
+  const collection = catalog.collection(namespace);
+  if (collection === undefined) {
+    if ([...min.keys()].join() === [...max.keys()].join()) return [min, max];
+    throw new CommandError(61, 'ShardKeyNotFound', `the shard key of min ${documentText(min)} doesn't match with the shard key of max ${documentText(max)}`);
+  }
+  const { key } = collection;
+  for (const [name, bound] of [['min', min], ['max', max]] as const) {
+    if ([...bound.keys()].every((field, at) => field === key.fields[at])) continue;
+    throw new CommandError(61, 'ShardKeyNotFound', `${name}: ${documentText(bound)} is not a prefix of the shard key ${documentText(key.doc)} of ns: ${namespace}`);
+  }
+  const whole = (bound: Doc): Doc => new Map(key.fields.map((field) => [field, bound.get(field) ?? new MinKey()]));
+  return [whole(min), whole(max)];
+}
+
 const zoneNotFound = 177;
+const zoneStillInUse = 163;

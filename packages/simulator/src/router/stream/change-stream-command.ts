@@ -77,7 +77,7 @@ function cursorNamespace(db: string, scope: StreamScope): string {
 function presentDocument(context: RouterContext, namespace: string, documentKey: Doc): Uint8Array | undefined {
   const collection = context.catalog.collection(namespace);
   const key = collection?.key.keyFrom(documentKey);
-  const shards = collection !== undefined && key !== undefined ? [context.catalog.shard(collection.chunks.ownerOf(key, collection.key))] : context.holdersOf(namespace);
+  const shards = collection !== undefined && key !== undefined ? [context.catalog.shard(collection.chunks.ownerOf(key, collection))] : context.holdersOf(namespace);
   for (const shard of shards) {
     const found = shard.access.findByKey(namespace, documentKey);
     if (found !== undefined) return found;

@@ -41,6 +41,7 @@ function shardsInBounds(key: ShardKeyPattern, filter: Doc, simple: boolean, chun
   if (ranges === undefined) return chunks.shards;
   const shards = new Set<string>();
   for (const { min, max } of ranges) {
+    if (chunks.holderOf(min) === undefined) continue;
     for (const chunk of chunks.touching(min, max)) shards.add(chunk.shard);
     if (shards.size === chunks.shards.length) return chunks.shards;
   }

@@ -40,8 +40,14 @@ async function modify(context: RouterContext, request: CommandRequest, shard: Cl
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined) throw error;
     await changeOwningShard(context, request, picture.collection, shard, error.extra, 1);
-    return movedReply(request.body, error.extra);
+    return isTrue(error.extra.get('shouldUpsert')) ? insertedReply(request.body, error.extra) : movedReply(request.body, error.extra);
   }
+}
+
+function insertedReply(body: Doc, images: Doc): Doc {
+  const inserted = imageOf(images, 'postImage');
+  const last = doc(['n', new Int32(1)], ['updatedExisting', false], ['upserted', inserted.get('_id') ?? null]);
+  return doc(['lastErrorObject', last], ['value', isTrue(body.get('new')) ? inserted : null]);
 }
 
 function movedReply(body: Doc, images: Doc): Doc {

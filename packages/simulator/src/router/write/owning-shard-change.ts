@@ -5,7 +5,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { RawDocument, type Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { doc, docOrEmpty, numberOf, textOrEmpty } from '../../node/doc-fields.js';
+import { doc, docOrEmpty, isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { errorName } from '../../node/error-name.js';
 import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
@@ -23,6 +23,8 @@ interface Move {
   readonly picture: RoutingPicture;
   readonly id: Doc;
   readonly after: Uint8Array;
+  /** True for an upsert, of which nothing is there yet. */
+  readonly isNew: boolean;
 }
 
 /**
@@ -44,9 +46,10 @@ export async function changeOwningShard(
   }
   const before = imageOf(images, 'preImage');
   const after = encodeDocument(imageOf(images, 'postImage'));
-  refuseDollarFields(before);
-  const to = context.catalog.shard(collection.chunks.ownerOf(collection.key.keyOf(after), collection.key));
-  await moveDocument(context, request, collection.namespace, { from, to, picture: { namespace: collection.namespace, collection }, id: doc(['_id', before.get('_id') ?? null]), after });
+  const isNew = isTrue(images.get('shouldUpsert'));
+  if (!isNew) refuseDollarFields(before);
+  const to = context.catalog.shard(collection.chunks.ownerOf(collection.key.keyOf(after), collection));
+  await moveDocument(context, request, collection.namespace, { from, to, picture: { namespace: collection.namespace, collection }, id: doc(['_id', before.get('_id') ?? null]), after, isNew });
 }
 
 /** An image that a shard sent with its refusal. */
@@ -85,7 +88,7 @@ async function moveInTransaction(context: RouterContext, request: CommandRequest
   const coll = collectionOf(namespace);
   const inside = doc(['autocommit', false]);
   const remove = new Map<string, Uint8Array[]>([['deletes', [encodeDocument(doc(['q', move.id], ['limit', new Int32(1)]))]]]);
-  refuseErrors(await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), { sequences: remove, picture: move.picture }));
+  if (!move.isNew) refuseErrors(await context.sender.run(move.from, request, new Map([...doc(['delete', coll]), ...inside]), { sequences: remove, picture: move.picture }));
   const insert = new Map<string, Uint8Array[]>([['documents', [move.after]]]);
   refuseErrors(await context.sender.run(move.to, request, new Map([...doc(['insert', coll]), ...inside]), { sequences: insert, picture: move.picture }));
 }

@@ -1,11 +1,11 @@
 import { Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
-import { doc, docOf, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, isTrue, numberOf } from '../../node/doc-fields.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { isStale, isStaleCode } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write-state.js';
-import { changeOwningShard, wouldChangeOwningShard } from './owning-shard-change.js';
+import { changeOwningShard, imageOf, wouldChangeOwningShard } from './owning-shard-change.js';
 import type { ShardPart } from './split-by-shard.js';
 import { shardWriteBody, statementField } from './write-statements.js';
 
@@ -39,7 +39,9 @@ async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | 
   const refusal = part.mayMoveIn === undefined ? undefined : ownerRefusal(reply);
   if (refusal === undefined || part.mayMoveIn === undefined) return reply;
   await changeOwningShard(context, request, part.mayMoveIn, shard, refusal, bulk.statements.length);
-  return doc(['n', new Int32(1)], ['nModified', new Int32(1)]);
+  if (!isTrue(refusal.get('shouldUpsert'))) return doc(['n', new Int32(1)], ['nModified', new Int32(1)]);
+  const upserted = doc(['index', new Int32(0)], ['_id', imageOf(refusal, 'postImage').get('_id') ?? null]);
+  return doc(['n', new Int32(1)], ['nModified', new Int32(0)], ['upserted', [upserted]]);
 }
 
 /** The error of an update that would take its document to another shard. */

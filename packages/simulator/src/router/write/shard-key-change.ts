@@ -26,6 +26,22 @@ export function mayChangeShardKey(collection: ShardedCollection, statement: Uint
   return replacementDiffers(collection, statement, bytes);
 }
 
+/**
+ * True when an upsert may insert a document under another shard key than its filter names, `_id` among it. Decides by the statement's
+ * bytes; in doubt it says true.
+ */
+export function mayInsertElsewhere(collection: ShardedCollection, statement: Uint8Array): boolean {
+  const update = scanTopLevel(statement, 'u');
+  if (update === undefined) return false;
+  const bytes = statement.subarray(update.valueStart, update.end);
+  if (update.type === ElementType.array) {
+    const literal = literalReplacement(bytes);
+    return literal === undefined || replacementDiffers(collection, statement, literal);
+  }
+  const isOperators = bytes.length > emptyDocumentBytes && bytes[5] === operatorSign;
+  return isOperators ? operatorsTouchKey(collection.key.fields, bytes, true) : replacementDiffers(collection, statement, bytes);
+}
+
 /** The document of `[{$replaceWith: {$literal: document}}]`, undefined for any other pipeline. */
 function literalReplacement(pipeline: Uint8Array): Uint8Array | undefined {
   const stages = [...scanElements(pipeline)];
@@ -59,9 +75,9 @@ function filterField(statement: Uint8Array, field: string): Value | undefined {
   return element === undefined ? scanPath(bytes, field) : decodeValue(bytes, element.type, element.valueStart);
 }
 
-function operatorsTouchKey(fields: readonly string[], update: Uint8Array): boolean {
+function operatorsTouchKey(fields: readonly string[], update: Uint8Array, inserting = false): boolean {
   for (const operator of scanElements(update)) {
-    if (operator.type !== ElementType.document || elementName(update, operator) === '$setOnInsert') continue;
+    if (operator.type !== ElementType.document || (!inserting && elementName(update, operator) === '$setOnInsert')) continue;
     const renames = elementName(update, operator) === '$rename';
     for (const path of scanElements(update, operator.valueStart)) {
       if (renames || fields.some((field) => related(field, elementName(update, path)))) return true;

@@ -7,7 +7,7 @@ import { CommandError } from '../../node/command.js';
 import { docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
 import { type QueryTarget, targetQuery } from '../target/query-targeting.js';
-import { mayChangeShardKey } from './shard-key-change.js';
+import { mayChangeShardKey, mayInsertElsewhere } from './shard-key-change.js';
 import { statementDocument, type WriteKind } from './write-statements.js';
 
 /** A statement and the shards it goes to. */
@@ -27,7 +27,9 @@ export function targetStatement(collection: ShardedCollection, kind: WriteKind, 
   const filter = docOrEmpty(field(statement, 'q'));
   const target = targetQuery(collection, filter, field(statement, 'collation'));
   const shards = kind === 'update' ? updateShards(collection, statement, filter, target) : deleteShards(collection, statement, filter, target);
-  const mayMove = kind === 'update' && !isTrue(field(statement, 'multi')) && mayChangeShardKey(collection, statement);
+  const isSingle = kind === 'update' && !isTrue(field(statement, 'multi'));
+  const inserts = kind === 'update' && isTrue(field(statement, 'upsert')) && mayInsertElsewhere(collection, statement);
+  const mayMove = inserts || (isSingle && mayChangeShardKey(collection, statement));
   return { bytes: statement, shards, mayMove };
 }
 
@@ -49,14 +51,29 @@ function updateShards(collection: ShardedCollection, statement: Uint8Array, filt
   const replacement = replacementOf(statement);
   if (replacement !== undefined) return [ownerOf(collection, replacement)];
   if (hasExactId(filter)) return target.shards;
-  const request = documentText(statementDocument(statement));
+  const request = documentText(updateRequest(statementDocument(statement)));
   throw new CommandError(
     72,
     'InvalidOptions',
     `A {multi:false} update on a sharded collection must contain an exact match on _id (and have the collection default collation) ` +
-      `or must target a single shard (and have the simple collation), but this update targeted ${target.shards.length} shards. ` +
+      `or target a single shard (and have the simple collation), but this update targeted ${target.shards.length} shards. ` +
       `Update request: ${request}, shard key pattern: ${documentText(collection.key.doc)}`,
   );
+}
+
+/** An update as a router shows it: with what is left out. */
+function updateRequest(statement: Doc): Doc {
+  const shownAfter = new Set(['q', 'u', 'multi', 'upsert', 'collation']);
+  const rest = [...statement].filter(([name]) => !shownAfter.has(name));
+  const collation = [...statement].filter(([name]) => name === 'collation');
+  return new Map<string, Value>([
+    ['q', statement.get('q') ?? null],
+    ['u', statement.get('u') ?? null],
+    ...rest,
+    ['multi', false],
+    ['upsert', isTrue(statement.get('upsert'))],
+    ...collation,
+  ]);
 }
 
 /** The replacement document's bytes when the update replaces the whole document. */
@@ -70,8 +87,8 @@ function replacementOf(statement: Uint8Array): Uint8Array | undefined {
 }
 
 /** @throws CommandError 61 for a document whose key is MaxKey alone */
-function ownerOf({ chunks, key }: ShardedCollection, document: Uint8Array): string {
-  return chunks.ownerOf(key.keyOf(document), key);
+function ownerOf({ chunks, key, namespace }: ShardedCollection, document: Uint8Array): string {
+  return chunks.ownerOf(key.keyOf(document), { key, namespace });
 }
 
 function deleteShards(collection: ShardedCollection, statement: Uint8Array, filter: Doc, target: QueryTarget): readonly string[] {

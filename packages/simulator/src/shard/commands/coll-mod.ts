@@ -41,7 +41,8 @@ export function collMod(context: CommandContext): Doc {
   const collection = state.catalog.collection(namespace);
   requireExpectedCollection(context, collection);
   if (collection === undefined) throw failure.namespaceNotFound('ns does not exist');
-  if (body.has('viewOn')) throw failure.invalidOptions('option only supported on a view: viewOn');
+  if (body.has('viewOn')) throw failure.invalidOptions("'viewOn' option only supported on a view");
+  if (body.has('pipeline')) throw failure.invalidOptions("'pipeline' option only supported on a view");
   state.writeBlock.refuse(collection.db, collection.name);
   const reply: Doc = new Map();
   if (index instanceof Map) changeIndex(version, collection, index, dryRun, reply);

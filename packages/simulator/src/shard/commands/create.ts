@@ -10,7 +10,7 @@ import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import { bucketsOptions, timeseriesOptions, unpackStage } from '../timeseries/buckets-collection.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
-import { storeView } from '../write/view-catalog.js';
+import { storeView, viewsCollection } from '../write/view-catalog.js';
 import { clusteredIndexOption } from './clustered-index.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
@@ -33,6 +33,7 @@ export function create(context: CommandContext): Doc {
   const namespace = targetNamespace(context);
   refuseInvalidName(namespace);
   const { body } = request;
+  if (body.has('pipeline') && !body.has('viewOn')) throw failure.invalidOptions("'pipeline' requires 'viewOn' to also be specified");
   const clustered = clusteredIndexOption(state.version, body);
   if (body.has('viewOn')) return createView(state, namespace, body);
   if (body.has('timeseries')) return createTimeseries(state, namespace, body);
@@ -58,12 +59,12 @@ function addClustering(options: Doc, clustered: Doc | undefined, body: Doc): voi
   options.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));
 }
 
-/** The options of a collection as `listCollections` shows them. Throws CommandError 72 for a capped one without size. */
+/** The options of a collection as `listCollections` shows them. Throws CommandError 14832 for a capped one without size. */
 export function collectionOptions(body: Doc): Doc {
   const options: Doc = new Map();
   if (isTrue(body.get('capped'))) {
     const size = numberOf(body.get('size'));
-    if (size === undefined) throw failure.invalidOptions("the 'size' field is required when 'capped' is true");
+    if (size === undefined) throw new CommandError(14832, 'Location14832', 'specify size:<n> when capped is true');
     options.set('capped', true);
     options.set('size', wholeNumber(cappedSizeBytes(size)));
     const max = numberOf(body.get('max'));
@@ -100,7 +101,7 @@ export function wholeNumber(value: number): Value {
 
 /** Creating what is there already with the same options does nothing. */
 function sameAsExisting(state: ShardState, namespace: string, options: Doc): boolean {
-  if (state.catalog.view(namespace) !== undefined) throw failure.namespaceExists(`Cannot create collection ${namespace} - a view already exists`);
+  if (state.catalog.view(namespace) !== undefined) throw failure.namespaceExists(`A view already exists. NS: ${namespace}`);
   const existing = state.catalog.collection(namespace);
   if (existing === undefined) return false;
   if (encodeDocument(existing.options).equals(encodeDocument(options))) return true;
@@ -109,9 +110,9 @@ function sameAsExisting(state: ShardState, namespace: string, options: Doc): boo
 
 function createView(state: ShardState, namespace: string, body: Doc): Doc {
   const { catalog } = state;
-  if (catalog.collection(namespace) !== undefined || catalog.view(namespace) !== undefined) {
-    throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
-  }
+  viewsCollection(state, namespace);
+  if (catalog.collection(namespace) !== undefined) throw new CommandError(17399, 'Location17399', `Cannot create collection ${namespace} - collection already exists.`);
+  if (catalog.view(namespace) !== undefined) throw failure.namespaceExists('Namespace already exists');
   const view = { namespace, ...viewDefinition(body), type: 'view' as const };
   refuseCycle(state, namespace, view.viewOn);
   refuseOtherCollation(state, namespace, view);

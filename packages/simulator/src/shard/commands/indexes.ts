@@ -51,7 +51,9 @@ export function createIndexes(context: CommandContext): Doc {
     ['numIndexesBefore', new Int32(before)],
     ['numIndexesAfter', new Int32(after)],
   ]);
-  if (after === before) return reply.set('note', 'all indexes already exist');
+  const note = after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
+  if (note !== undefined) reply.set('note', note);
+  if (after === before && existed) return reply;
   return reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
 }
 

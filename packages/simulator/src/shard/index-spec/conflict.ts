@@ -6,7 +6,7 @@ import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
 
 /** Options that may differ between two descriptions of the same index. */
-const IGNORED: ReadonlySet<string> = new Set(['v', 'name', 'background', 'ns']);
+const IGNORED: ReadonlySet<string> = new Set(['v', 'name', 'background', 'ns', 'hidden']);
 
 /**
  * Compares a requested index with one that is there.

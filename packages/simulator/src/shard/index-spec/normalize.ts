@@ -3,14 +3,11 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
-import { typeName } from '../commands/command-context.js';
-import { refuseOptions } from './option-rules.js';
+import { refuseFields, refuseOptions, refuseUnbuildable } from './option-rules.js';
 import { completeCollation } from '../collation-spec.js';
 
 /** Options that mean nothing when false, which the server does not keep. */
-const FALSE_IS_ABSENT: ReadonlySet<string> = new Set(['unique', 'sparse', 'hidden', 'prepareUnique']);
-/** Kinds of index that keys name by a text. */
-const plugins: ReadonlySet<string> = new Set(['2d', '2dsphere', '2dsphere_bucket', 'geoHaystack', 'hashed', 'text', 'wildcard']);
+const FALSE_IS_ABSENT: ReadonlySet<string> = new Set(['unique', 'hidden', 'prepareUnique']);
 /** The only version of indexes since MongoDB 3.4. */
 const INDEX_VERSION = 2;
 
@@ -36,33 +33,22 @@ export function normalizedSpec(requested: Doc, collectionCollation: Doc | undefi
   completeText(spec, key);
   completeGeo(spec, key);
   completeWildcard(spec);
-  completeIndexCollation(spec, collectionCollation);
+  completeIndexCollation(spec, collectionCollation, requested.has('v') ? requested : new Map([...requested, ['v', new Int32(INDEX_VERSION)]]));
   return spec;
 }
 
 function refuseInvalid(requested: Doc, expiryMax: number): void {
+  refuseFields(requested);
   const key = requested.get('key');
-  const fail = (cause: string): never => {
-    throw new CommandError(67, 'CannotCreateIndex', `Error in specification ${documentText(requested)} :: caused by :: ${cause}`);
-  };
-  if (!(key instanceof Map)) {
-    throw new CommandError(9, 'FailedToParse', "Error in specification " + documentText(requested) + " :: caused by :: The 'key' field is a required property of an index specification");
-  }
-  if (key.size === 0) fail('Index keys cannot be an empty field.');
-  const plugin = [...key.values()].find((order) => typeof order === 'string');
-  if (typeof plugin === 'string' && !plugins.has(plugin)) fail(`Unknown index plugin '${plugin}'`);
-  for (const order of key.values()) {
-    if (numberOf(order) === 0) fail('Values in the index key pattern cannot be 0.');
-    if (numberOf(order) === undefined && typeof order !== 'string') {
-      fail(`Values in v:2 index key pattern cannot be of type ${typeName(order)}. Only numbers > 0, numbers < 0, and strings are allowed.`);
-    }
-  }
-  refuseOptions(requested, key);
+  if (!(key instanceof Map)) return;
+  const versioned: Doc = requested.has('v') ? requested : new Map([...requested, ['v', new Int32(INDEX_VERSION)]]);
+  refuseOptions(versioned, key);
   const seconds = numberOf(requested.get('expireAfterSeconds'));
   if (seconds !== undefined && (seconds < 0 || seconds > expiryMax)) {
     const range = seconds < 0 ? 'cannot be less than 0' : 'must be within an acceptable range, try a lower number';
     throw new CommandError(67, 'CannotCreateIndex', `TTL index 'expireAfterSeconds' option ${range}index spec: ${documentText(requested)}`);
   }
+  refuseUnbuildable(versioned, key);
 }
 
 /** `a_1_b_-1`, as drivers name indexes. */
@@ -107,9 +93,19 @@ function completeWildcard(spec: Doc): void {
   spec.set('wildcardProjection', kept);
 }
 
-function completeIndexCollation(spec: Doc, collectionCollation: Doc | undefined): void {
+function completeIndexCollation(spec: Doc, collectionCollation: Doc | undefined, versioned: Doc): void {
   const own = spec.get('collation');
   spec.delete('collation');
-  const collation = own instanceof Map ? completeCollation(own) : collectionCollation;
+  const collation = own instanceof Map ? completedFor(versioned, own) : collectionCollation;
   if (collation !== undefined) spec.set('collation', collation);
+}
+
+function completedFor(versioned: Doc, collation: Doc): Doc | undefined {
+  try {
+    return completeCollation(collation);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    const where = `failed to add collation information to index spec for index creation: ${documentText(versioned)}`;
+    throw new CommandError(error.code, error.codeName, `${where} :: caused by :: ${error.message}`);
+  }
 }

@@ -78,7 +78,7 @@ function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
   const { definition } = hintedIndex(collection, request.hint);
   const range = minMaxRange(definition, boundValues(definition.fields, request.min), boundValues(definition.fields, request.max));
   if (range.from !== undefined && range.to !== undefined && range.from >= range.to) {
-    throw new CommandError(51175, 'Location51175', planFailure(collection, 'The value provided for min() does not come before the value provided for max().'));
+    throw new CommandError(51175, 'Location51175', planFailure(collection, 'The value provided for min() does not come before the value provided for max() in the hinted index'));
   }
   return rangesPlan(hintedIndex(collection, request.hint), [range], request, request.filter.size === 0);
 }

@@ -1,12 +1,12 @@
 import { compareValues } from '../../bson/compare.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
-import { scanPath, withIdFirst } from '../../bson/scan.js';
+import { elementName, scanElements, scanPath, withIdFirst } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { ExpressionContext } from '../../expression/variables.js';
 import { equalityFields } from '../../query/bounds.js';
-import { applyUpdate } from '../../update/apply.js';
-import { upsertDocument } from '../../update/upsert.js';
+import { compileUpdate, type Update } from '../../update/apply.js';
+import { insertedBy } from '../../update/upsert.js';
 import type { UpdateOptions } from '../../update/update-options.js';
 import { sameFields, type UpdateOrigin } from './document-writer.js';
 import type { Modification, UpdateStatement } from './update-statement.js';
@@ -24,12 +24,37 @@ const DOLLAR = 0x24;
 const BY_REPLACEMENT: UpdateOrigin = { operators: undefined, replacement: true };
 const BY_PIPELINE: UpdateOrigin = { operators: undefined, replacement: false };
 
+/** A statement whose update was read. */
+export interface ReadUpdate {
+  readonly statement: UpdateStatement;
+  readonly update: Update;
+}
+
+/** Reads what a statement does. Throws CommandError for what the server refuses before it looks for documents. */
+export function readUpdate(statement: UpdateStatement, variables: ExpressionContext): ReadUpdate {
+  const { kind } = statement.modification;
+  const read = (): Update => compileUpdate(updateOf(statement.modification), optionsOf(statement, variables));
+  // A whole document has nothing to refuse and is decoded only where its bytes do not do.
+  const isWhole = kind === 'replacement' || kind === 'literal';
+  return { statement, update: isWhole ? (before, site) => read()(before, site) : read() };
+}
+
 /** What a statement makes of a document; undefined when not a byte changes. Throws CommandError as the server does. */
-export function modifiedDocument(statement: UpdateStatement, before: Uint8Array, stamp: Stamp, variables: ExpressionContext): Modified | undefined {
-  const { modification } = statement;
-  const document = storedAsGiven(modification, before, stamp) ?? computed(statement, before, stamp, variables);
-  if (document === undefined || Buffer.compare(document, before) === 0) return undefined;
-  return { document, origin: originOf(modification) };
+export function modifiedDocument(read: ReadUpdate, before: Uint8Array, stamp: Stamp): Modified | undefined {
+  const { modification } = read.statement;
+  const document = storedAsGiven(modification, before, stamp) ?? computed(read, before, stamp);
+  if (document === undefined || (modification.kind !== 'replacement' && Buffer.compare(document, before) === 0)) return undefined;
+  if (modification.kind === 'replacement' && Buffer.compare(modification.document, before) === 0) return undefined;
+  return { document, origin: { ...originOf(modification), given: givenOrder(modification, document) } };
+}
+
+/** What a replacement whose `_id` is not its first field made, with its fields as they were given. */
+function givenOrder(modification: Modification, stored: Uint8Array): Uint8Array | undefined {
+  if (modification.kind !== 'replacement') return undefined;
+  const names = [...scanElements(modification.document)].map((element) => elementName(modification.document, element));
+  if (names[0] === '_id' || !names.includes('_id')) return undefined;
+  const fields = decodeDocument(stored);
+  return encodeDocument(new Map(names.map((name) => [name, fields.get(name) ?? null])));
 }
 
 function originOf(modification: Modification): UpdateOrigin {
@@ -56,20 +81,17 @@ function own(document: Uint8Array, given: Uint8Array): Uint8Array {
   return document === given ? Buffer.from(document) : document;
 }
 
-function computed(statement: UpdateStatement, before: Uint8Array, stamp: Stamp, variables: ExpressionContext): Uint8Array | undefined {
-  const { after, kind } = applyUpdate(decodeDocument(before), updateOf(statement.modification), {
-    ...optionsOf(statement, variables),
-    query: statement.filter,
-  });
+function computed({ statement, update }: ReadUpdate, before: Uint8Array, stamp: Stamp): Uint8Array | undefined {
+  const { after, kind } = update(decodeDocument(before), { query: statement.filter });
   if (kind === 'none') return undefined;
   const document = encodeDocument(after);
   return kind === 'replace' ? stamp(document) : document;
 }
 
 /** The document that a statement inserts when it matches nothing, `_id` first. */
-export function upsertedDocument(statement: UpdateStatement, stamp: Stamp, variables: ExpressionContext): Uint8Array {
+export function upsertedDocument({ statement, update }: ReadUpdate, stamp: Stamp): Uint8Array {
   const { modification } = statement;
-  const document = insertedAsGiven(statement) ?? encodeDocument(upsertDocument(statement.filter, updateOf(modification), optionsOf(statement, variables)));
+  const document = insertedAsGiven(statement) ?? encodeDocument(insertedBy(update, statement.filter, updateOf(modification)));
   const ordered = withIdFirst(document, () => null);
   return modification.kind === 'replacement' ? stamp(ordered) : ordered;
 }

@@ -19,6 +19,8 @@ export interface UpdateOrigin {
   /** Operators of the update; undefined for a replacement and for a pipeline. */
   readonly operators: Doc | undefined;
   readonly replacement: boolean;
+  /** A replacement with its fields as they were given, where `_id` is not the first: so the oplog has it, storage moves `_id`. */
+  readonly given?: Uint8Array | undefined;
 }
 
 /** Writes single documents to storage and oplog: at a new cluster time each, or within a running transaction. */
@@ -80,8 +82,9 @@ export class DocumentWriter {
     const unit = this.#begin(collection, transaction);
     const kept = ownCopy(after);
     collection.update(record, kept, unit);
-    const { operators, replacement } = origin;
-    this.#log(transaction, { kind: 'update', target: collection.target, before, after: kept, operators, replacement }, kept);
+    const { operators, replacement, given } = origin;
+    const logged = given === undefined ? kept : ownCopy(given);
+    this.#log(transaction, { kind: 'update', target: collection.target, before, after: logged, operators, replacement }, kept);
   }
 
   delete(collection: Collection, record: DocumentRecord, before: Uint8Array, transaction: RunningTransaction | null): void {

@@ -11,10 +11,10 @@ import { failure } from '../failure.js';
 import { seriesCollection } from '../timeseries/series-collection.js';
 import { bucketUpdate } from '../timeseries/series-statement.js';
 import { collectionForWrite, refuseInvalidDocument } from './collection-access.js';
-import { modifiedDocument, upsertedDocument } from './compute-update.js';
+import { modifiedDocument, type ReadUpdate, readUpdate, upsertedDocument } from './compute-update.js';
 import { refuseStoredDollarNamesOf44 } from './dollar-fields.js';
 import { refuseInvalidId } from './document-checks.js';
-import { refuseShardKeyChange } from './shard-key-change.js';
+import { refuseForeignUpsert, refuseShardKeyChange } from './shard-key-change.js';
 import type { UpdateStatement } from './update-statement.js';
 
 /** What surrounds an update. */
@@ -48,14 +48,15 @@ export function runUpdate(scope: UpdateScope, statement: UpdateStatement): Updat
   const series = seriesCollection(state, namespace);
   if (series !== undefined) return runUpdate({ ...scope, namespace: series.buckets.namespace }, bucketUpdate(statement, series.options));
   if (state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
+  const read = readUpdate(statement, scope.variables);
   const existing = state.catalog.collection(namespace);
   if (existing === undefined && !statement.upsert) return NOTHING;
   const collection = existing ?? collectionForWrite(state, namespace);
   const matched = matchesOf(scope, collection, statement);
-  if (matched.length === 0 && statement.upsert) return runUpsert(scope, collection, statement);
+  if (matched.length === 0 && statement.upsert) return runUpsert(scope, collection, read);
   let outcome = NOTHING;
   for (const match of matched) {
-    const after = modifyOne(scope, collection, statement, match);
+    const after = modifyOne(scope, collection, read, match);
     outcome = {
       matched: outcome.matched + 1,
       modified: outcome.modified + (after === undefined ? 0 : 1),
@@ -83,9 +84,9 @@ function stampOf({ state, keepEmptyTimestamps }: UpdateScope): (document: Uint8A
 }
 
 /** Changes one document; undefined when that changes nothing. */
-function modifyOne(scope: UpdateScope, collection: Collection, statement: UpdateStatement, match: MatchedRecord): Uint8Array | undefined {
+function modifyOne(scope: UpdateScope, collection: Collection, read: ReadUpdate, match: MatchedRecord): Uint8Array | undefined {
   const { state, participation, routed } = scope;
-  const modified = modifiedDocument(statement, match.bytes, stampOf(scope), scope.variables);
+  const modified = modifiedDocument(read, match.bytes, stampOf(scope));
   if (modified === undefined) return undefined;
   const { document, origin } = modified;
   if (!state.version.atLeast(5, 0)) refuseStoredDollarNamesOf44(document);
@@ -98,17 +99,18 @@ function modifyOne(scope: UpdateScope, collection: Collection, statement: Update
     );
   }
   if (!scope.bypassValidation) refuseInvalidDocument(collection, document, match.bytes);
-  refuseShardKeyChange({ collection, before: match.bytes, after: document, participation, routed, multi: statement.multi });
+  refuseShardKeyChange({ collection, before: match.bytes, after: document, participation, routed, multi: read.statement.multi });
   state.writer.update(collection, match.record, match.bytes, document, origin, participation.transaction);
   return document;
 }
 
-function runUpsert(scope: UpdateScope, collection: Collection, statement: UpdateStatement): UpdateOutcome {
+function runUpsert(scope: UpdateScope, collection: Collection, read: ReadUpdate): UpdateOutcome {
   const { state, participation } = scope;
-  const document = upsertedDocument(statement, stampOf(scope), scope.variables);
+  const document = upsertedDocument(read, stampOf(scope));
   if (!state.version.atLeast(5, 0)) refuseStoredDollarNamesOf44(document);
   refuseInvalidId(document);
   refuseTooLarge(document);
+  refuseForeignUpsert({ collection, filter: read.statement.filter, document, participation, routed: scope.routed });
   if (!scope.bypassValidation) refuseInvalidDocument(collection, document, undefined);
   state.writer.insert(collection, document, participation.transaction);
   return { matched: 0, modified: 0, upsertedId: scanPath(document, '_id') ?? null, before: undefined, after: document };

@@ -1,5 +1,5 @@
 import { encodeDocument } from '../../bson/encode.js';
-import type { Value } from '../../bson/value.js';
+import type { Doc, Value } from '../../bson/value.js';
 import { RawDocument } from '../../bson/value.js';
 import { CommandError, type RoutedAccess } from '../../node/command.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
@@ -47,6 +47,38 @@ export function refuseShardKeyChange(change: KeyChange): void {
       ['shouldUpsert', false],
     ]),
   );
+}
+
+/**
+ * Refuses an upsert whose document belongs to another shard than its filter was sent to: outside a session for good, within one by a
+ * refusal after which the router inserts it there.
+ */
+export function refuseForeignUpsert({ collection, filter, document, participation, routed }: ForeignUpsert): void {
+  if (routed === undefined || collection.target.shardKey === undefined || routed.takes(collection.namespace, document)) return;
+  if (!participation.retryable && participation.transaction === null) {
+    throw new CommandError(
+      20,
+      'IllegalOperation',
+      'The upsert document could not be inserted onto the shard targeted by the query, since its shard key belongs on a different shard. Cross-shard upserts are only allowed when running in a transaction or with retryWrites: true.',
+    );
+  }
+  throw new CommandError(
+    WOULD_CHANGE_OWNING_SHARD,
+    'WouldChangeOwningShard',
+    'The document we are inserting belongs on a different shard',
+    [],
+    new Map<string, Value>([
+      ['preImage', filter],
+      ['postImage', new RawDocument(document)],
+      ['shouldUpsert', true],
+    ]),
+  );
+}
+
+/** A document that an upsert would insert. */
+export interface ForeignUpsert extends Pick<KeyChange, 'collection' | 'participation' | 'routed'> {
+  readonly filter: Doc;
+  readonly document: Uint8Array;
 }
 
 function firstName(path: string): string {

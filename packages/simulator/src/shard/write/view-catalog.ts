@@ -32,7 +32,8 @@ export function forgetView(state: ShardState, namespace: string): void {
   state.catalog.removeView(namespace);
 }
 
-function viewsCollection(state: ShardState, namespace: string): Collection {
+/** The collection of a database's views, made where it is missing: the server makes it before it looks at a view. */
+export function viewsCollection(state: ShardState, namespace: string): Collection {
   const name = `${namespace.slice(0, namespace.indexOf('.'))}.system.views`;
   return state.catalog.collection(name) ?? createCollection(state, name, new Map());
 }

@@ -11,17 +11,19 @@ import type { Nodes } from '../../differential/side.js';
 import { fields } from '../../differential/values.js';
 
 let pair: Pair;
+let withUsers: Pair;
 
 beforeAll(async () => {
   pair = { real: await openSimulated(), tried: await openSimulated() };
+  withUsers = { real: await openSimulated({ access: true }), tried: await openSimulated({ access: true }) };
 });
 
-afterAll(() => Promise.all([pair.real.close(), pair.tried.close()]));
+afterAll(() => Promise.all([pair, withUsers].flatMap(({ real, tried }) => [real.close(), tried.close()])));
 
 describe.each(families)('$name', (family) => {
   test('a simulator answers as another one does', async () => {
     const found: Shrunk[] = [];
-    const score = await runFamily(pair, family, { seed: 1, steps: 100 }, (shrunk) => found.push(shrunk));
+    const score = await runFamily(family.access === true ? withUsers : pair, family, { seed: 1, steps: 100, tries: 120 }, (shrunk) => found.push(shrunk));
     expect(found.map(({ found: { at, differences } }) => ({ at, differences }))).toEqual([]);
     expect(score.equal + score.refused).toBe(score.commands);
     expect(score.failed).toBeLessThan(score.equal);
@@ -30,7 +32,7 @@ describe.each(families)('$name', (family) => {
 
 test('a wrong answer is found and made small', async () => {
   const found: Shrunk[] = [];
-  const score = await runFamily({ real: pair.real, tried: withWrongCount(pair.tried) }, counted, { seed: 3, steps: 60 }, (shrunk) => found.push(shrunk));
+  const score = await runFamily({ real: pair.real, tried: withWrongCount(pair.tried) }, counted, { seed: 3, steps: 60, tries: 120 }, (shrunk) => found.push(shrunk));
   expect(score.differ).toBeGreaterThan(0);
   expect(found.map(({ commands }) => commands.map(({ command }) => command))).toEqual([[{ insert: 'c', documents: [{}, {}] }, { count: 'c' }]]);
 });

@@ -20,7 +20,7 @@ describe('index descriptions that are refused', () => {
     [{ key: { a: 1 }, partialFilterExpression: { b: { $ne: 1 } } }, 67],
     [{ key: { a: 1 }, partialFilterExpression: { b: { $exists: false } } }, 67],
     [{ key: { a: 1 }, partialFilterExpression: { $or: [{ b: 1 }, { c: 1 }] } }, 67],
-    [{ key: { a: 1 }, partialFilterExpression: 5 }, 67],
+    [{ key: { a: 1 }, partialFilterExpression: 5 }, 14],
   ])('%j with %i', async (spec, code) => {
     using fixture = new ShardFixture();
     expect(await failureOf(create(fixture, spec))).toMatchObject({ code });
