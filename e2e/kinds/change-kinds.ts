@@ -1,14 +1,15 @@
 import { BSON } from 'mongodb';
 import { documentOf, type RawId } from './id-values.js';
-import { kindsDatabase, type KeyKind } from './key-kinds.js';
+import { idsUnder, kindsDatabase, type KeyKind } from './key-kinds.js';
 import type { RawConnection } from './raw-connection.js';
 
 /**
  * Changes the document under every `_id` of a collection in a way that its number and the round decide: sets a field, sets one in the
  * depth and takes one away, deletes it, deletes it and inserts it again with other fields, or leaves it.
  */
-export async function changeKinds(raw: RawConnection, { name, fields }: KeyKind, ids: readonly RawId[], round: number): Promise<void> {
-  const of = (way: number) => ids.map((id, number) => ({ id, number })).filter(({ number }) => (number + round) % 6 === way);
+export async function changeKinds(raw: RawConnection, kind: KeyKind, ids: readonly RawId[], round: number): Promise<void> {
+  const { name, fields } = kind;
+  const of = (way: number) => idsUnder(kind, ids).filter(({ number }) => (number + round) % 6 === way);
   const filter = (id: RawId): Buffer => documentOf(id, {});
   const update = (id: RawId, change: object): Buffer => built([['q', filter(id)], ['u', Buffer.from(BSON.serialize(change))]]);
   const removal = (id: RawId): Buffer => built([['q', filter(id)]], { limit: 1 });

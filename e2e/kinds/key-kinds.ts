@@ -7,6 +7,8 @@ import { RawConnection } from './raw-connection.js';
 /** The database of all collections here. */
 export const kindsDatabase = 'kinds';
 
+const maxKeyType = 0x7f;
+
 /** How a collection is sharded, and what its documents have of the shard key. */
 export interface KeyKind {
   readonly name: string;
@@ -44,6 +46,12 @@ export const keyKinds: readonly KeyKind[] = [
   { name: 'missingFields', key: { region: 1, number: 1 }, middle: { region: 'north', number: 0 }, fields: withGaps },
 ];
 
+/** Those of the `_id`s that the kind takes, with their numbers: under a ranged key a document under MaxKey is no shard's, and refused (61). */
+export function idsUnder({ key }: KeyKind, ids: readonly RawId[]): { id: RawId; number: number }[] {
+  const numbered = ids.map((id, number) => ({ id, number }));
+  return key?.['_id'] === 1 ? numbered.filter(({ id }) => id.type !== maxKeyType) : numbered;
+}
+
 /** Makes a collection of each kind with one document under every `_id`, over both shards, orphans on the one that a chunk was moved from. */
 export async function loadKinds(client: MongoClient, cluster: TestCluster, ids: readonly RawId[]): Promise<void> {
   const admin = client.db('admin');
@@ -51,12 +59,13 @@ export async function loadKinds(client: MongoClient, cluster: TestCluster, ids: 
   await admin.command({ enableSharding: kindsDatabase });
   await onShards(cluster, { configureFailPoint: 'suspendRangeDeletion', mode: 'alwaysOn' });
   await using raw = await RawConnection.open(cluster.connectionString);
-  for (const { name, key, middle, fields } of keyKinds) {
+  for (const kind of keyKinds) {
+    const { name, key, middle, fields } = kind;
     const namespace = `${kindsDatabase}.${name}`;
     if (key === null) await client.db(kindsDatabase).createCollection(name);
     else await admin.command({ shardCollection: namespace, key });
     if (middle !== null) await admin.command({ split: namespace, middle });
-    await raw.insert(kindsDatabase, name, ids.map((id, number) => documentOf(id, fields(number))));
+    await raw.insert(kindsDatabase, name, idsUnder(kind, ids).map(({ id, number }) => documentOf(id, fields(number))));
     if (key !== null) await plantOrphans(client, cluster, name);
   }
 }

@@ -139,6 +139,21 @@ export const limitHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 66,
+    hazard: 'A find with `singleBatch` and no `batchSize` returns 101 documents, whatever its limit',
+    handling: 'Convoy\'s state is read with a batch size, and on behind the last document until what was asked for is there.',
+    sabotages: [
+      {
+        takesOut: 'the batch size',
+        file: instance('store/metadata.ts'),
+        symbol: 'page',
+        find: '      batchSize: limit,\n',
+        replace: '      singleBatch: true,\n',
+        tests: [integrationTest('store/metadata-pages.test.ts', 'documents of the state are found up to the number asked for; a find without a batch size ends after 101')],
+      },
+    ],
+  },
+  {
     number: 32,
     hazard: 'The cursor is killed or not found in the middle of the copy',
     handling: 'Opened again at the same time after the last document; a time that has become too old starts the partition anew.',

@@ -54,7 +54,7 @@ async function idsUnder(door: Door, plan: CollectionPlan, index: Document, keyVa
   const fields = Object.entries(keyValue).map(([path, value]) => ({ [path]: { $eq: value as unknown } }));
   const { partialFilterExpression, collation } = index as { partialFilterExpression?: Document; collation?: Document };
   const filter = { $and: [...fields, ...(partialFilterExpression === undefined ? [] : [partialFilterExpression])] };
-  const command = { find: name, filter, projection: { _id: 1 }, limit: idsMax, singleBatch: true, ...(collation && { collation }) };
+  const command = { find: name, filter, projection: { _id: 1 }, limit: idsMax, batchSize: idsMax, singleBatch: true, ...(collation && { collation }) };
   const reply = await door.command(database, command, { signal });
   return (reply.cursor as { firstBatch: { _id: unknown }[] }).firstBatch.map(({ _id }) => _id);
 }

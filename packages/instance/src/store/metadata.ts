@@ -30,22 +30,22 @@ export class Metadata {
   }
 
   /** All documents that match, in order of `_id`. */
-  async find(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<Document[]> {
-    const documents: Document[] = [];
-    for (;;) {
-      const { firstBatch: page, id } = await this.#page(collection, filter, documents.at(-1)?._id, signal);
-      documents.push(...page);
-      const isOpen = id !== undefined && Number(id) !== 0;
-      if (!isOpen && page.length < findBatchDocumentsMax) return documents;
-      // Nothing is kept open between calls, which are repeated each for itself.
-      if (isOpen) await this.#run(`read ${collection}`, { killCursors: collection, cursors: [id] }, signal);
-    }
+  find(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<Document[]> {
+    return this.findSome(collection, filter, Infinity, signal);
   }
 
-  /** Some documents that match, in order of `_id`. */
+  /** The first documents that match, in order of `_id`: fewer than `limit` only where there are no more. */
   async findSome(collection: MetadataCollection, filter: Document, limit: number, signal: AbortSignal): Promise<Document[]> {
-    const command = { find: collection, filter, sort: { _id: 1 }, limit, singleBatch: true, readConcern: { level: 'majority' } };
-    return cursorOf(await this.#run(`read ${collection}`, command, signal)).firstBatch;
+    const documents: Document[] = [];
+    for (;;) {
+      const wanted = Math.min(limit - documents.length, findBatchDocumentsMax);
+      const { firstBatch: page, id } = await this.#page(collection, filter, documents.at(-1)?._id, wanted, signal);
+      documents.push(...page);
+      const isOpen = id !== undefined && Number(id) !== 0;
+      // Nothing is kept open between calls, which are repeated each for itself.
+      if (isOpen) await this.#run(`read ${collection}`, { killCursors: collection, cursors: [id] }, signal);
+      if ((!isOpen && page.length < wanted) || documents.length >= limit) return documents;
+    }
   }
 
   /** Copy and share of all documents that match, as many as one reply holds; for documents whose rest is large. */
@@ -67,15 +67,15 @@ export class Metadata {
     return Number(reply.n);
   }
 
-  /** What lies behind an `_id`, or everything: as much as one reply holds. */
-  async #page(collection: MetadataCollection, filter: Document, after: unknown, signal: AbortSignal): Promise<CursorReply> {
+  /** What lies behind an `_id`, or everything: as much as one reply holds. Servers put 101 documents into one that names no batch size. */
+  async #page(collection: MetadataCollection, filter: Document, after: unknown, limit: number, signal: AbortSignal): Promise<CursorReply> {
     const conditions = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
     const command = {
       find: collection,
       filter: conditions,
       sort: { _id: 1 },
-      limit: findBatchDocumentsMax,
-      batchSize: findBatchDocumentsMax,
+      limit,
+      batchSize: limit,
       readConcern: { level: 'majority' },
     };
     return cursorOf(await this.#run(`read ${collection}`, command, signal));
