@@ -15,6 +15,9 @@ async function copyAPart(scene: Scene): Promise<number> {
   await using instance = await scene.startInstance();
   await instance.accepted('start', startBody());
   const copying = await instance.until('a part is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 100_000);
+  // What is copied and not stored as done yet is copied anew, and then counts again.
+  const partitions = scene.cluster1.client.db('convoy_metadata').collection('partitions');
+  await expect.poll(() => partitions.countDocuments({ 'partitions.state': 'done' }), { timeout: 60_000 }).toBe(1);
   return copying.collectionCopy?.estimatedTotalBytes ?? 0;
 }
 
