@@ -269,4 +269,30 @@ export const copyHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 77,
+    hazard: 'A router leaves the first `$` field out of every document that it brings into an order, and refuses documents that are too large beside the values of the order',
+    handling: 'Through a router, what is read in order is asked for inside of a field. Documents that are too large beside their `_id` are read by it.',
+    sabotages: [
+      {
+        takesOut: 'the reading inside of a field, and by `_id`s',
+        file: instance('cluster/driver/driver-door.ts'),
+        symbol: 'openCursor',
+        find: 'this.isRouter && isOrderedReading(command)',
+        replace: 'this.isRouter && isOrderedReading({ ...command, find: undefined })',
+        tests: [
+          integrationTest('cluster/reading.test.ts', 'brings every field, also those whose names begin with $'),
+          integrationTest('cluster/reading.test.ts', 'brings documents that are too large beside their _id to be ordered, in batches of %i'),
+        ],
+      },
+      {
+        takesOut: 'the reading by `_id`s from the middle of a reading on',
+        file: instance('cluster/driver/ordered-reading.ts'),
+        symbol: 'next',
+        find: 'const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
+        replace: 'throw error;\n      const byIds = await CursorByIds.open(this.openOthers, this.command, this.#last, options);',
+        tests: [integrationTest('cluster/reading.test.ts', 'brings documents that are too large beside their _id to be ordered, in batches of %i')],
+      },
+    ],
+  },
 ];

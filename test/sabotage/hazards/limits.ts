@@ -44,8 +44,8 @@ export const limitHazards: readonly Hazard[] = [
         takesOut: 'the stream without documents',
         file: instance('apply/stream.ts'),
         symbol: 'read',
-        find: 'if (!eventTooLargeCodes.has(codeOf(error)) || this.#passing !== null) throw error;',
-        replace: 'if (!eventTooLargeCodes.has(codeOf(error)) || this.#passing === null) throw error;',
+        find: 'if (!isEventTooLarge(error) || this.#passing !== null) throw error;',
+        replace: 'if (!isEventTooLarge(error) || this.#passing === null) throw error;',
         tests: [
           instanceTest('apply/large-event.test.ts', 'comes without its document, and documents come again behind its time'),
           integrationTest('kinds/large-events.test.ts', 'a document whose event fits into no reply arrives, and the stream goes on behind it: from %s'),

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { openChangeStream, splitsLargeEvents, tokenTime } from '../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { Cluster, Door, RawBatch, RawCursor } from '../cluster/door.js';
-import { classify, codeOf } from '../cluster/failure.js';
+import { classify, isEventTooLarge } from '../cluster/failure.js';
 import { historyLost } from '../cluster/history-lost.js';
 import type { Retrying } from '../cluster/retry.js';
 import { EventFragments } from './event-fragments.js';
@@ -25,8 +25,6 @@ export interface StreamPatience {
 }
 /** More events than one 16 MB reply of small documents holds are never asked for. */
 const batchDocumentsMax = 10_000;
-/** BSONObjectTooLarge: the next event fits into no reply, as that of a document of 16 MB with a long `_id`; and the same of a part of it. */
-const eventTooLargeCodes: ReadonlySet<number | null> = new Set([10_334, 7_182_500]);
 /** Far more than other events have, and less than half of 16 MB. */
 const largePartBytes = 4 * 1024 * 1024;
 /** Leaves out what makes events large; keys of events without it are read anew. */
@@ -98,7 +96,7 @@ export class ShardStream {
     } catch (error) {
       await this.close();
       if (classify(error) === 'historyLost') throw await historyLost([this.door], this.#readBelow, signal);
-      if (!eventTooLargeCodes.has(codeOf(error)) || this.#passing !== null) throw error;
+      if (!isEventTooLarge(error) || this.#passing !== null) throw error;
       this.#passing = { until: null };
       return this.#open(signal);
     }

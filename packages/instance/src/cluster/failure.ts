@@ -27,6 +27,14 @@ export class CollectionAbsentError extends Error {
   override readonly name = 'CollectionAbsentError';
 }
 
+/** A cursor that can bring nothing more, though there is more; it has to be opened again. */
+export class CursorLostError extends Error {
+  override readonly name = 'CursorLostError';
+}
+
+/** BSONObjectTooLarge: what is asked for fits into no reply. */
+export const objectTooLargeCode = 10_334;
+
 /** What `$sample` answers when its random cursor found no new document in 100 tries. */
 export const sampleFoundDuplicatesCode = 28_799;
 
@@ -123,6 +131,15 @@ export function codeOf(error: unknown): number | null {
   return error instanceof MongoServerError && typeof error.code === 'number' ? error.code : null;
 }
 
+/** What a server that splits events answers when a part of one fits into no reply. */
+const partTooLargeCode = 7_182_500;
+
+/** Whether the next event of a stream fits into no reply, as that of a document of 16 MB with a long `_id`. */
+export function isEventTooLarge(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === objectTooLargeCode || code === partTooLargeCode;
+}
+
 /** Labels with which the server or the driver marks what may be tried again; for codes that are not in the table. */
 const retryableLabels = ['RetryableWriteError', 'RetryableError', 'TransientTransactionError', 'SystemOverloadedError'];
 
@@ -130,6 +147,7 @@ const retryableLabels = ['RetryableWriteError', 'RetryableError', 'TransientTran
 export function classify(error: unknown): FailureKind {
   if (isNetworkFailure(error) || isPoolBusy(error)) return 'retryable';
   if (error instanceof CollectionAbsentError) return 'catalogChanged';
+  if (error instanceof CursorLostError) return 'cursorLost';
   if (!(error instanceof MongoServerError)) return 'fatal';
   const kind = kindByCode.get(codeOf(error) ?? NaN);
   if (kind !== undefined) return kind;

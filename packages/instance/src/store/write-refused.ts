@@ -1,10 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { duplicateKeyCode } from '../cluster/failure.js';
+import { duplicateKeyCode, objectTooLargeCode } from '../cluster/failure.js';
 import type { RepairReason } from './repair-set.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** BSONObjectTooLarge, and what updates answer when a document would grow beyond 16 MB. */
-const tooLargeCodes = new Set([10334, 17419, 17420]);
+const tooLargeCodes = new Set([objectTooLargeCode, 17419, 17420]);
 
 const immutableFieldCode = 66;
 

@@ -5,7 +5,7 @@ import { CommandError } from '../node/command.js';
 const depthMax = 200;
 const documentBytesMin = 5;
 /** What servers take for a document of whatever kind, a command too: 16 MB and 16 KB. */
-const documentBytesMax = 16 * 1024 * 1024 + 16 * 1024;
+export const documentBytesMax = 16 * 1024 * 1024 + 16 * 1024;
 
 /**
  * Walks through a document and everything in it, as a server does with all that a client sends.

@@ -3,6 +3,7 @@ import { CallsInFlight } from '../call-scope.js';
 import type { ClientRing } from './client-ring.js';
 import type { CallOptions, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../door.js';
 import { DriverCursor } from './driver-cursor.js';
+import { isOrderedReading, openOrdered } from './ordered-reading.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
 import { writeCommand, writeOutcome } from './write-command.js';
@@ -58,7 +59,8 @@ export class DriverDoor implements Door {
       isRouter: this.isRouter,
       failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
     };
-    return DriverCursor.open(home, database, command, options);
+    const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, one, each);
+    return this.isRouter && isOrderedReading(command) ? openOrdered(open, command, options) : open(command, options);
   }
 
   async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {

@@ -1,4 +1,4 @@
-import { BSON, Binary, type Document } from 'mongodb';
+import { BSON, Binary, type Document, MaxKey } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid } from '../../../src/cluster/change-stream.js';
@@ -180,5 +180,45 @@ describe('a change stream', () => {
     controller.abort(new Error('enough'));
     expect(await waiting).toEqual(new Error('enough'));
     await cursor.close();
+  });
+});
+
+describe('a reading in order through a router', () => {
+  /** Everything in the order of `_id`, opened again behind the last document where a cursor is lost. */
+  async function readInOrder({ cluster, signal }: SplitCluster, batchSize: number, after: bigint): Promise<{ documents: Document[]; lost: number }> {
+    const documents: Document[] = [];
+    for (let lost = 0; ; lost += 1) {
+      const last = documents.pop()?.['_id'] as string | undefined;
+      const range = { hint: { _id: 1 }, sort: { _id: 1 }, ...(last === undefined ? {} : { min: { _id: last } }) };
+      const readConcern = { level: 'snapshot', atClusterTime: timestampOf(after) };
+      const cursor = await cluster.router.openCursor('db', { find: 'coll', ...range, batchSize, readConcern }, { signal });
+      const failure = await (async () => {
+        documents.push(...decoded(cursor.first));
+        while (cursor.open) documents.push(...decoded(await cursor.next({ signal })));
+      })().then(() => null, (error: unknown) => error);
+      await cursor.close();
+      if (failure === null) return { documents, lost };
+      expect(classify(failure)).toBe('cursorLost');
+    }
+  }
+
+  test('brings every field, also those whose names begin with $', async () => {
+    await using servers = await SplitCluster.start({ direct: true });
+    const inserted = Array.from({ length: 6 }, (_, n) => ({ _id: `id ${n}`, sk: n % 2 === 0 ? -1 : 1, $dollar: { n }, 'dotted.name': n, $last: n }));
+    await servers.insert(...inserted);
+    expect(await readInOrder(servers, 2, await timeAfterWrites(servers))).toEqual({ documents: inserted, lost: 0 });
+  });
+
+  test.each([1, 2, 100])('brings documents that are too large beside their _id to be ordered, in batches of %i', async (batchSize) => {
+    await using servers = await SplitCluster.start({ direct: true });
+    const key_bytes = 100_000;
+    const large = (name: string, sk: number): Document => ({ _id: name.repeat(key_bytes), sk, text: 'x'.repeat(16 * 2 ** 20 - key_bytes - 100) });
+    const small = ['a', 'b', 'h', 'n', new MaxKey()].map((_id, n) => ({ _id, sk: n % 2 === 0 ? -1 : 1, $dollar: n }));
+    for (const document of [...small, large('g', 1), large('m', -1)]) await servers.insert(document);
+    const { documents } = await readInOrder(servers, batchSize, await timeAfterWrites(servers));
+    expect(documents.map(({ _id, sk, $dollar, text }) => [typeof _id === 'string' ? _id[0] : 'MaxKey', sk as number, $dollar as number, (text as string | undefined)?.length])).toEqual([
+      ['a', -1, 0, undefined], ['b', 1, 1, undefined], ['g', 1, undefined, 16 * 2 ** 20 - key_bytes - 100], ['h', -1, 2, undefined],
+      ['m', -1, undefined, 16 * 2 ** 20 - key_bytes - 100], ['n', 1, 3, undefined], ['MaxKey', -1, 4, undefined],
+    ]);
   });
 });

@@ -132,7 +132,7 @@ async function mergeShards(
   const shardBody = new Map(body).set('pipeline', split.onShards);
   const cursors = await ShardCursor.openAll(context.sender, shards, request, shardBody, options);
   const batchSize = numberOf(docOf(body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
-  const merged = new MergedCursor(shown, cursors, { skip: 0, limit: Infinity });
+  const merged = new MergedCursor(shown, cursors, { skip: 0, limit: Infinity, piped: true });
   if (split.onRouter.length === 0 && output === undefined) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
   const documents: Doc[] = [];
   for (let batch = await merged.next(undefined, request); ; batch = await merged.next(undefined, request)) {

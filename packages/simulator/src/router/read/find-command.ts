@@ -1,17 +1,18 @@
 import { Int32 } from 'bson';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { parseCollation } from '../../bson/collation.js';
-import type { Doc } from '../../bson/value.js';
+import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { compileProjection } from '../../query/projection.js';
+import { wholeDocumentProjection } from '../../query/whole-document.js';
 import { compileSort } from '../../query/sort.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
 import { firstBatchDefault } from './batch-size.js';
-import { MergedCursor, type MergeOrder } from './merged-cursor.js';
+import { MergedCursor, type MergeOrder, wholeDocument } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
 import { asShardQuery } from './query-failure.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
@@ -84,7 +85,17 @@ function mergePlan(collection: ShardedCollection, body: Doc) {
     skip,
     limit,
     order: sorted ? mergeOrder(sort, collation) : undefined,
-    project: late ? compileProjection(projection) : undefined,
+    project: late ? projectionOf(projection) : undefined,
+  };
+}
+
+/** A projection that the router carries out itself: it needs the documents as they are to order them. */
+function projectionOf(projection: Doc): (document: Value) => Value {
+  const whole = wholeDocumentProjection(projection);
+  const project = compileProjection(projection);
+  return (document) => {
+    if (whole !== undefined && document instanceof RawDocument) return new RawDocument(whole(document.bytes));
+    return project(wholeDocument(document));
   };
 }
 

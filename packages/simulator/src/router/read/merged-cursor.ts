@@ -2,6 +2,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import { decodeFields } from '../../bson/scan.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
+import { refuseTooLargeToOrder, withoutFirstDollarField } from './merged-document.js';
 import { BatchBuilder } from './batch-size.js';
 import type { Batch, RouterCursor } from './router-cursors.js';
 import type { ShardCursor } from './shard-cursor.js';
@@ -19,8 +20,13 @@ export interface MergeOptions {
   /** Infinity for no limit. */
   readonly limit: number;
   /** What is done to each document at last, undefined for nothing. */
-  readonly project?: ((document: Doc) => Doc) | undefined;
+  readonly project?: ((document: Value) => Value) | undefined;
+  /** The result is that of a pipeline. */
+  readonly piped?: boolean;
 }
+
+/** Smaller documents are never too large beside the values of an order. */
+const largeDocumentMin = 4 * 1024 * 1024;
 
 /**
  * Merges the cursors of several shards. It ends when it is asked for more than there is: a full batch leaves it open. Documents are only
@@ -87,7 +93,9 @@ export class MergedCursor implements RouterCursor {
   }
 
   #projected(document: Value): Value {
-    return this.options.project === undefined ? document : this.options.project(wholeDocument(document));
+    const { project, order, piped } = this.options;
+    const projected = project === undefined ? document : project(document);
+    return order === undefined && piped !== true ? projected : withoutFirstDollarField(projected);
   }
 
   #sortKey(document: Value, fields: readonly string[]): Doc {
@@ -95,13 +103,15 @@ export class MergedCursor implements RouterCursor {
     let key = this.#sortKeys.get(document);
     if (key === undefined) {
       key = decodeFields(document.bytes, fields);
+      if (document.bytes.length > largeDocumentMin) refuseTooLargeToOrder(this.#projected(document), key);
       this.#sortKeys.set(document, key);
     }
     return key;
   }
 }
 
-function wholeDocument(document: Value): Doc {
+/** A document decoded. */
+export function wholeDocument(document: Value): Doc {
   if (document instanceof Map) return document;
   return document instanceof RawDocument ? decodeDocument(document.bytes) : new Map<string, Value>();
 }

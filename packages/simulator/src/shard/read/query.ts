@@ -6,6 +6,7 @@ import type { ExpressionContext } from '../../expression/variables.js';
 import type { RoutedAccess } from '../../node/command.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { compileProjection } from '../../query/projection.js';
+import { wholeDocumentProjection } from '../../query/whole-document.js';
 import { compileSort } from '../../query/sort.js';
 import type { Collection } from '../storage/collection.js';
 import { visibleBytes, type ReadView } from '../storage/record.js';
@@ -41,7 +42,7 @@ export function queryDocuments(
 ): Generator<Uint8Array | undefined> {
   const plan = planScan(collection, query);
   const matches = plan.filterDone ? undefined : compileMatcher(query.filter, query.collation, query.variables);
-  const project = query.projection === undefined || query.projection.size === 0 ? undefined : compileProjection(query.projection, query.filter);
+  const project = projectionOf(query);
   const sort = plan.sorted || query.sort === undefined ? undefined : compileSort(query.sort, query.collation);
   const owns = ownership(collection, routed);
   const found = scan(plan, view, matches, owns);
@@ -52,8 +53,17 @@ export function queryDocuments(
 /** Applies a query's filter, window and projection to documents that come in their one order. */
 export function filteredDocuments(documents: Iterable<Uint8Array>, query: Query): Generator<Uint8Array | undefined> {
   const matches = compileMatcher(query.filter, query.collation, query.variables);
-  const project = query.projection === undefined || query.projection.size === 0 ? undefined : compileProjection(query.projection, query.filter);
+  const project = projectionOf(query);
   return windowed(matching(documents, matches), query.skip, query.limit, project);
+}
+
+/** What a query's projection makes of a document's bytes; undefined where it has none. */
+function projectionOf({ projection, filter }: Query): ((bytes: Uint8Array) => Uint8Array) | undefined {
+  if (projection === undefined || projection.size === 0) return undefined;
+  const whole = wholeDocumentProjection(projection);
+  if (whole !== undefined) return whole;
+  const project = compileProjection(projection, filter);
+  return (bytes) => encodeDocument(project(decodeDocument(bytes)));
 }
 
 function* matching(documents: Iterable<Uint8Array>, matches: (doc: Doc) => boolean): Generator<Uint8Array | undefined> {
@@ -96,7 +106,7 @@ function* windowed(
   found: Iterable<Uint8Array | undefined>,
   skip: number,
   limit: number,
-  project: ((doc: Doc) => Doc) | undefined,
+  project: ((bytes: Uint8Array) => Uint8Array) | undefined,
 ): Generator<Uint8Array | undefined> {
   let seen = 0;
   for (const bytes of found) {
@@ -106,7 +116,7 @@ function* windowed(
     }
     seen += 1;
     if (seen <= skip) continue;
-    yield project === undefined ? bytes : encodeDocument(project(decodeDocument(bytes)));
+    yield project === undefined ? bytes : project(bytes);
     if (seen - skip >= limit) return;
   }
 }
