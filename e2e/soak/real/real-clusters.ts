@@ -6,7 +6,10 @@ import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster } from '@convoy/testbed/cluster/test-cluster';
 import { realShards } from './real-history.js';
 
-type Side = 'source' | 'destination';
+/** The clusters of a history. */
+export const realSides = ['source', 'destination'] as const;
+
+type Side = (typeof realSides)[number];
 
 const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
 /** An election among one member takes about a second. */
