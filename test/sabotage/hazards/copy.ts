@@ -69,6 +69,37 @@ export const copyHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 76,
+    hazard: 'A read by UUID takes the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them all checks pass and the copy is refused',
+    handling: 'The probe reads a shard by UUID as the copy does; preflight checks both privileges and names them.',
+    sabotages: [
+      {
+        takesOut: 'the UUID of the probe',
+        file: instance('cluster/probe-shard.ts'),
+        symbol: 'probeShard',
+        find: '{ find: collection, limit: 1 }',
+        replace: "{ find: collection.toString('hex'), limit: 1 }",
+        tests: [integrationTest('cluster/direct-privileges.test.ts', 'a shard whose user may not read by UUID is not read directly, and the privilege is named')],
+      },
+      {
+        takesOut: 'the privilege of the check',
+        file: instance('preflight/required-privileges.ts'),
+        symbol: 'shardPrivileges',
+        find: "  { resource: 'cluster', actions: UUID_ACTIONS },\n",
+        replace: '  ...(UUID_ACTIONS.length > 1 ? sourcePrivileges.replicaSet : []),\n',
+        tests: [instanceTest('preflight/check-start.test.ts', 'names what is missing, and where')],
+      },
+      {
+        takesOut: 'the name of the privilege that shows which replica set it is',
+        file: instance('cluster/topology.ts'),
+        symbol: 'replicaSetId',
+        find: 'if (codeOf(error) !== unauthorized) throw error;',
+        replace: 'if (codeOf(error) !== null) throw error;',
+        tests: [integrationTest('cluster/direct-privileges.test.ts', 'a shard whose user may not read by UUID is not read directly, and the privilege is named')],
+      },
+    ],
+  },
+  {
     number: 35,
     hazard: 'Reading a shard directly returns orphaned documents',
     handling: "Documents are held against the shard's chunks, hashed keys by their hash.",

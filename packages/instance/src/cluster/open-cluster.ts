@@ -186,7 +186,7 @@ async function probed(name: string, id: string, door: Door, signal: AbortSignal)
     await probeShard(door, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    const description = `Shard ${id} of ${name} cannot be read directly: ${failureName(error)}; make it reachable and give credentials for it.`;
+    const description = `Shard ${id} of ${name} cannot be read directly: ${failureName(error)}; make it reachable and give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on the cluster.`;
     throw new ConvoyError('shardsNotReachable', description, { cause: error });
   }
 }

@@ -1,10 +1,14 @@
+import { randomBytes } from 'node:crypto';
+import { Binary } from 'mongodb';
 import type { CallOptions, Door } from './door.js';
+import { CollectionAbsentError } from './failure.js';
+import { openPresent } from './snapshot-read.js';
 
 /** Time for a shard to answer the probing read; a firewall that swallows packets must not hold up the choice. */
 const probe_ms = 10_000;
 
 /**
- * Tries what direct access needs: a stream of all changes and a read of an ordinary collection.
+ * Tries what direct access needs: a stream of all changes, and a read by UUID as the copy makes it.
  * @throws the failure that stands in the way
  */
 export async function probeShard(door: Door, options: CallOptions): Promise<void> {
@@ -15,6 +19,10 @@ export async function probeShard(door: Door, options: CallOptions): Promise<void
     limited,
   );
   await stream.close();
-  const read = await door.openCursor('convoy_metadata', { find: 'probe', limit: 1 }, limited);
-  await read.close();
+  const collection = new Binary(randomBytes(16), Binary.SUBTYPE_UUID);
+  const read = await openPresent(door, 'convoy_metadata', { find: collection, limit: 1 }, limited).catch((error: unknown) => {
+    // Who may not read by UUID is refused before the collection is looked for.
+    if (!(error instanceof CollectionAbsentError)) throw error;
+  });
+  await read?.close();
 }

@@ -1,6 +1,7 @@
 import { ObjectId, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, Door } from './door.js';
+import { codeOf } from './failure.js';
 
 /** The oldest version with what Convoy needs: streams of a whole cluster that start at a time, and UUIDs in tokens. */
 const oldestVersion = [4, 4, 0] as const;
@@ -29,6 +30,8 @@ export async function nodeKind(door: Door, options: CallOptions): Promise<NodeKi
   return typeof setName === 'string' ? { kind: 'member', setName } : { kind: 'standalone' };
 }
 
+/** The code of a refusal for lack of a privilege. */
+const unauthorized = 13;
 /** `hello` came with 4.4.2; earlier servers know `isMaster` alone. */
 const commandNotFound = 59;
 
@@ -58,9 +61,12 @@ export async function shardedClusterId(router: Door, options: CallOptions): Prom
   return hexId(((reply['cursor'] as Document)['firstBatch'] as Document[])[0]?.['clusterId'], router);
 }
 
-/** The identity of a replica set, in hexadecimal. */
+/** The identity of a replica set, in hexadecimal. @throws ConvoyError `permissionMissing` for users who may not see it */
 export async function replicaSetId(door: Door, options: CallOptions): Promise<string> {
-  const reply = await door.command('admin', { replSetGetConfig: 1 }, options);
+  const reply = await door.command('admin', { replSetGetConfig: 1 }, options).catch((error: unknown) => {
+    if (codeOf(error) !== unauthorized) throw error;
+    throw new ConvoyError('permissionMissing', `The user of ${door.label} lacks replSetGetConfig on the cluster; grant it, for example by the role clusterMonitor.`, { cause: error });
+  });
   const settings = (reply['config'] as Document)['settings'] as Document | undefined;
   return hexId(settings?.['replicaSetId'], door);
 }

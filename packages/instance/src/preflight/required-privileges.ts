@@ -18,10 +18,16 @@ const READ_ACTIONS = ['find', 'changeStream', 'listCollections', 'listIndexes', 
 /** What every source takes: `inprog` shows the transactions that a commit time has to wait for. */
 const SOURCE_ACTIONS = ['listDatabases', 'inprog'];
 
+/** Which replica set it is (`clusterMonitor`). */
+const SET_ACTIONS = ['replSetGetConfig'];
+
+/** Reading collections by their UUID, as servers that are no routers are read (`backup`). */
+const UUID_ACTIONS = ['useUUID'];
+
 /** Reading everything, following the stream and stopping the balancer (recorded in 07-auth for `backup`, `clusterMonitor`, `readAnyDatabase`). */
 export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonly RequiredPrivilege[]>> = {
   replicaSet: [
-    { resource: 'cluster', actions: SOURCE_ACTIONS },
+    { resource: 'cluster', actions: [...SOURCE_ACTIONS, ...SET_ACTIONS, ...UUID_ACTIONS] },
     { resource: 'everyDatabase', actions: READ_ACTIONS },
   ],
   sharded: [
@@ -34,7 +40,10 @@ export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonl
 };
 
 /** What is read of a sharded source straight from its shards, by users that each shard has of its own. */
-export const shardPrivileges: readonly RequiredPrivilege[] = [{ resource: 'everyDatabase', actions: ['find', 'changeStream', 'listIndexes'] }];
+export const shardPrivileges: readonly RequiredPrivilege[] = [
+  { resource: 'cluster', actions: UUID_ACTIONS },
+  { resource: 'everyDatabase', actions: ['find', 'changeStream', 'listIndexes'] },
+];
 
 /** Moves the streams of idle shards on at once; `backup` and `clusterManager` have it. Without it they wait for the servers' own ticks. */
 export const notePrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['appendOplogNote'] }];
@@ -48,7 +57,7 @@ const WRITE_ACTIONS = [
 /** Writing everything; on sharded clusters also sharding, and placing chunks by zones (`clusterManager`, `readWriteAnyDatabase`, `restore`). */
 export const destinationPrivileges: Readonly<Record<'sharded' | 'replicaSet', readonly RequiredPrivilege[]>> = {
   replicaSet: [
-    { resource: 'cluster', actions: ['listDatabases'] },
+    { resource: 'cluster', actions: ['listDatabases', ...SET_ACTIONS] },
     { resource: 'everyDatabase', actions: WRITE_ACTIONS },
   ],
   sharded: [

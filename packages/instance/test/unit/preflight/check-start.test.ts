@@ -141,6 +141,7 @@ describe('checkStart on users', () => {
 describe('checkStart on the users of shards', () => {
   const reading = { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listIndexes'] };
   const noting = { resource: { cluster: true }, actions: ['appendOplogNote'] };
+  const byUuid = { resource: { cluster: true }, actions: ['useUUID'] };
 
   function withShardUser(...authenticatedUserPrivileges: object[]): Scene {
     const scene = new Scene();
@@ -149,24 +150,24 @@ describe('checkStart on the users of shards', () => {
   }
 
   it('accepts those who may read and note', async () => {
-    expect((await withShardUser(reading, noting).check()).warnings).toEqual([]);
+    expect((await withShardUser(reading, noting, byUuid).check()).warnings).toEqual([]);
   });
 
   it('names what is missing, and where', async () => {
     await expect(withShardUser(noting, { ...reading, actions: ['find'] }).check()).rejects.toMatchObject({
       error: 'permissionMissing',
-      errorDescription: 'The user of shard0 of cluster0 lacks changeStream on every database, listIndexes on every database; grant it.',
+      errorDescription: 'The user of shard0 of cluster0 lacks useUUID on the cluster, changeStream on every database, listIndexes on every database; grant it.',
     });
   });
 
   it('warns when they may not append oplog notes, and says what to do', async () => {
-    const { warnings } = await withShardUser(reading).check();
+    const { warnings } = await withShardUser(reading, byUuid).check();
     expect(warnings.map(({ name }) => name)).toEqual(['oplogNotesNotAllowed']);
     expect(warnings[0]?.description).toMatch(/appendOplogNote on shard0 of cluster0, shard1 of cluster0.*Grant it/);
   });
 
   const routerUser = { authenticatedUsers: [{ user: 'sync', db: 'admin' }], authenticatedUserPrivileges: [
-    { resource: { cluster: true }, actions: ['inprog', 'listDatabases', 'listShards'] },
+    { resource: { cluster: true }, actions: ['inprog', 'listDatabases', 'listShards', 'replSetGetConfig', 'useUUID'] },
     { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'] },
     { resource: { db: 'config', collection: '' }, actions: ['find'] },
     { resource: { db: 'config', collection: 'settings' }, actions: ['update'] },

@@ -3,7 +3,7 @@ import { destinationPrivileges, missingPrivileges, notePrivileges, shardPrivileg
 
 /** Shortened from what 5.0.7 answered for backup, clusterMonitor and readAnyDatabase. */
 const recordedSource = [
-  { resource: { cluster: true }, actions: ['appendOplogNote', 'getParameter', 'inprog', 'listDatabases', 'listShards', 'serverStatus'] },
+  { resource: { cluster: true }, actions: ['appendOplogNote', 'getParameter', 'inprog', 'listDatabases', 'listShards', 'replSetGetConfig', 'serverStatus', 'useUUID'] },
   { resource: { anyResource: true }, actions: ['collStats', 'listCollections', 'listIndexes'] },
   { resource: { db: '', collection: '' }, actions: ['changeStream', 'collStats', 'dbStats', 'find', 'indexStats', 'listCollections', 'listIndexes'] },
   { resource: { db: 'config', collection: '' }, actions: ['changeStream', 'collStats', 'find', 'listCollections', 'listIndexes'] },
@@ -41,6 +41,9 @@ describe('missingPrivileges', () => {
   it('does not ask users of a replica set for a config database', () => {
     const granted = recordedSource.filter(({ resource }) => resource.db !== 'config');
     expect(missingPrivileges(granted, sourcePrivileges.replicaSet)).toEqual([]);
+    expect(missingPrivileges([{ resource: { anyResource: true }, actions: ['find'] }], [...shardPrivileges, ...destinationPrivileges.replicaSet])).toEqual(
+      expect.arrayContaining(['useUUID on the cluster', 'replSetGetConfig on the cluster']),
+    );
     expect(missingPrivileges(granted, sourcePrivileges.sharded)).toEqual(['find on the config database', 'update on config.settings']);
   });
 });

@@ -4,7 +4,7 @@ import { docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
 import { databaseResource } from '../privilege/resource.js';
 import { aggregateNeeds, pipelineNeeds } from './pipeline-needs.js';
-import { type Declaration, fullName, namedResource, type Need, onDatabase, onFullyNamed, onNamed } from './need.js';
+import { type Declaration, fullName, namedResource, type Need, onDatabase, onFullyNamed, onNamed, onNamedOrUuid } from './need.js';
 
 /** Adds what skipping a collection's validator needs. */
 function writing(actions: (request: CommandRequest) => string[]): Declaration {
@@ -59,8 +59,8 @@ function bulkWriteNeeds({ body, sequences }: CommandRequest): Need[] {
 
 /** Commands on data, collections and indexes. */
 export const dataNeeds: readonly (readonly [string, Declaration])[] = [
-  ['find', onNamed('find')],
-  ['count', onNamed('find')],
+  ['find', onNamedOrUuid('find')],
+  ['count', onNamedOrUuid('find')],
   ['distinct', onNamed('find')],
   ['aggregate', aggregateNeeds],
   ['getMore', 'login'],
@@ -80,7 +80,7 @@ export const dataNeeds: readonly (readonly [string, Declaration])[] = [
   ['dropIndexes', onNamed('dropIndex')],
   ['reIndex', onNamed('reIndex')],
   ['compact', onNamed('compact')],
-  ['listIndexes', onNamed('listIndexes')],
+  ['listIndexes', onNamedOrUuid('listIndexes')],
   ['listCollections', 'login'],
   ['listDatabases', 'login'],
   ['collStats', onNamed('collStats')],

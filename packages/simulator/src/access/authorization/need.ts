@@ -42,6 +42,14 @@ export function onNamed(...actions: string[]): Declaration {
   return (request) => [{ resource: namedResource(request), actions }];
 }
 
+/** On the collection of the first field, which may be its UUID: that takes a right of its own. */
+export function onNamedOrUuid(...actions: string[]): Declaration {
+  return (request) => {
+    const named: Need = { resource: namedResource(request), actions };
+    return typeof request.body.get(request.name) === 'string' ? [named] : [{ resource: clusterResource, actions: ['useUUID'] }, named];
+  };
+}
+
 /** On the collection that the first field names with its database. */
 export function onFullyNamed(...actions: string[]): Declaration {
   return (request) => [{ resource: fullyNamedResource(request), actions }];
