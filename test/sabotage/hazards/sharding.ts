@@ -34,7 +34,7 @@ export const shardingHazards: readonly Hazard[] = [
         symbol: 'entryChanges',
         find: '|| hasReturned(before, entry)',
         replace: '|| (hasReturned(before, entry) && false)',
-        tests: [movedAndBack],
+        tests: [movedAndBack, integrationTest('lifecycle/returned-chunk.test.ts', 'a primary that has moved there and back ends the migration by name')],
       },
     ],
   },

@@ -64,6 +64,26 @@ it.each([['at the next look at the catalog', 1], ['at the commit', 3_600]])('a c
   expect(await outcomeOf(one)).toMatch(/^chunkMigrationSeen .*chunksMoved shop\.orders/);
 });
 
+it('a primary that has moved there and back ends the migration by name', async () => {
+  await using scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  await load(scene);
+  await scene.cluster0.client.db('shop').collection<Order>('items').insertMany([{ _id: 1, n: 0 }, { _id: 2, n: 0 }]);
+  const board = new Board();
+  const flags = { sourceAccess: 'direct', catalogInterval_seconds: 3_600 };
+  await using one = await scene.startInstance({ ...flags, id: 'shard0' }, board.seat());
+  await using other = await scene.startInstance({ ...flags, id: 'shard1' }, board.seat());
+  for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled: false } }));
+  for (const instance of [one, other]) await instance.untilCanCommit();
+  const [first, second] = await shardsOf(scene);
+  for (const to of [second, first]) {
+    await scene.cluster0.client.db('admin').command({ movePrimary: 'shop', to });
+    await scene.cluster0.client.db('shop').collection<Order>('items').updateOne({ _id: 1 }, { $inc: { n: 1 } });
+  }
+  for (const instance of [one, other]) await instance.command('commit');
+  await expect.poll(() => outcomeOf(one), { timeout: 60_000 }).not.toMatch(/^(RUNNING|COMMITTING)$/);
+  expect(await outcomeOf(one)).toMatch(/^primaryShardChanged .*primaryShard shop\./);
+});
+
 it('a split, a merge and a rename of a sharded collection end nothing', async () => {
   await using scene = await Scene.open({ shards: 2 }, { shards: 2 });
   await load(scene);
