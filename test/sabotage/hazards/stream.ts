@@ -286,4 +286,39 @@ export const streamHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 73,
+    hazard: 'Before 6.0 an event that fits into no reply ends every stream of a router, whatever its stages leave out: that of definition changes and those of the verifier',
+    handling: 'Definition changes are read from each shard itself, where it may be asked. The verifier takes what it has missed for unknown, and compares again.',
+    open: 'a source that is read through its router alone.',
+    sabotages: [
+      {
+        takesOut: 'the streams of the shards themselves',
+        file: instance('ddl/definition-stream.ts'),
+        symbol: 'open',
+        find: "const shards = kind === 'sharded' && !isAtLeast(version, 6, 0) ? this.#shards() : [];",
+        replace: "const shards: Door[] = kind === 'sharded' && !isAtLeast(version, 0, 0) ? this.#shards() : [];",
+        tests: [
+          instanceTest('ddl/definition-stream.test.ts', 'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order'),
+          integrationTest('kinds/large-events.test.ts', 'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified'),
+        ],
+      },
+      {
+        takesOut: 'the order over the shards',
+        file: instance('ddl/definition-stream.ts'),
+        symbol: 'next',
+        find: 'this.#parts.length > 1 && time >= readBelow;',
+        replace: 'this.#parts.length > 9 && time >= readBelow;',
+        tests: [instanceTest('ddl/definition-stream.test.ts', 'reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order')],
+      },
+      {
+        takesOut: 'the comparison after events that the verifier could not read',
+        file: instance('verify/embedded/touched-stream.ts'),
+        symbol: 'read',
+        find: " || isEventTooLarge(error)) throw new TouchesLostError();",
+        replace: " || (isEventTooLarge(error) && signal.aborted)) throw new TouchesLostError();",
+        tests: [integrationTest('kinds/large-events.test.ts', 'between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified')],
+      },
+    ],
+  },
 ];

@@ -2,8 +2,9 @@ import { BSON, type Document, type Timestamp } from 'mongodb';
 import { uuidHex } from '../catalog/read/decode-catalog.js';
 import { openChangeStream, tokenTime, tokenUuid } from '../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../cluster/cluster-time.js';
-import type { Cluster, Door, RawBatch, RawCursor } from '../cluster/door.js';
+import type { Cluster, Door, RawCursor } from '../cluster/door.js';
 import { classify } from '../cluster/failure.js';
+import { isAtLeast } from '../cluster/topology.js';
 import { historyLost } from '../cluster/history-lost.js';
 import type { Retrying } from '../cluster/retry.js';
 
@@ -37,12 +38,24 @@ export interface DefinitionStep {
   readBelow: bigint;
 }
 
-/** The source's stream of definition changes, of all shards, resumed by time. */
+/** One cursor, the time below which it has brought everything, and what it has brought at or above that of the others. */
+interface Part {
+  cursor: RawCursor;
+  isNew: boolean;
+  readBelow: bigint;
+  ahead: DefinitionEvent[];
+}
+
+/**
+ * The source's stream of definition changes, of all shards, resumed by time. Before 6.0 a router carries the stages of a stream out itself,
+ * and an event of a document that fits into no reply ends it, whatever they leave out (seen on 5.0.7): where the shards may be asked
+ * themselves, each of them leaves those events out, and its stream is read for itself.
+ */
 export class DefinitionStream {
-  #cursor: RawCursor | null = null;
+  #parts: Part[] = [];
 
   constructor(
-    private readonly source: Pick<Cluster, 'router' | 'version' | 'access' | 'shardIds' | 'shard'>,
+    private readonly source: Pick<Cluster, 'router' | 'version' | 'access' | 'kind' | 'shardIds' | 'shard'>,
     private readonly retrying: Retrying,
     /** Where the stream begins when it has to be opened: everything below is known. */
     private readonly position: () => bigint,
@@ -56,35 +69,54 @@ export class DefinitionStream {
 
   /** @throws ConvoyError `oplogHistoryLost` when the oplog no longer reaches back to the position */
   async next(signal: AbortSignal): Promise<DefinitionStep> {
-    const batch = await this.retrying('read definition changes', () => this.#read(signal), signal);
-    const readBelow = batch.resumeToken === undefined ? 0n : tokenTime(batch.resumeToken);
-    return { events: batch.documents.map(parseDefinitionEvent), readBelow };
+    await this.retrying('read definition changes', () => this.#read(signal), signal);
+    const readBelow = this.#parts.map((part) => part.readBelow).reduce((lowest, time) => (time < lowest ? time : lowest));
+    const isAhead = ({ time }: DefinitionEvent): boolean => this.#parts.length > 1 && time >= readBelow;
+    const events = this.#parts.flatMap(({ ahead }) => ahead.filter((event) => !isAhead(event)));
+    for (const part of this.#parts) part.ahead = part.ahead.filter(isAhead);
+    return { events: this.#parts.length > 1 ? events.sort((a, b) => Number(a.time - b.time)) : events, readBelow };
   }
 
   async close(): Promise<void> {
-    const cursor = this.#cursor;
-    this.#cursor = null;
-    await cursor?.close();
+    const parts = this.#parts;
+    this.#parts = [];
+    await Promise.all(parts.map(({ cursor }) => cursor.close()));
   }
 
-  async #read(signal: AbortSignal): Promise<RawBatch> {
+  async #read(signal: AbortSignal): Promise<void> {
     const position = this.position();
     try {
-      if (this.#cursor !== null) return await this.#cursor.next({ signal, maxTime_ms: this.#await_ms() });
-      this.onOpen();
-      this.#cursor = await openChangeStream(this.source.router, {
-        startAtOperationTime: timestampOf(position),
-        batchDocumentsMax,
-        signal,
-        allChangesForCluster: true,
-        version: this.source.version,
-        pipeline: [onlyDefinitions],
-      });
-      return this.#cursor.first;
+      if (this.#parts.length === 0) await this.#open(position, signal);
+      await Promise.all(this.#parts.map((part) => this.#readPart(part, signal)));
     } catch (error) {
       await this.close();
       if (classify(error) === 'historyLost') throw await historyLost(this.#shards(), position, signal);
       throw error;
+    }
+  }
+
+  async #readPart(part: Part, signal: AbortSignal): Promise<void> {
+    const batch = part.isNew ? part.cursor.first : await part.cursor.next({ signal, maxTime_ms: this.#await_ms() });
+    part.isNew = false;
+    part.ahead.push(...batch.documents.map(parseDefinitionEvent));
+    const time = batch.resumeToken === undefined ? 0n : tokenTime(batch.resumeToken);
+    if (time > part.readBelow) part.readBelow = time;
+  }
+
+  async #open(position: bigint, signal: AbortSignal): Promise<void> {
+    this.onOpen();
+    const { router, version, kind } = this.source;
+    const shards = kind === 'sharded' && !isAtLeast(version, 6, 0) ? this.#shards() : [];
+    for (const door of shards.length > 0 ? shards : [router]) {
+      const cursor = await openChangeStream(door, {
+        startAtOperationTime: timestampOf(position),
+        batchDocumentsMax,
+        signal,
+        allChangesForCluster: true,
+        version,
+        pipeline: [onlyDefinitions],
+      });
+      this.#parts.push({ cursor, isNew: true, readBelow: 0n, ahead: [] });
     }
   }
 

@@ -6,7 +6,7 @@ import { DefinitionTracker, type TrackerContext } from './definition-tracker.js'
 
 /** What the scout needs. */
 export interface ScoutContext extends TrackerContext {
-  source: Pick<Cluster, 'router' | 'version' | 'access' | 'shardIds' | 'shard'>;
+  source: Pick<Cluster, 'router' | 'version' | 'access' | 'kind' | 'shardIds' | 'shard'>;
   retrying: Retrying;
   /** Whether nobody has had anything to route for long. */
   isCalm: () => boolean;

@@ -4,7 +4,7 @@ import { findElement, findValue, ownedValue, readTimestamp, type RawValue } from
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import type { Cluster, RawBatch, RawCursor } from '../../cluster/door.js';
-import { classify } from '../../cluster/failure.js';
+import { classify, isEventTooLarge } from '../../cluster/failure.js';
 import type { Retrying } from '../../cluster/retry.js';
 
 /** How long the server waits for an event before it says how far it is. */
@@ -36,7 +36,7 @@ export interface TouchStep {
   clusterTime: bigint;
 }
 
-/** The oplogs no longer reach back to where the stream has to go on: what was touched since is not known. */
+/** The oplogs no longer reach back to where the stream has to go on, or an event there fits into no reply of a router: what was touched since is not known. */
 export class TouchesLostError extends Error {
   override readonly name = 'TouchesLostError';
 }
@@ -85,7 +85,7 @@ export class TouchedStream {
       return this.#cursor.first;
     } catch (error) {
       await this.close();
-      if (classify(error) === 'historyLost') throw new TouchesLostError();
+      if (classify(error) === 'historyLost' || isEventTooLarge(error)) throw new TouchesLostError();
       throw error;
     }
   }

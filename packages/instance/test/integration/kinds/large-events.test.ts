@@ -25,3 +25,26 @@ it.each<ReleaseSeries>(['5.0', '7.0'])('a document whose event fits into no repl
   const lengths = await collectionOf(scene.cluster1).find().sort({ _id: 1 }).map(({ _id, v }) => [_id.length, v.length]).toArray();
   expect(lengths).toEqual([[5, 1], [idBytes, documentBytesMax - idBytes - 100], [4, 1]]);
 });
+
+// Through routers before 6.0 such an event ends every stream: that of definition changes, and those of the verifier on both sides.
+it('between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified', async () => {
+  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
+  await scene.cluster0.client.db('admin').command({ enableSharding: 'shop' });
+  await scene.cluster0.client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  const collectionOf = (side: Scene['cluster0']) => side.client.db('shop').collection<{ _id: string; v: string }>('orders');
+  await collectionOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await collectionOf(scene.cluster0).insertOne({ _id: 'i'.repeat(idBytes), v: 'v'.repeat(documentBytesMax - idBytes - 100) });
+  await collectionOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
+  await scene.cluster0.client.db('shop').collection('later').insertOne({ n: 1 });
+  await scene.cluster0.client.db('shop').collection('later').rename('renamed');
+  await expect.poll(() => collectionOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
+  await expect.poll(() => scene.cluster1.client.db('shop').collection('renamed').countDocuments(), { timeout: 100_000 }).toBe(1);
+  await instance.untilCanCommit();
+  await instance.accepted('commit');
+  await instance.untilState('COMMITTED');
+  const lengths = await collectionOf(scene.cluster1).find().map(({ _id, v }) => [_id.length, v.length]).toArray();
+  expect(lengths.sort(([a = 0], [b = 0]) => a - b)).toEqual([[4, 1], [5, 1], [idBytes, documentBytesMax - idBytes - 100]]);
+});

@@ -1,8 +1,11 @@
+import { BSON } from 'mongodb';
 import { expect, it } from 'vitest';
-import type { CallOptions, Door } from '../../../src/cluster/door.js';
+import { timestampOf } from '../../../src/cluster/cluster-time.js';
+import type { CallOptions, Door, RawBatch } from '../../../src/cluster/door.js';
 import { DefinitionStream } from '../../../src/ddl/definition-stream.js';
 import { fakeCluster } from '../fake-door.js';
 import { batchOf } from '../model/calls.js';
+import { tokenOf } from '../model/change-events.js';
 import { never, once } from '../model/parts.js';
 
 it('lets the server wait longer while nothing is to be routed, no more as soon as there is, and for a moment when a commit waits for it', async () => {
@@ -18,4 +21,22 @@ it('lets the server wait longer while nothing is to be routed, no more as soon a
   for (isCalm of [false, true, true, false]) await stream.next(never);
   for ([isCalm, isAwaited] of [[false, true], [true, true], [false, false]] as const) await stream.next(never);
   expect(waits_ms).toEqual([200, 1_000, 1_000, 200, 50, 50, 200]);
+});
+
+it('reads each shard itself before 6.0 where it may, and brings what is below the times of all, in order', async () => {
+  const drop = (time: bigint): Uint8Array => BSON.serialize({ _id: { _data: tokenOf(time) }, operationType: 'drop', clusterTime: timestampOf(time), ns: { db: 'shop', coll: 'orders' } });
+  const opened: string[] = [];
+  const doorOf = (label: string, batches: RawBatch[]): Door => {
+    const cursor = { first: batchOf([], {}), open: true, next: () => Promise.resolve(batches.shift() ?? batchOf([], {})), close: () => Promise.resolve() };
+    return { label, openCursor: () => Promise.resolve((opened.push(label), cursor)) } as unknown as Door;
+  };
+  const shards = new Map([
+    ['shard0', doorOf('shard0', [batchOf([drop(5n), drop(30n)], { resumeToken: tokenOf(31n) }), batchOf([], { resumeToken: tokenOf(40n) })])],
+    ['shard1', doorOf('shard1', [batchOf([drop(3n)], { resumeToken: tokenOf(20n) }), batchOf([drop(25n)], { resumeToken: tokenOf(40n) })])],
+  ]);
+  const source = fakeCluster({ router: doorOf('router', []), shards });
+  const stream = new DefinitionStream(source, once, () => 1n, () => undefined, () => false, () => false);
+  const steps = [await stream.next(never), await stream.next(never), await stream.next(never)];
+  expect(opened).toEqual(['shard0', 'shard1']);
+  expect(steps.map(({ events, readBelow }) => [events.map(({ time }) => time), readBelow])).toEqual([[[], 0n], [[3n, 5n], 20n], [[25n, 30n], 40n]]);
 });

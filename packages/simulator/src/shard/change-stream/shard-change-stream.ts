@@ -2,7 +2,7 @@ import type { Timestamp } from 'bson';
 import { encodeDocument } from '../../bson/encode.js';
 import { highWaterToken, resumeTokenDocument, type ResumeTokenVersion } from '../../bson/resume-token.js';
 import { documentText } from '../../bson/text.js';
-import type { Doc } from '../../bson/value.js';
+import { type Doc, RawDocument } from '../../bson/value.js';
 import type { OplogEntry, OplogOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 import type { ShardStream, ShardStreamEvent } from '../shard-access.js';
@@ -20,6 +20,9 @@ import type { ScopeFilter } from './stream-scope.js';
 const SCAN_ENTRIES_MAX = 4096;
 /** The largest document that the server handles (`BSONObjMaxInternalSize`). */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024 + 16 * 1024;
+
+/** Events of smaller documents fit into a reply. */
+const largeDocumentMin = 4 * 1024 * 1024;
 
 /** Where a stream begins: events at `clusterTime` and later, but only those behind the resume point. */
 export interface StreamPosition {
@@ -168,9 +171,19 @@ export class ShardChangeStream implements ShardStream {
     if (this.#setup.alone && !this.#tokenSeen) throw tokenNotFound(event.tokenText);
     const skipped = standing === 'split' ? this.#resume?.token.fragmentNum : undefined;
     this.#resume = undefined;
+    this.#refuseTooLargeForRouter(event);
     if (event.invalidates) this.#pending.push(outgoing(event, event.doc));
     else for (const doc of this.#setup.pipeline.run(event.doc)) this.#send(event, doc, skipped);
     if (this.#pending.length === 0) this.#lastToken = event.tokenDocument;
+  }
+
+  /** A router before 6.0 carries a stream's stages out itself: the shard sends it whole events, whatever the stages leave of them (seen on 5.0.7). */
+  #refuseTooLargeForRouter(event: StreamEvent): void {
+    const { alone, style } = this.#setup;
+    const document = event.doc.get('fullDocument');
+    if (alone || style.version.atLeast(6) || !(document instanceof RawDocument) || document.bytes.length < largeDocumentMin) return;
+    const { length } = outgoing(event, event.doc).bytes;
+    if (length > DOCUMENT_BYTES_MAX) throw eventTooLarge(length, DOCUMENT_BYTES_MAX, firstElement(event.tokenDocument));
   }
 
   /** @param resumedAfter number of the part that the stream resumes behind */
