@@ -157,6 +157,14 @@ export const orderHazards: readonly Hazard[] = [
         tests: [instanceTest('catalog/make/create-collections.test.ts', 'brings every index into its final form on version %i')],
       },
       {
+        takesOut: 'the keys met twice that a router hands on from its shards',
+        file: instance('catalog/unique-violation.ts'),
+        symbol: 'repliesOf',
+        find: 'Object.values(own.raw ?? {})',
+        replace: 'Object.values(own.raw ?? {}).slice(0, 0)',
+        tests: [integrationTest('lifecycle/held-commit.test.ts', 'hold the commit until they are removed, and are listed, also after a restart (destination %s)')],
+      },
+      {
         takesOut: '`prepareUnique` before the conversion',
         file: instance('catalog/make/restore-attributes.ts'),
         symbol: 'makeUnique',

@@ -43,9 +43,24 @@ function describe(violations: readonly UniqueViolation[]): string {
 export async function violationOf(door: Door, plan: CollectionPlan, index: Document, failure: unknown, signal: AbortSignal): Promise<UniqueViolation | null> {
   if (!(failure instanceof MongoServerError)) return null;
   if (failure.code !== serverCode.duplicateKey && failure.code !== serverCode.cannotConvertIndexToUnique) return null;
-  const { violations, keyValue } = failure.errorResponse as { violations?: { ids: unknown[] }[]; keyValue?: Document };
-  const ids = violations?.flatMap((group) => group.ids) ?? (keyValue === undefined ? [] : await idsUnder(door, plan, index, keyValue, signal));
+  const ids: unknown[] = [];
+  for (const { violations, keyValue } of repliesOf(failure)) {
+    if (violations !== undefined) ids.push(...violations.flatMap((group) => group.ids));
+    else if (keyValue !== undefined) ids.push(...(await idsUnder(door, plan, index, keyValue, signal)));
+  }
   return { namespace: namespaceOf(plan.entry), index: String(index.name), ids: ids.slice(0, idsMax).map(encodeValue) };
+}
+
+/** What a server says of the keys that it has met. */
+interface FoundKeys {
+  violations?: { ids: unknown[] }[];
+  keyValue?: Document;
+}
+
+/** A server says it in its reply; a router hands on what each shard has said (`raw`), and says nothing itself (seen on 5.0.7). */
+function repliesOf({ errorResponse }: MongoServerError): FoundKeys[] {
+  const own = errorResponse as FoundKeys & { raw?: Record<string, FoundKeys> };
+  return own.violations === undefined && own.keyValue === undefined ? Object.values(own.raw ?? {}) : [own];
 }
 
 /** A build, as before 6.0, ends at the first key that it meets twice. Under a collation its value is no field's, and nothing is found. */

@@ -8,6 +8,9 @@ import type { RouterContext } from '../router-context.js';
 /** Codes that are found while a command is parsed; a router reports them without the shards' replies. */
 const parseCodes: ReadonlySet<number> = new Set([14, 9, 40415, 73]);
 
+/** What a shard says of a key that it has met twice stands in its own reply alone. */
+const keyFields: ReadonlySet<string> = new Set(['keyPattern', 'keyValue']);
+
 /**
  * Sends a definition command to shards and shows each one's reply under `raw`, as routers do.
  * @throws CommandError the first failure, with all replies under `raw`
@@ -27,7 +30,7 @@ export async function fanOut(context: RouterContext, request: CommandRequest, sh
     }
   }
   if (failure === undefined) return doc(['raw', raw]);
-  throw new CommandError(failure.code, failure.codeName, failure.message, failure.labels, new Map([...failure.extra, ['raw', raw]]));
+  throw new CommandError(failure.code, failure.codeName, failure.message, failure.labels, new Map([...[...failure.extra].filter(([name]) => !keyFields.has(name)), ['raw', raw]]));
 }
 
 function failedReply(error: CommandError): Doc {
