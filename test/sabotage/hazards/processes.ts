@@ -4,6 +4,37 @@ import { instance, instanceTest, integrationTest } from '../places.js';
 /** Processes that die, freeze and are replaced; what is equal and yet differs. */
 export const processHazards: readonly Hazard[] = [
   {
+    number: 68,
+    hazard: 'A read at majority right after a write at majority goes to a primary that was just elected and does not know it yet',
+    handling: 'Every read at majority through a door waits for the operation time of the latest write that was answered through it.',
+    sabotages: [
+      {
+        takesOut: 'the time to wait for',
+        file: instance('cluster/driver/own-writes.ts'),
+        symbol: 'included',
+        find: 'afterClusterTime: this.#latest }',
+        replace: '}',
+        tests: [instanceTest('cluster/driver/driver-door.test.ts', 'shows what was written through the door, whichever of its primaries answers')],
+      },
+      {
+        takesOut: 'the cluster time for another router',
+        file: instance('cluster/driver/own-writes.ts'),
+        symbol: 'prepare',
+        find: 'if (this.#clusterTime !== null) session',
+        replace: 'if (this.#clusterTime !== null && this.#latest === null) session',
+        tests: [instanceTest('cluster/driver/driver-door.test.ts', 'a router that did not see a write learns its cluster time with the read that waits for it')],
+      },
+      {
+        takesOut: 'the time of bulk writes',
+        file: instance('cluster/driver/driver-door.ts'),
+        symbol: 'write',
+        find: '    this.ownWrites.answered(reply);\n    return writeOutcome(reply);',
+        replace: '    return writeOutcome(reply);',
+        tests: [instanceTest('cluster/driver/driver-door.test.ts', 'shows what was written through the door, whichever of its primaries answers')],
+      },
+    ],
+  },
+  {
     number: 51,
     hazard: "A dead or frozen process's last writes arrive after its successor has begun",
     handling: 'Writes go in server sessions of the identity, numbered by epoch; a successor fences them on every shard before it reads anything, and an owner the session of every write that it had to send again.',

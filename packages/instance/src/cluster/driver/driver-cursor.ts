@@ -28,6 +28,8 @@ export interface CursorHome {
   calls: CallsInFlight;
   readPreference: ReadPreferenceMode | null;
   isRouter: boolean;
+  /** Called with the session of a cursor before anything is sent in it. */
+  prepare: (session: ClientSession) => void;
   /** Told of every failure, so that a dead router is left. */
   failed: (client: MongoClient, error: unknown) => void;
 }
@@ -71,6 +73,7 @@ export class DriverCursor implements RawCursor {
   static async open(home: CursorHome, database: string, command: Document, options: CallOptions): Promise<DriverCursor> {
     // Without causal consistency the driver adds no afterClusterTime, which would contradict atClusterTime.
     const session = home.client.startSession({ causalConsistency: false });
+    home.prepare(session);
     try {
       const reply = await send(home, session, database, withLimit(command, options), options);
       const collection = reply.namespace.slice(reply.namespace.indexOf('.') + 1);

@@ -6,6 +6,7 @@ import { DriverCursor } from './driver-cursor.js';
 import { isOrderedReading, openOrdered } from './ordered-reading.js';
 import { inSession, sessionOfCommand } from './lent-session.js';
 import type { MemberClients } from './member-clients.js';
+import { OwnWrites } from './own-writes.js';
 import { writeCommand, writeOutcome } from './write-command.js';
 
 export interface DriverDoorOptions {
@@ -31,6 +32,7 @@ export class DriverDoor implements Door {
   private readonly members: MemberClients | null;
   private readonly isRouter: boolean;
   private readonly calls = new CallsInFlight();
+  private readonly ownWrites = new OwnWrites();
 
   constructor(options: DriverDoorOptions) {
     this.label = options.label;
@@ -41,14 +43,21 @@ export class DriverDoor implements Door {
   }
 
   /** A command that carries `lsid` (and `txnNumber`, as a transaction does) runs in that server session. */
-  command(database: string, command: Document, options: CallOptions): Promise<Document> {
-    const limited = options.maxTime_ms === undefined ? { ...command } : { ...command, maxTimeMS: options.maxTime_ms };
-    return this.call(options, (client, signal) => {
+  async command(database: string, command: Document, options: CallOptions): Promise<Document> {
+    const included = this.ownWrites.included(command);
+    const limited = options.maxTime_ms === undefined ? { ...included } : { ...included, maxTimeMS: options.maxTime_ms };
+    const reply = await this.call(options, (client, signal) => {
       const chosen = sessionOfCommand(command);
       const send = (session?: ClientSession) =>
         client.db(database).command(limited, { bsonRegExp: true, signal, ...(session === undefined ? {} : { session }) });
-      return chosen === null ? send() : inSession(client, chosen, send);
+      if (chosen !== null) return inSession(client, chosen, send);
+      return included === command ? send() : client.withSession({ causalConsistency: false }, (session) => {
+        this.ownWrites.prepare(session);
+        return send(session);
+      });
     });
+    if (command['writeConcern'] !== undefined) this.ownWrites.answered(reply);
+    return reply;
   }
 
   async openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
@@ -57,10 +66,12 @@ export class DriverDoor implements Door {
       calls: this.calls,
       readPreference: this.readPreference,
       isRouter: this.isRouter,
+      prepare: (session: ClientSession) => this.ownWrites.prepare(session),
       failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
     };
     const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, one, each);
-    return this.isRouter && isOrderedReading(command) ? openOrdered(open, command, options) : open(command, options);
+    const included = this.ownWrites.included(command);
+    return this.isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
   }
 
   async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
@@ -71,6 +82,7 @@ export class DriverDoor implements Door {
       if (ticket === null) return database.command(command, { signal });
       return inSession(client, ticket, (session) => database.command(command, { signal, session }));
     });
+    this.ownWrites.answered(reply);
     return writeOutcome(reply);
   }
 

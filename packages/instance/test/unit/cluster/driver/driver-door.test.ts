@@ -27,6 +27,53 @@ async function withDoor<T>(script: Script, run: (door: DriverDoor, node: Scripte
 
 const insert = { database: 'db', collection: 'coll', kind: 'insert', statements: [BSON.serialize({ _id: 1 }), BSON.serialize({ _id: 2 })], ordered: false } as const;
 
+describe('reading at majority', () => {
+  test('shows what was written through the door, whichever of its primaries answers', async () => {
+    let t = 0;
+    const answer: Script = ({ name }) => ({ ...(name === 'find' ? batch(0n, []) : success({ n: 1 })), operationTime: new Timestamp({ t, i: 1 }) });
+    await withDoor(answer, async (door, node) => {
+      const level = 'majority';
+      const find = { find: 'c', readConcern: { level } };
+      const timesOf = (name: string) => node.named(name).map(({ body }) => (body['readConcern'] as { afterClusterTime?: Timestamp } | undefined)?.afterClusterTime?.t);
+      await door.openCursor('db', find, { signal });
+      t = 101;
+      await door.write(insert, null, { signal });
+      await door.openCursor('db', find, { signal });
+      t = 201;
+      await door.command('db', { update: 'c', updates: [], writeConcern: { w: 'majority' } }, { signal });
+      // Neither reads nor earlier replies change the time.
+      t = 900;
+      await door.command('db', { count: 'c', readConcern: { level } }, { signal });
+      t = 150;
+      await door.write(insert, null, { signal });
+      await door.command('db', { count: 'c', readConcern: { level } }, { signal });
+      await door.openCursor('db', { find: 'c', readConcern: { level, afterClusterTime: new Timestamp({ t: 7, i: 1 }) } }, { signal });
+      await door.openCursor('db', { find: 'c' }, { signal });
+      expect(timesOf('find')).toEqual([undefined, 101, 7, undefined]);
+      expect(timesOf('count')).toEqual([201, 201]);
+    });
+  });
+});
+
+test('a router that did not see a write learns its cluster time with the read that waits for it', async () => {
+  const clusterTimeAt = (t: number) => ({ clusterTime: new Timestamp({ t, i: 1 }), signature: { hash: new Binary(Buffer.alloc(20)), keyId: Long.fromNumber(0) } });
+  let dead = false;
+  await using first = await ScriptedNode.start(() => (dead ? 'disconnect' : { ...success({ n: 1 }), $clusterTime: clusterTimeAt(500) }));
+  await using second = await ScriptedNode.start(({ name }) => (name === 'find' ? batch(0n, []) : success()), { msg: 'isdbgrid', $clusterTime: clusterTimeAt(50) });
+  const door = doorTo(first, second);
+  try {
+    await door.write(insert, null, { signal });
+    dead = true;
+    const command = { count: 'c', readConcern: { level: 'majority' } };
+    await expect(door.command('db', command, { signal })).rejects.toThrow();
+    await door.command('db', command, { signal });
+    await door.openCursor('db', { find: 'c', readConcern: { level: 'majority' } }, { signal });
+    for (const name of ['count', 'find']) expect(second.named(name)[0]?.body['$clusterTime']).toMatchObject({ clusterTime: new Timestamp({ t: 500, i: 1 }) });
+  } finally {
+    await door.close();
+  }
+});
+
 describe('writing', () => {
   test('sends the statements untouched, with majority and without validation', async () => {
     await withDoor(() => success({ n: 2 }), async (door, node) => {
