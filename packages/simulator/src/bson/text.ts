@@ -51,10 +51,26 @@ function timestampText(value: Timestamp): string {
   return `Timestamp(${value.t}, ${value.i})`;
 }
 
+/** As C prints 16 digits (`%.16g`), with `.0` behind whatever has no point: `nan.0` and `1e+300.0` too. */
 function doubleText(value: number): string {
-  if (Number.isNaN(value)) return 'NaN';
+  const digits = printed(value);
+  return digits.includes('.') ? digits : `${digits}.0`;
+}
+
+const significantDigits = 16;
+
+function printed(value: number): string {
+  if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
-  return Number.isInteger(value) && Math.abs(value) < 1e15 ? `${value}.0` : String(value);
+  if (value === 0) return Object.is(value, -0) ? '-0' : '0';
+  const [mantissa = '', power = ''] = value.toExponential(significantDigits - 1).split('e');
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < significantDigits) return withoutZeros(value.toFixed(Math.max(0, Math.min(100, significantDigits - 1 - exponent))));
+  return `${withoutZeros(mantissa)}e${exponent < 0 ? '-' : '+'}${String(Math.abs(exponent)).padStart(2, '0')}`;
+}
+
+function withoutZeros(text: string): string {
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
 function binaryText(value: Binary): string {

@@ -1,6 +1,9 @@
 import { Int32 } from 'bson';
 import { addNumbers, divideNumbers } from '../bson/arithmetic.js';
 import { isNumber, type NumberValue } from '../bson/exact-number.js';
+import { valueText } from '../bson/text.js';
+import { typeName } from '../bson/type-of.js';
+import { located } from '../query/query-error.js';
 import { encodeKeyString } from '../bson/key-string.js';
 import type { Doc, Value } from '../bson/value.js';
 import { deviationOf, maximumOf, minimumOf } from '../expression/totals.js';
@@ -26,7 +29,7 @@ const accumulators: Readonly<Record<string, () => Accumulator>> = {
   $last: () => folding<Value>(null, (_last, value) => value ?? null),
   $push: push,
   $addToSet: addToSet,
-  $mergeObjects: () => folding<Doc>(new Map(), (merged, value) => (value instanceof Map ? new Map([...merged, ...value]) : merged)),
+  $mergeObjects: () => folding<Doc>(new Map(), merge),
   $stdDevPop: () => deviation(0),
   $stdDevSamp: () => deviation(1),
 };
@@ -39,6 +42,12 @@ function folding<T extends Value>(start: T, combine: (known: T, value: Value | u
     },
     result: () => known,
   };
+}
+
+function merge(merged: Doc, value: Value | undefined): Doc {
+  if (value instanceof Map) return new Map([...merged, ...value]);
+  if (value === undefined || value === null) return merged;
+  throw located(40400, `$mergeObjects requires object inputs, but input ${valueText(value)} is of type ${typeName(value)}`);
 }
 
 function average(): Accumulator {

@@ -119,6 +119,7 @@ function compileCount(operand: Value): RunStage {
   if (typeof operand !== 'string') throw located(40156, 'the count field must be a non-empty string');
   if (operand === '') throw located(40157, 'the count field must be a non-empty string');
   if (operand.startsWith('$')) throw located(40158, 'the count field cannot be a $-prefixed path');
+  if (operand.includes('.')) throw located(40160, "the count field cannot contain '.'");
   return function* (docs) {
     const count = Array.from(docs).length;
     if (count > 0) yield new Map([[operand, new Int32(count)]]);

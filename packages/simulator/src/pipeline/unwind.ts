@@ -1,7 +1,7 @@
 import { Long } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import { located } from '../query/query-error.js';
-import { valueAtPath } from '../query/document-path.js';
+import { splitPath, valueAtPath, withValueAt } from '../query/document-path.js';
 import type { RunStage } from './stage.js';
 
 /** `$unwind`: one document per array element. */
@@ -28,7 +28,7 @@ function* unwound(doc: Doc, path: readonly string[], index: string | undefined, 
 }
 
 function numbered(doc: Doc, index: string | undefined, position: Value): Doc {
-  return index === undefined ? doc : new Map(doc).set(index, position);
+  return index === undefined ? doc : withValueAt(doc, splitPath(index), position);
 }
 
 function withField(doc: Doc, path: readonly string[], value: Value | undefined): Doc {

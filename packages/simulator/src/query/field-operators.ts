@@ -145,8 +145,10 @@ function modTest(operand: Value): LeafTest {
   if (divisor === undefined || remainder === undefined) throw badValue('malformed mod, not enough elements');
   if (more.length > 0) throw badValue('malformed mod, too many elements');
   if (!isNumber(divisor) || !isNumber(remainder)) throw badValue('malformed mod, divisor not a number');
-  const by = wholePart(divisor) ?? 0n;
-  const rest = wholePart(remainder) ?? 0n;
+  const by = wholePart(divisor);
+  const rest = wholePart(remainder);
+  if (by === undefined) throw badValue('malformed mod, divisor value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type');
+  if (rest === undefined) throw badValue('malformed mod, remainder value is invalid :: caused by :: Unable to coerce NaN/Inf to integral type');
   if (by === 0n) throw badValue('divisor cannot be 0');
   return (value) => isNumber(value) && wholePart(value) !== undefined && (wholePart(value) ?? 0n) % by === rest;
 }
@@ -160,7 +162,7 @@ function wholePart(value: NumberValue): bigint | undefined {
 function sizeTest(operand: Value): LeafTest {
   if (!isNumber(operand)) throw failedToParse('Failed to parse $size. Expected a number in: $size');
   const size = toNumber(operand);
-  if (!Number.isInteger(size)) throw failedToParse('Failed to parse $size. Expected an integer');
+  if (!Number.isInteger(size)) throw badValue('$size must be a whole number');
   if (size < 0) throw failedToParse(`Failed to parse $size. Expected a non-negative number in: $size: ${size}`);
   return (value) => Array.isArray(value) && value.length === size;
 }

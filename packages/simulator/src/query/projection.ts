@@ -143,20 +143,28 @@ class ProjectionParser {
 
   /** @returns false where it is the `$slice` of expressions */
   #slice(parent: ProjectionNode, name: string, operand: Value): boolean {
-    const apply = findSlice(operand);
-    if (apply instanceof CommandError) {
-      try {
-        compileExpression(new Map([['$slice', operand]]), this.options.context);
-      } catch (error) {
-        if (!(error instanceof CommandError)) throw error;
-        const reason = `Invalid $slice syntax. The given syntax ${documentText(new Map([['$slice', operand]]))} did not match the find() syntax because :: ${apply.codeName}: ${apply.message} :: The given syntax did not match the expression $slice syntax.`;
-        throw new CommandError(error.code, error.codeName, `${reason} :: caused by :: ${error.message}`);
-      }
+    try {
+      addLeaf(parent, name, { kind: 'list', apply: findSlice(operand) });
+      this.#hasSlice = true;
+      return true;
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      this.#refuseSlice(operand, error);
       return false;
     }
-    addLeaf(parent, name, { kind: 'list', apply });
-    this.#hasSlice = true;
-    return true;
+  }
+
+  /** What is no slice of a find may be one of expressions. Throws CommandError for what is neither. @param why it is none of a find */
+  #refuseSlice(operand: Value, why: CommandError): void {
+    const expression: Doc = new Map([['$slice', operand]]);
+    try {
+      if (this.#mode === 'exclusion') throw located(31252, 'Cannot use expression other than $meta in exclusion projection');
+      compileExpression(expression, this.options.context);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      const reason = `Invalid $slice syntax. The given syntax ${documentText(expression)} did not match the find() syntax because :: ${why.codeName}: ${why.message} :: The given syntax did not match the expression $slice syntax.`;
+      throw new CommandError(error.code, error.codeName, `${reason} :: caused by :: ${error.message}`);
+    }
   }
 
   #elemMatch(parent: ProjectionNode, name: string, operand: Value): void {
@@ -167,19 +175,19 @@ class ProjectionParser {
   }
 }
 
-/** The `$slice` of a find, or why it is none. */
-function findSlice(operand: Value): ((items: Value[]) => Value[]) | CommandError {
+/** The `$slice` of a find. Throws CommandError for an operand that is none. */
+function findSlice(operand: Value): (items: Value[]) => Value[] {
   if (isNumber(operand)) {
     const count = toNumber(operand);
     return (items) => (count >= 0 ? items.slice(0, count) : items.slice(count));
   }
-  if (!Array.isArray(operand)) return located(31273, '$slice only supports numbers and [skip, limit] arrays');
+  if (!Array.isArray(operand)) throw located(31273, '$slice only supports numbers and [skip, limit] arrays');
   const [skip, limit] = operand;
-  if (operand.length !== 2) return located(31272, '$slice array argument should be of form [skip, limit]');
-  if (skip === undefined || !isNumber(skip)) return located(31257, `$slice expects the skip argument to be a number, got ${typeName(skip)}`);
-  if (limit === undefined || !isNumber(limit)) return located(31258, `$slice expects the limit argument to be a number, got ${typeName(limit)}`);
+  if (operand.length !== 2) throw located(31272, '$slice array argument should be of form [skip, limit]');
+  if (skip === undefined || !isNumber(skip)) throw located(31257, `$slice expects the skip argument to be a number, got ${typeName(skip)}`);
+  if (limit === undefined || !isNumber(limit)) throw located(31258, `$slice expects the limit argument to be a number, got ${typeName(limit)}`);
   const [from, count] = [toNumber(skip), toNumber(limit)];
-  if (count <= 0) return located(31259, `$slice limit must be positive, got ${count}`);
+  if (count <= 0) throw located(31259, `$slice limit must be positive, got ${count}`);
   return (items) => {
     const start = from >= 0 ? from : Math.max(0, items.length + from);
     return items.slice(start, start + count);
@@ -197,7 +205,7 @@ function firstMatch(condition: Doc): (items: Value[]) => Value[] | undefined {
 function elementTest(condition: Doc): (item: Value) => boolean {
   if (isOperatorDocument(condition)) return compileValueMatcher(condition);
   const matches = compileMatcher(condition);
-  return (item) => item instanceof Map && matches(item);
+  return (item) => (item instanceof Map && matches(item)) || (Array.isArray(item) && matches(new Map(item.map((each, index) => [String(index), each]))));
 }
 
 /** `field.$`: the first element of the array that the query's condition on it matches. */

@@ -3,6 +3,7 @@ import type { Doc } from '../bson/value.js';
 import type { ClusterClock } from '../node/clock.js';
 import { CommandError } from '../node/command.js';
 import { docOf } from '../node/doc-fields.js';
+import { SessionIdentity } from '../shard/session/session-identity.js';
 
 /** Transactions a router may know of at once; the longest untouched is forgotten beyond it. */
 const transactionsMax = 10_000;
@@ -11,7 +12,7 @@ const transactionsMax = 10_000;
 export class RoutedTransaction {
   /** By shard: true once it has written. */
   readonly participants = new Map<string, boolean>();
-  state: 'open' | 'committed' | 'aborted' = 'open';
+  state: 'open' | 'committed' | 'aborted' | 'recovering' = 'open';
   /** The answer to a commit over several shards, once it is decided: participants may commit later. */
   decision: Promise<Doc> | undefined;
   /** The shard that can tell the outcome later: the first one that wrote. */
@@ -28,6 +29,11 @@ export class RoutedTransaction {
     if (readOnly) return;
     this.participants.set(shard, true);
     this.recoveryShard ??= shard;
+  }
+
+  /** A write that failed counts: the shard that was asked last knows about the transaction. */
+  noteFailedWrite(): void {
+    this.recoveryShard ??= [...this.participants.keys()].at(-1);
   }
 
   /** Participants in the order in which they commit: by id, as recorded in 04-events-documents and 11-transactions. */
@@ -52,23 +58,41 @@ export class RouterTransactions {
     const txnNumber = numberOf(body);
     if (session === undefined || txnNumber === undefined || body.get('autocommit') !== false) return undefined;
     const known = this.#known.get(session);
-    if (known !== undefined && txnNumber < known.txnNumber) {
-      throw new CommandError(225, 'TransactionTooOld', `txnNumber ${txnNumber} is less than last txnNumber ${known.txnNumber} seen in session ${session}`);
-    }
+    this.refuseOlder(body);
     if (body.get('startTransaction') === true) {
       if (known?.txnNumber === txnNumber && known.state !== 'aborted') {
-        throw new CommandError(117, 'ConflictingOperationInProgress', `txnNumber ${txnNumber} for session ${session} already started`);
+        throw new CommandError(117, 'ConflictingOperationInProgress', `txnNumber ${txnNumber} for session ${sessionText(body)} already started`);
       }
       return this.begin(body);
     }
     if (known?.txnNumber !== txnNumber) {
-      throw noSuchTransaction(`cannot continue txnId ${known?.txnNumber ?? -1} for session ${session} with txnId ${txnNumber}`);
+      throw this.unknown(body);
     }
     if (known.state === 'aborted') throw noSuchTransaction(`Transaction ${txnNumber} has been aborted.`);
     if (known.state === 'committed') {
-      throw new CommandError(256, 'TransactionCommitted', `Transaction with { txnNumber: ${txnNumber} } has been committed.`);
+      throw new CommandError(256, 'TransactionCommitted', `Transaction ${txnNumber} has been committed.`);
     }
     return known;
+  }
+
+  /** @throws CommandError 225 for a number below the last one of its session */
+  refuseOlder(body: Doc): void {
+    const known = this.#known.get(sessionKey(body) ?? '');
+    const txnNumber = numberOf(body);
+    if (known === undefined || txnNumber === undefined || txnNumber >= known.txnNumber) return;
+    throw new CommandError(225, 'TransactionTooOld', `txnNumber ${txnNumber} is less than last txnNumber ${known.txnNumber} seen in session ${sessionText(body)}`);
+  }
+
+  /** Notes the number of a transaction whose outcome is asked for and that this router has not carried out. */
+  recover(body: Doc): void {
+    this.refuseOlder(body);
+    this.begin(body).state = 'recovering';
+  }
+
+  /** The error of a number that this router has not seen a transaction of. */
+  unknown(body: Doc): CommandError {
+    const known = this.#known.get(sessionKey(body) ?? '');
+    return noSuchTransaction(`cannot continue txnId ${known?.txnNumber ?? -1} for session ${sessionText(body)} with txnId ${numberOf(body) ?? -1n}`);
   }
 
   /** Begins the transaction that a command names; one that the session had before is forgotten. */
@@ -93,7 +117,7 @@ export class RouterTransactions {
   joined(shard: string, body: Doc): Doc {
     if (body.get('autocommit') !== false) return body;
     const transaction = this.of(body);
-    if (transaction === undefined) return body;
+    if (transaction === undefined || transaction.state === 'recovering') return body;
     body.delete('startTransaction');
     body.delete('readConcern');
     if (transaction.participants.has(shard)) return body;
@@ -121,6 +145,10 @@ export class RouterTransactions {
 /** The error of a transaction that is not there (any more), which a client may try again from its beginning. */
 export function noSuchTransaction(message: string): CommandError {
   return new CommandError(251, 'NoSuchTransaction', message, ['TransientTransactionError']);
+}
+
+function sessionText(body: Doc): string {
+  return SessionIdentity.read(body.get('lsid'))?.toString() ?? '';
 }
 
 function numberOf(body: Doc): bigint | undefined {

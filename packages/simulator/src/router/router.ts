@@ -202,5 +202,11 @@ export class Router implements ServedNode {
     const time = this.context.clock.current();
     reply.set('$clusterTime', clusterTimeField(time));
     reply.set('operationTime', time);
+    for (const last of ['recoveryToken', 'errorLabels']) {
+      const value = reply.get(last);
+      if (value === undefined) continue;
+      reply.delete(last);
+      reply.set(last, value);
+    }
   }
 }

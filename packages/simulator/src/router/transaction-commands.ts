@@ -12,15 +12,19 @@ const commitTriesMax = 1000;
 const commitPause_ms = 50;
 
 /**
- * Runs a statement of a transaction. One that fails, and a write with errors, ends the transaction on every shard that
- * takes part, as the server's router does.
+ * Runs a statement of a transaction. One that fails ends the transaction on every shard that takes part, as the server's router does.
  */
 export async function runStatement(context: RouterContext, request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
   const transaction = context.transactions.enter(request.body);
   if (transaction === undefined) return run();
   try {
     const reply = await run();
-    if (reply.has('writeErrors')) await abortEverywhere(context, request, transaction);
+    if (reply.has('writeErrors')) {
+      // Every shard gives its part up; the router learns of it with what is asked next.
+      transaction.noteFailedWrite();
+      await abortEverywhere(context, request, transaction);
+      transaction.state = 'open';
+    }
     return reply.set('recoveryToken', recoveryToken(transaction));
   } catch (error) {
     await abortEverywhere(context, request, transaction);
@@ -36,6 +40,7 @@ function recoveryToken({ recoveryShard }: RoutedTransaction): Doc {
 export async function commitTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const transaction = context.transactions.of(request.body);
   const token = docOf(request.body.get('recoveryToken'));
+  if (transaction === undefined) context.transactions.recover(request.body);
   if (transaction === undefined || transaction.participants.size === 0) return recovered(context, request, token);
   if (transaction.state === 'aborted') throw noSuchTransaction(`Transaction ${transaction.txnNumber} has been aborted.`);
   const reply = await commitEverywhere(context, request, transaction, withoutToken(request.body));
@@ -129,7 +134,7 @@ async function prepareAll(
 
 /** The outcome of a transaction that this router knows nothing of, from the shard that the client's recovery token names. */
 async function recovered(context: RouterContext, request: CommandRequest, token: Doc | undefined): Promise<Doc> {
-  if (token === undefined) throw new CommandError(50940, 'Location50940', 'cannot commit with no participants');
+  if (token === undefined) throw new CommandError(50940, 'Location50940', 'Cannot recover the transaction decision without a recoveryToken');
   const id = textOrEmpty(token.get('recoveryShardId'));
   if (id === '') {
     throw noSuchTransaction('Recovery token is empty, meaning the transaction only performed reads and can be safely retried');
@@ -143,7 +148,11 @@ async function recovered(context: RouterContext, request: CommandRequest, token:
 /** `abortTransaction` on every participant. */
 export async function abortTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const transaction = context.transactions.of(request.body);
-  if (transaction === undefined || transaction.state === 'aborted') {
+  if (transaction === undefined) {
+    context.transactions.refuseOlder(request.body);
+    throw context.transactions.unknown(request.body);
+  }
+  if (transaction.state === 'aborted') {
     throw noSuchTransaction('no known command has been sent by this router for this transaction');
   }
   const body = withoutToken(request.body);
@@ -156,8 +165,9 @@ export async function abortTransaction(context: RouterContext, request: CommandR
       failure ??= error as Error;
     }
   }
-  if (failure !== undefined) throw failure;
   transaction.state = 'aborted';
+  if (failure instanceof CommandError) throw new CommandError(failure.code, failure.codeName, failure.message, failure.labels, new Map([...failure.extra, ['recoveryToken', recoveryToken(transaction)]]));
+  if (failure !== undefined) throw failure;
   return reply.set('recoveryToken', recoveryToken(transaction));
 }
 

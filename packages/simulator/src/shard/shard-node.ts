@@ -165,7 +165,7 @@ export class ShardNode implements CommandNode, ShardAccess {
       collection = catalog.addCollection(namespace, options, timeKey(clusterTime), uuid);
       oplog.append(clusterTime, [createOperation(collection, !shown)]);
     }
-    buildIndexes(this.#state, collection, indexes, true);
+    buildIndexes(this.#state, collection, indexes, { fromMigrate: true });
   }
 
   viewsOf(db: string): readonly View[] {

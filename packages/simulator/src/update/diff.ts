@@ -1,4 +1,5 @@
 import { Int32 } from 'bson';
+import { compareStrings } from '../bson/compare.js';
 import { encodeDocument, encodeValue } from '../bson/encode.js';
 import { typeOf } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
@@ -55,8 +56,8 @@ function documentDiff(before: Doc, after: Doc): Diff {
   const updated: Doc = new Map();
   const inserted: Doc = new Map();
   const inner: Doc = new Map();
-  const kept = keptInOrder(before, after);
-  for (const name of before.keys()) if (!after.has(name)) removed.set(name, false);
+  const { kept, passed, left } = walkedTogether(before, after);
+  for (const name of [...left, ...passed.sort(compareStrings)]) if (!after.has(name)) removed.set(name, false);
   for (const [name, value] of after) {
     const known = before.get(name);
     if (known === undefined || !kept.has(name)) inserted.set(name, value);
@@ -65,18 +66,26 @@ function documentDiff(before: Doc, after: Doc): Diff {
   return assembleDiff(removed, updated, inserted, inner);
 }
 
-/** The fields that need not move: those met in the same order in both documents. A field that moves is written anew at the end. */
-function keptInOrder(before: Doc, after: Doc): ReadonlySet<string> {
+/** Fields of the document before, as the server walks through both documents at once. */
+interface Walk {
+  /** Met in the same order in both: they need not move. A field that moves is written anew at the end. */
+  readonly kept: ReadonlySet<string>;
+  /** Passed while another field was due in the document after; those that are gone are told in the order of their names. */
+  readonly passed: string[];
+  /** Left when the document after was at its end. */
+  readonly left: readonly string[];
+}
+
+function walkedTogether(before: Doc, after: Doc): Walk {
   const kept = new Set<string>();
+  const passed: string[] = [];
+  const left: string[] = [];
   const names = [...after.keys()];
-  let at = 0;
   for (const name of before.keys()) {
-    if (names[at] === name) {
-      kept.add(name);
-      at += 1;
-    }
+    if (names[kept.size] === name) kept.add(name);
+    else (kept.size < names.length ? passed : left).push(name);
   }
-  return kept;
+  return { kept, passed, left };
 }
 
 function addChange(known: Value, value: Value, name: string, updated: Doc, inner: Doc): void {

@@ -43,6 +43,12 @@ export const corpusFiles = [
   '13-orphans',
   '14-replica-set',
   '15-attributes',
+  '16-found-data',
+  '17-found-definitions',
+  '18-found-sharding',
+  '19-found-sessions',
+  '20-found-queries',
+  '21-found-privileges',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

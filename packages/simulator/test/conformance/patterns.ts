@@ -83,6 +83,12 @@ export const patterns: readonly Pattern[] = [
     isPaired: true,
     reason: 'Collections and databases have random UUIDs.',
   },
+  {
+    name: 'first to answer',
+    paths: ['recoveryToken.recoveryShardId'],
+    covers: { value: isText },
+    reason: 'The shard that wrote first; where several were asked at once, the first to answer.',
+  },
   { name: 'session', paths: ['cursor.*[].lsid.id'], covers: { value: isUuid }, reason: 'Sessions have random UUIDs.' },
   {
     name: 'UUID',

@@ -17,4 +17,10 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '13-orphans': 27,
   '14-replica-set': 41,
   '15-attributes': 86,
+  '16-found-data': 183,
+  '17-found-definitions': 175,
+  '18-found-sharding': 84,
+  '19-found-sessions': 226,
+  '20-found-queries': 425,
+  '21-found-privileges': 101,
 };

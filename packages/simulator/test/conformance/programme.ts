@@ -1,6 +1,7 @@
 import { openAccessStage } from './access-stage.js';
 import { openClusterStage, openReplicaSetStage } from './cluster-stage.js';
 import type { CorpusFile } from './corpus-file.js';
+import { openFoundStage } from './found-stage.js';
 import type { Stage } from './stage.js';
 
 /** Files that were recorded one after the other on one cluster, and what to play them on. */
@@ -17,4 +18,6 @@ export const programme: readonly Act[] = [
   { files: ['12-fencing', '13-orphans'], open: openClusterStage },
   { files: ['14-replica-set'], open: openReplicaSetStage },
   { files: ['15-attributes'], open: openClusterStage },
+  ...(['16-found-data', '17-found-definitions', '18-found-sharding', '19-found-sessions', '20-found-queries'] as const).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
+  { files: ['21-found-privileges'], open: () => openFoundStage(true) },
 ];

@@ -27,9 +27,9 @@ export async function openSimulated({ access = false } = {}): Promise<Nodes> {
 /** The servers of MONGO_BIN as a cluster of two shards. */
 export async function openReal({ access = false } = {}): Promise<Nodes> {
   const folder = ScratchFolder.create('differential');
-  const cluster = await startTestCluster({ name: 'real', topology: { shards: 2 }, routers: 2, folder, withUsers: access });
+  const cluster = await startTestCluster({ name: 'real', topology: { shards: 2 }, routers: access ? 1 : 2, folder, withUsers: access });
   const [shard0 = '', shard1 = ''] = cluster.shardIds.map((id) => hostsOf(cluster.shardConnectionString(id))[0] ?? '');
-  const [router = '', router1 = ''] = hostsOf(cluster.connectionString);
+  const [router = '', router1 = router] = hostsOf(cluster.connectionString);
   const roles = new Map([[router, 'router'], [router1, 'router1'], [shard0, 'shard0'], [shard1, 'shard1']]);
   return nodes({ router, router1, shard0, shard1 }, roles, async () => {
     await cluster.close();

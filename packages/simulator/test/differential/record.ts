@@ -60,8 +60,15 @@ function relocated(json: Json, steps: ReadonlyMap<number, number>, unique: numbe
   );
 }
 
+/** An address as the corpus has it, with the name of its set where that stands before it. */
+function recordedHost(found: string, roles: HostRoles): string {
+  const [address = '', set] = found.split('/').reverse();
+  const recorded = recordedHosts.get(roles.get(address) ?? '') ?? address;
+  return set === undefined ? recorded : `${set}/${recorded}`;
+}
+
 function lineOf({ step, on, who, db, command, unordered, file }: Numbered, reply: Doc, roles: HostRoles): Json {
-  const answered = JSON.parse(JSON.stringify(toExtendedJson(reply)).replace(host, (found) => recordedHosts.get(roles.get(found) ?? '') ?? found)) as Json;
+  const answered = JSON.parse(JSON.stringify(toExtendedJson(reply)).replace(host, (found) => recordedHost(found, roles))) as Json;
   const outcome = reply.has('errmsg') ? { error: asRecorded(answered, { file, step, command, error: null }) } : { reply: answered };
   return { step, on, ...(who !== undefined && { who }), db, command, ...(unordered === true && { unordered }), ...outcome };
 }

@@ -215,7 +215,7 @@ describe('migrations of chunks', () => {
     expect(await bounds()).toEqual([new MinKey(), -3, 0]);
     await admin.command({ split: 'moves.splits', bounds: [{ k: 0 }, { k: new MaxKey() }] });
     expect(await bounds()).toEqual([new MinKey(), -3, 0, 2]);
-    await expect(admin.command({ split: 'moves.splits', middle: { k: 2 } })).rejects.toMatchObject({ code: undefined, message: expect.stringContaining('is a boundary key of existing chunk') as string });
+    await expect(admin.command({ split: 'moves.splits', middle: { k: 2 } })).rejects.toThrow('is a boundary key of existing chunk');
     await admin.command({ mergeChunks: 'moves.splits', bounds: [{ k: -3 }, { k: 2 }] });
     expect(await bounds()).toEqual([new MinKey(), -3, 2]);
     await expect(admin.command({ mergeChunks: 'moves.splits', bounds: [{ k: -3 }, { k: 1 }] })).rejects.toMatchObject({ code: 20 });

@@ -3,6 +3,7 @@ import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js
 import { addNumbers, divideNumbers, doubleOrDecimal, multiplyNumbers, remainderOfNumbers, roundNumber, subtractNumbers } from '../../bson/arithmetic.js';
 import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
+import type { CommandError } from '../../node/command.js';
 import { located, typeMismatch } from '../../query/query-error.js';
 import { fixed, type OperatorCompiler, type OperatorTable, ranged, variadic } from '../operator.js';
 import { isNullish } from '../truth.js';
@@ -85,7 +86,9 @@ function fold(values: (Value | undefined)[], name: string, start: NumberValue, c
 }
 
 function binary([a, b]: (Value | undefined)[], name: string, apply: (a: NumberValue, b: NumberValue) => Value): Value {
-  return isNullish(a) || isNullish(b) ? null : apply(numeric(a, name), numeric(b, name));
+  if (isNullish(a) || isNullish(b)) return null;
+  if (isNumber(a) && isNumber(b)) return apply(a, b);
+  throw refusedPair(name, a, b);
 }
 
 function unary([value]: (Value | undefined)[], name: string, apply: (value: NumberValue) => Value): Value {
@@ -108,7 +111,20 @@ function roundHalfEven(value: number): number {
   return Math.abs(value % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
 }
 
+/** How servers refuse a pair that is no two numbers. */
+function refusedPair(name: string, a: Value | undefined, b: Value | undefined): CommandError {
+  const [left, right] = [typeName(a), typeName(b)];
+  if (name === '$mod') return located(16611, `$mod only supports numeric types, not ${left} and ${right}`);
+  if (name === '$divide') return typeMismatch(`$divide only supports numeric types, not ${left} and ${right}`);
+  if (name === '$subtract') return typeMismatch(`can't $subtract ${right} from ${left}`);
+  if (name === '$pow') return isNumber(a) ? located(28763, `$pow's exponent must be numeric, not ${right}`) : located(28762, `$pow's base must be numeric, not ${left}`);
+  return typeMismatch(`${name} only supports numeric types, not ${isNumber(a) ? right : left}`);
+}
+
 function numeric(value: Value | undefined, name: string): NumberValue {
   if (isNumber(value)) return value;
+  if (unaryOperators.has(name)) throw located(28765, `${name} only supports numeric types, not ${typeName(value)}`);
   throw typeMismatch(`${name} only supports numeric types, not ${typeName(value)}`);
 }
+
+const unaryOperators: ReadonlySet<string> = new Set(['$abs', '$ceil', '$floor', '$sqrt', '$exp', '$ln', '$log10']);

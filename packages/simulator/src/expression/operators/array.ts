@@ -46,8 +46,28 @@ export const arrayOperators: OperatorTable = {
 
 function required(value: Value | undefined, code: number, name: string): Value[] {
   if (Array.isArray(value)) return value;
-  throw located(code, `The argument to ${name} must be an array, but was of type: ${typeName(value)}`);
+  const refusal = refusals[code] ?? ((type: string) => `The argument to ${name} must be an array, but was of type: ${type}`);
+  throw located(code, refusal(typeName(value), name));
 }
+
+/** How servers refuse what is no array, by code. */
+const refusals: Readonly<Record<number, (type: string, name: string) => string>> = {
+  17040: (type) => `$allElementsTrue's argument must be an array, but is ${type}`,
+  17041: (type) => `$anyElementTrue's argument must be an array, but is ${type}`,
+  17042: (type) => `both operands of $setIsSubset must be arrays. Second argument is of type: ${type}`,
+  17043: (type) => `All operands of $setUnion must be arrays. One argument is of type: ${type}`,
+  17044: (type) => `All operands of $setEquals must be arrays. One argument is of type: ${type}`,
+  17046: (type) => `both operands of $setIsSubset must be arrays. First argument is of type: ${type}`,
+  17047: (type) => `All operands of $setIntersection must be arrays. One argument is of type: ${type}`,
+  17048: (type) => `both operands of $setDifference must be arrays. First argument is of type: ${type}`,
+  17049: (type) => `both operands of $setDifference must be arrays. Second argument is of type: ${type}`,
+  28664: (type) => `$concatArrays only supports arrays, not ${type}`,
+  28689: (type, name) => `${name}'s ${name === '$arrayElemAt' ? 'first argument' : 'argument'} must be an array, but is ${type}`,
+  28724: (type) => `First argument to $slice must be an array, but is of type: ${type}`,
+  40081: (type) => `$in requires an array as a second argument, found: ${type}`,
+  40090: (type) => `$indexOfArray requires an array as a first argument, found: ${type}`,
+  34468: (type) => `$zip found a non-array expression in input: ${type}`,
+};
 
 function listFunction(apply: (values: Value[]) => Value | undefined): OperatorCompiler {
   return fixed(1, ([value], name) => (isNullish(value) ? null : apply(required(value, 28689, name))));

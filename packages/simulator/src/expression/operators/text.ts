@@ -12,16 +12,16 @@ import { isoText } from './date.js';
 /** Operators on texts. */
 export const textOperators: OperatorTable = {
   $concat: variadic((values) => (values.some(isNullish) ? null : values.map((value) => onlyText(value, 16702, '$concat')).join(''))),
-  $toLower: fixed(1, ([value], name) => textOf(value, name).toLowerCase()),
-  $toUpper: fixed(1, ([value], name) => textOf(value, name).toUpperCase()),
-  $strcasecmp: fixed(2, ([a, b], name) => new Int32(Math.sign(compareStrings(textOf(a, name).toUpperCase(), textOf(b, name).toUpperCase())))),
+  $toLower: fixed(1, ([value]) => textOf(value).toLowerCase()),
+  $toUpper: fixed(1, ([value]) => textOf(value).toUpperCase()),
+  $strcasecmp: fixed(2, ([a, b]) => new Int32(Math.sign(compareStrings(textOf(a).toUpperCase(), textOf(b).toUpperCase())))),
   $strLenCP: fixed(1, ([value]) => new Int32(Array.from(onlyText(value, 34471, '$strLenCP')).length)),
   $strLenBytes: fixed(1, ([value]) => new Int32(encodeUtf8(onlyText(value, 34473, '$strLenBytes')).length)),
   $substr: fixed(3, substringBytes),
   $substrBytes: fixed(3, substringBytes),
-  $substrCP: fixed(3, ([value, start, count], name) => {
+  $substrCP: fixed(3, ([value, start, count]) => {
     const from = numberOf(start);
-    return Array.from(textOf(value, name)).slice(from, from + numberOf(count)).join('');
+    return Array.from(textOf(value)).slice(from, from + numberOf(count)).join('');
   }),
   $split: fixed(2, ([value, separator]) =>
     isNullish(value) || isNullish(separator) ? null : onlyText(value, 40085, '$split').split(onlyText(separator, 40086, '$split')),
@@ -54,17 +54,28 @@ const SPACES = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2
 
 function onlyText(value: Value | undefined, code: number, name: string): string {
   if (typeof value === 'string') return value;
-  throw located(code, `${name} requires a string argument, found: ${typeName(value)}`);
+  throw located(code, refusals[code]?.(typeName(value)) ?? `${name} requires a string argument, found: ${typeName(value)}`);
 }
 
+/** How servers refuse what is no text, by code. */
+const refusals: Readonly<Record<number, (type: string) => string>> = {
+  16702: (type) => `$concat only supports strings, not ${type}`,
+  40085: (type) => `$split requires an expression that evaluates to a string as a first argument, found: ${type}`,
+  40086: (type) => `$split requires an expression that evaluates to a string as a second argument, found: ${type}`,
+  40091: (type) => `$indexOfBytes requires a string as the first argument, found: ${type}`,
+  40092: (type) => `$indexOfBytes requires a string as the second argument, found: ${type}`,
+  40093: (type) => `$indexOfCP requires a string as the first argument, found: ${type}`,
+  40094: (type) => `$indexOfCP requires a string as the second argument, found: ${type}`,
+};
+
 /** A value as text where operators convert: numbers and dates too, null as nothing. */
-function textOf(value: Value | undefined, name: string): string {
+function textOf(value: Value | undefined): string {
   if (isNullish(value)) return '';
   if (typeof value === 'string') return value;
   if (isNumber(value)) return value.toString();
   if (value instanceof DateTime) return isoText(value);
   if (value instanceof BSONSymbol) return value.value;
-  throw located(16007, `can't convert from BSON type ${typeName(value)} to String (${name})`);
+  throw located(16007, `can't convert from BSON type ${typeName(value)} to String`);
 }
 
 function numberOf(value: Value | undefined): number {
@@ -73,7 +84,7 @@ function numberOf(value: Value | undefined): number {
 }
 
 function substringBytes([value, start, count]: (Value | undefined)[], name: string): Value {
-  const bytes = encodeUtf8(textOf(value, name));
+  const bytes = encodeUtf8(textOf(value));
   const from = numberOf(start);
   if (from < 0) throw located(50752, `${name}: starting index must be non-negative (got: ${from})`);
   const length = numberOf(count);

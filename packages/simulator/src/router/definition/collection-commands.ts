@@ -1,5 +1,8 @@
 import type { Doc } from '../../bson/value.js';
+import { UUID } from 'bson';
 import type { ShardKeyPattern } from '../../config/shard-key.js';
+import type { ShardedCollection } from '../../config/sharded-collection.js';
+import { uuidText } from '../../shard/uuid-text.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, isTrue, requiredText } from '../../node/doc-fields.js';
@@ -96,7 +99,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const body = new Map(request.body);
   const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
   const shards = holders.filter((shard) => shard.access.collection(from) !== undefined);
-  if (shards.length === 0 && holders.some((shard) => shard.stored.view(from) !== undefined)) {
+  if (shards.length === 0 && !context.version.atLeast(5, 0) && holders.some((shard) => shard.stored.view(from) !== undefined)) {
     throw new CommandError(166, 'CommandNotSupportedOnView', `cannot rename view: ${from}`);
   }
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
@@ -152,18 +155,19 @@ export async function createIndexesCommand(context: RouterContext, request: Comm
   const namespace = commandNamespace(request);
   const collection = context.catalog.collection(namespace);
   if (collection === undefined) return fanOut(context, request, [await context.primaryForWrite(namespace)]);
-  refuseUniqueBesideKey(collection.key, request.body);
-  return fanOut(context, request, context.shardsOf(collection.chunks.shards));
+  return fanOut(context, request, context.shardsOf(collection.chunks.shards), request.body, (shard) => refuseUniqueBesideKey(collection, shard, request.body));
 }
 
-function refuseUniqueBesideKey(key: ShardKeyPattern, body: Doc): void {
+/** Shards refuse it while they build: it is none of a document's shard key alone. */
+function refuseUniqueBesideKey({ key, namespace, uuid }: ShardedCollection, shard: ClusterShard, body: Doc): void {
   const specs = body.get('indexes');
   for (const spec of Array.isArray(specs) ? specs : []) {
     const fields = docOf(spec)?.get('key');
     if (!(spec instanceof Map) || !isTrue(spec.get('unique')) || !(fields instanceof Map)) continue;
     const isId = fields.size === 1 && fields.has('_id');
     if (isId || (key.hashedIndex < 0 && key.isPrefixOf(fields))) continue;
-    const shown = `cannot create unique index over ${documentText(fields)} with shard key pattern ${documentText(key.doc)}`;
+    if (shard.access.collection(namespace)?.indexes.some((index) => index.get('name') === spec.get('name')) === true) continue;
+    const shown = `Index build failed: ${uuidText(new UUID().buffer)}: Collection ${namespace} ( ${uuidText(uuid.buffer)} ) :: caused by :: cannot create unique index over ${documentText(fields)} with shard key pattern ${documentText(key.doc)}`;
     throw new CommandError(67, 'CannotCreateIndex', shown);
   }
 }

@@ -8,23 +8,35 @@ import type { RouterContext } from '../router-context.js';
 /** Codes that are found while a command is parsed; a router reports them without the shards' replies. */
 const parseCodes: ReadonlySet<number> = new Set([14, 9, 40415, 73]);
 
+function isOfParsing({ code, message }: CommandError): boolean {
+  return message.startsWith('Enumeration value ') || (parseCodes.has(code) && !message.startsWith('Error in specification '));
+}
+
 /** What a shard says of a key that it has met twice stands in its own reply alone. */
 const keyFields: ReadonlySet<string> = new Set(['keyPattern', 'keyValue']);
 
 /**
  * Sends a definition command to shards and shows each one's reply under `raw`, as routers do.
+ * @param check throws what a shard refuses because of its part in the sharded collection
  * @throws CommandError the first failure, with all replies under `raw`
  */
-export async function fanOut(context: RouterContext, request: CommandRequest, shards: readonly ClusterShard[], body: Doc = request.body): Promise<Doc> {
+export async function fanOut(
+  context: RouterContext,
+  request: CommandRequest,
+  shards: readonly ClusterShard[],
+  body: Doc = request.body,
+  check: (shard: ClusterShard) => void = () => undefined,
+): Promise<Doc> {
   const raw: Doc = new Map();
   let failure: CommandError | undefined;
   for (const shard of shards) {
     try {
+      check(shard);
       const reply = await context.sender.run(shard, request, body);
       if (!reply.has('ok')) reply.set('ok', new Double(1));
       raw.set(shard.connectionString, reply);
     } catch (error) {
-      if (!(error instanceof CommandError) || parseCodes.has(error.code)) throw error;
+      if (!(error instanceof CommandError) || isOfParsing(error)) throw error;
       failure ??= error;
       raw.set(shard.connectionString, failedReply(error));
     }

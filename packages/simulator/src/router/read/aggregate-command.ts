@@ -8,7 +8,9 @@ import { withLet } from '../../expression/let.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
+import { refuseFailingConstants } from '../../pipeline/constant-failures.js';
 import { compilePipeline } from '../../pipeline/stages.js';
+import { ExecutionError } from '../../shard/execution-error.js';
 import type { RouterContext } from '../router-context.js';
 import { commandCollection } from '../router-context.js';
 import { changeStreamCommand } from '../stream/change-stream-command.js';
@@ -118,6 +120,17 @@ function unshardedHolder(context: RouterContext, namespace: string): ClusterShar
   return primary === undefined ? [] : [primary];
 }
 
+/** A failure over a document of a shard, in the words of the router that reads on. */
+async function openMerged(context: RouterContext, shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions): Promise<ShardCursor> {
+  try {
+    return await ShardCursor.open(context.sender, shard, request, body, options);
+  } catch (error) {
+    if (!(error instanceof ExecutionError)) throw error;
+    const host = shard.connectionString.slice(shard.connectionString.indexOf('/') + 1);
+    throw new ExecutionError(error.reason, `Error on remote shard ${host} :: caused by :: Executor error during getMore`);
+  }
+}
+
 async function mergeShards(
   context: RouterContext,
   request: CommandRequest,
@@ -128,9 +141,10 @@ async function mergeShards(
   options: SendOptions,
 ): Promise<Doc> {
   const output = outputStage(pipeline);
+  refuseFailingConstants(pipeline, {});
   const split = splitPipeline(output === undefined ? pipeline : pipeline.slice(0, -1));
   const shardBody = new Map(body).set('pipeline', split.onShards);
-  const cursors = await ShardCursor.openAll(context.sender, shards, request, shardBody, options);
+  const cursors = await Promise.all(shards.map((shard) => openMerged(context, shard, request, shardBody, options)));
   const batchSize = numberOf(docOf(body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
   const merged = new MergedCursor(shown, cursors, { skip: 0, limit: Infinity, piped: true });
   if (split.onRouter.length === 0 && output === undefined) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);

@@ -2,7 +2,7 @@ import { Int32 } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
-import type { CommandRequest } from '../../node/command.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { ReadConcernRefused } from '../../node/read-concern-refused.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
@@ -53,7 +53,12 @@ export async function distinctCommand(context: RouterContext, request: CommandRe
   if (collection === undefined) {
     if (resolveShardedView(context, namespace) !== undefined) return distinctOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
-    return primary === undefined ? doc(['values', []]) : context.sender.run(primary, request, request.body, { picture });
+    if (primary === undefined) throw new CommandError(26, 'NamespaceNotFound', `database ${request.db} not found`);
+    return context.sender.run(primary, request, request.body, { picture });
+  }
+  if (request.body.get('autocommit') === false) {
+    const advice = 'Please see http://dochub.mongodb.org/core/transaction-distinct for a recommended alternative.';
+    throw new CommandError(263, 'OperationNotSupportedInTransaction', `Cannot run 'distinct' on a sharded collection in a multi-document transaction. ${advice}`);
   }
   const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
   const all: Value[] = [];

@@ -26,6 +26,7 @@ export async function findCommand(context: RouterContext, request: CommandReques
   const filter = docOrEmpty(request.body.get('filter'));
   const time = snapshotTime(request, context.clock);
   compileMatcher(filter);
+  compileProjection(docOrEmpty(request.body.get('projection')), filter);
   const picture = context.routing.picture(namespace);
   const { collection } = picture;
   const body = withSnapshotTime(request.body, time);

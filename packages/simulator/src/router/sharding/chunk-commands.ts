@@ -60,7 +60,7 @@ function medianKey(context: RouterContext, collection: ShardedCollection, chunk:
     .map((document) => collection.key.keyOf(document))
     .sort(compareKeys);
   const median = keys[Math.floor(keys.length / 2)];
-  const key = median !== undefined && compareKeys(median, chunk.min) === 0 ? keys.find((each) => compareKeys(each, chunk.min) > 0) : median;
+  const key = keys.length < 2 ? undefined : median !== undefined && compareKeys(median, chunk.min) === 0 ? keys.find((each) => compareKeys(each, chunk.min) > 0) : median;
   if (key === undefined) throw new CommandError(cannotSplit, errorName(cannotSplit), 'Unable to find median in chunk because chunk is indivisible.');
   return key;
 }

@@ -13,7 +13,9 @@ export async function enableShardingCommand(context: RouterContext, request: Com
   const primary = typeof asked === 'string' ? context.catalog.shard(asked).id : undefined;
   const present = context.catalog.database(name);
   if (present !== undefined && primary !== undefined && present.primary !== primary) {
-    throw new CommandError(48, 'NamespaceExists', `database already created on a primary which is different from: ${primary}`);
+    throw new CommandError(48, 'NamespaceExists', context.version.atLeast(5, 0)
+      ? `Database ${name} could not be created :: caused by :: database already created on a primary which is different from ${primary}`
+      : `database already created on a primary which is different from: ${primary}`);
   }
   await context.catalog.createDatabase(name, true, primary);
   return new Map();

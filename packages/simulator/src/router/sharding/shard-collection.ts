@@ -22,6 +22,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const unique = isTrue(request.body.get('unique'));
   const database = await shardableDatabase(context, databaseOf(namespace));
   if (!database.partitioned) throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
+  refuseOtherCollation(request.body);
   const reply = doc(['collectionsharded', namespace]);
   const present = context.catalog.collection(namespace);
   if (present !== undefined) {
@@ -51,9 +52,14 @@ function refuseOptions(body: Doc, key: ShardKeyPattern, unique: boolean): void {
     const rule = "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by declaring an additional (non-hashed) unique index on the field.";
     throw invalidOptions(rule);
   }
-  if ((numberOf(body.get('numInitialChunks')) ?? 0) > 0 && key.hashedIndex < 0) {
-    throw invalidOptions('numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern');
+  if ((numberOf(body.get('numInitialChunks')) ?? 0) === 0) return;
+  if (key.hashedIndex < 0) throw invalidOptions('numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern');
+  if (key.hashedIndex > 0 && !isTrue(body.get('presplitHashedZones'))) {
+    throw invalidOptions("When the prefix of the hashed shard key is a range field, 'numInitialChunks' can only be used when the 'presplitHashedZones' is true");
   }
+}
+
+function refuseOtherCollation(body: Doc): void {
   const collation = docOf(body.get('collation'));
   if (collation !== undefined && collation.get('locale') !== 'simple') {
     throw new CommandError(2, 'BadValue', `The collation for shardCollection must be {locale: 'simple'}, but found: ${documentText(collation)}`);

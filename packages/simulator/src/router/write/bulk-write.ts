@@ -47,9 +47,12 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
     return runPart(bulk, part, picture);
   }
   const stale: number[] = [];
+  let failedAt: number | undefined;
   for (const part of splitByShard(bulk, picture.collection, asked)) {
+    // All shards of a statement are asked at once: what one of them says keeps it from no other.
+    if (failedAt !== undefined && part.indexes[0] !== failedAt) break;
     stale.push(...(await runPart(bulk, part, part.everywhere === true ? undefined : picture)));
-    if (ordered && (outcome.failed || stale.length > 0)) break;
+    if (ordered && (outcome.failed || stale.length > 0)) failedAt = part.indexes.at(-1);
   }
   const [first] = stale;
   if (ordered && first !== undefined) return asked.filter((index) => index >= first);

@@ -24,10 +24,19 @@ export async function runPart(bulk: BulkWrite, part: ShardPart, picture: Routing
     return first === undefined ? [] : part.indexes.slice(first);
   } catch (error) {
     if (isStale(error)) return [...part.indexes];
-    if (!(error instanceof CommandError) || request.body.get('autocommit') === false) throw error;
+    if (!(error instanceof CommandError)) throw error;
+    if (request.body.get('autocommit') === false) throw metInTransaction(bulk, part, error);
     outcome.fail(error, ordered ? part.indexes.slice(0, 1) : part.indexes);
     return [];
   }
+}
+
+/** A failure that ends a transaction, in the words of the router. */
+function metInTransaction({ context }: BulkWrite, { shard }: ShardPart, error: CommandError): CommandError {
+  if (shard === context.configShard.id) return error;
+  const { connectionString } = context.catalog.shard(shard);
+  const host = connectionString.slice(connectionString.indexOf('/') + 1);
+  return new CommandError(error.code, error.codeName, `Encountered error from ${host} during a transaction :: caused by :: ${error.message}`, error.labels, error.extra);
 }
 
 async function send(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture | undefined): Promise<Doc> {

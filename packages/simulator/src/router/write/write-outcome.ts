@@ -29,7 +29,9 @@ export class WriteOutcome {
     for (const each of documentsIn(reply.get('upserted'))) this.#upserted.set(indexOf(each, indexes), each.get('_id') ?? null);
     for (const each of documentsIn(reply.get('writeErrors'))) {
       const index = indexOf(each, indexes);
-      if (!this.#errors.has(index)) this.#errors.set(index, errorFields(index, each));
+      const known = this.#errors.get(index);
+      const error = errorFields(index, each);
+      this.#errors.set(index, known === undefined ? error : joined(index, known, error));
     }
     const concern = docOf(reply.get('writeConcernError'));
     if (concern !== undefined) this.#writeConcernError ??= shardConcernError(shard, concern);
@@ -39,7 +41,8 @@ export class WriteOutcome {
   fail(error: CommandError, indexes: readonly number[]): void {
     for (const index of indexes) {
       const fields = doc(['index', new Int32(index)], ['code', new Int32(error.code)], ['codeName', error.codeName], ['errmsg', error.message]);
-      if (!this.#errors.has(index)) this.#errors.set(index, fields);
+      const known = this.#errors.get(index);
+      this.#errors.set(index, known === undefined ? fields : joined(index, known, fields));
     }
   }
 
@@ -74,6 +77,20 @@ function errorFields(index: number, error: Doc): Doc {
   );
   for (const [name, value] of error) if (!fields.has(name)) fields.set(name, value);
   return fields;
+}
+
+const multipleErrors = 65;
+
+/** What several shards say against one statement: one error where they agree (server source: `combineOpErrors`). */
+function joined(index: number, first: Doc, second: Doc): Doc {
+  if (numberOf(first.get('code')) === numberOf(second.get('code'))) return first;
+  return doc(
+    ['index', new Int32(index)],
+    ['code', new Int32(multipleErrors)],
+    ['codeName', errorName(multipleErrors)],
+    ['errmsg', `multiple errors for op : ${textOrEmpty(first.get('errmsg'))} :: and :: ${textOrEmpty(second.get('errmsg'))}`],
+    ['errInfo', doc(['causedBy', [first, second]])],
+  );
 }
 
 function shardConcernError(shard: string, error: Doc): Doc {

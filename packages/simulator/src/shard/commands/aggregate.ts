@@ -5,10 +5,12 @@ import { documentText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import { refuseFailingConstants } from '../../pipeline/constant-failures.js';
 import { drawn, sampleSize } from '../../pipeline/sample.js';
 import { compilePipeline } from '../../pipeline/stages.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
 import { completeCollation } from '../collation-spec.js';
+import { during } from '../execution-error.js';
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
@@ -140,12 +142,19 @@ async function runPipeline(
   const source = new DocumentSource(documents, state.history, collection === undefined ? undefined : point.atClusterTime);
   const owner = { namespace: shownNamespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context) };
   const cursor = optionalDoc(context, 'cursor');
-  return firstBatchReply(state.cursors, source, owner, {
+  const options = {
     batchSize: numberOf(cursor?.get('batchSize')) ?? FIRST_BATCH_DOCUMENTS,
     singleBatch: false,
     maxTimeMs: optionalNumber(context, 'maxTimeMS'),
     signal: request.signal,
-  });
+  };
+  return during(executionOf(context, shownNamespace), () => firstBatchReply(state.cursors, source, owner, options));
+}
+
+/** What failures over documents are said to have come up in. */
+function executionOf({ state: { version } }: CommandContext, namespace: string): string {
+  if (version.atLeast(8)) return `Executor error during aggregate command on namespace: ${namespace}`;
+  return version.atLeast(5, 0) ? 'PlanExecutor error during aggregation' : '';
 }
 
 /**
@@ -162,6 +171,7 @@ function pipelineDocuments(
 ): Generator<Uint8Array | undefined> {
   const variables = letVariables(context);
   const { collation } = ofView ?? ownCollation(context, collection);
+  refuseFailingConstants(stages, variables);
   const provided = currentOpStage(context, stages[0]) ?? sourceStageDocuments(context.state, namespace, collection, stages[0], context.request.routed !== undefined);
   const filter = provided === undefined ? stages[0]?.get('$match') : undefined;
   const rest = provided !== undefined || filter instanceof Map ? stages.slice(1) : stages;

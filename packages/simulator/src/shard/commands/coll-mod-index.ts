@@ -1,6 +1,7 @@
 import { Long } from 'bson';
 import { encodeDocument } from '../../bson/encode.js';
 import { documentText } from '../../bson/text.js';
+import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { scanPath } from '../../bson/scan.js';
 import { CommandError } from '../../node/command.js';
@@ -21,6 +22,11 @@ export function refuseUnknownIndexFields(version: ServerVersion, change: Doc): v
     if (version.atLeast(5, 0)) throw failure.unknownField(`collMod.index.${name}`);
     throw failure.invalidOptions(`Unrecognized field '${name}' in 'index' option`);
   }
+  const seconds = change.get('expireAfterSeconds');
+  if (seconds !== undefined && numberOf(seconds) === undefined) {
+    const types = "expected types '[long, int, decimal, double']";
+    throw failure.typeMismatch(`BSON field 'collMod.index.expireAfterSeconds' is the wrong type '${typeName(seconds)}', ${types}`);
+  }
 }
 
 /**
@@ -29,6 +35,7 @@ export function refuseUnknownIndexFields(version: ServerVersion, change: Doc): v
  * @throws CommandError 27, 72, 2 as the server refuses; 359 with `violations` when documents stand against uniqueness
  */
 export function changeIndex(version: ServerVersion, collection: Collection, change: Doc, dryRun: boolean, reply: Doc): void {
+  if (!version.atLeast(6, 0) && namesIndex(change) && !change.has('expireAfterSeconds') && !change.has('hidden')) throw failure.invalidOptions('no expireAfterSeconds or hidden field');
   const index = wantedIndex(collection, change);
   const { definition } = index;
   const spec: Doc = new Map(definition.spec);
@@ -48,10 +55,15 @@ export function changeIndex(version: ServerVersion, collection: Collection, chan
   definition.spec = spec;
 }
 
+function namesIndex(change: Doc): boolean {
+  return change.has('name') !== change.has('keyPattern');
+}
+
 function changeExpiry(version: ServerVersion, definition: IndexDefinition, spec: Doc, seconds: Value, reply: Doc): void {
   const old = spec.get('expireAfterSeconds');
   if (old === undefined) refuseNewExpiry(version, definition);
   else reply.set('expireAfterSeconds_old', old);
+  spec.delete('expireAfterSeconds');
   spec.set('expireAfterSeconds', Long.fromNumber(numberOf(seconds) ?? 0));
   reply.set('expireAfterSeconds_new', seconds);
 }
@@ -67,10 +79,10 @@ function refuseNewExpiry(version: ServerVersion, definition: IndexDefinition): v
 
 function changeHidden(definition: IndexDefinition, spec: Doc, hidden: boolean, reply: Doc): void {
   if (spec.get('clustered') === true) throw new CommandError(6011800, 'Location6011800', "The 'hidden' option is not supported for a clusteredIndex");
-  if (definition.name === '_id_') throw failure.badValue("can't hide _id index");
+  if (hidden && definition.name === '_id_') throw failure.badValue("can't hide _id index");
   reply.set('hidden_old', isTrue(spec.get('hidden'))).set('hidden_new', hidden);
+  spec.delete('hidden');
   if (hidden) spec.set('hidden', true);
-  else spec.delete('hidden');
 }
 
 function prepareUnique(definition: IndexDefinition, spec: Doc, prepared: boolean, reply: Doc): void {

@@ -1,13 +1,15 @@
 import type { Doc, Value } from '../../bson/value.js';
 import type { ServerVersion } from '../../node/server-version.js';
+import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
+import { isUnsimulated } from '../../node/unsimulated.js';
 import { failure } from '../failure.js';
 import { modifyOperation } from '../oplog/definition-operations.js';
 import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
 import { changeIndex, refuseUnknownIndexFields } from './coll-mod-index.js';
-import { cappedSizeBytes, refuseCycle, refuseInvalidValidator, viewDefinition, wholeNumber } from './create.js';
+import { cappedSizeBytes, refuseCycle, refuseInvalidValidator, refuseUnknownValidation, viewDefinition, wholeNumber } from './create.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
@@ -27,10 +29,13 @@ export function collMod(context: CommandContext): Doc {
   const { body } = request;
   const index = body.get('index');
   if (index instanceof Map) refuseUnknownIndexFields(version, index);
+  refuseUnknownValidation('collMod', body);
   const dryRun = isTrue(body.get('dryRun'));
   if (dryRun) refuseOtherDryRun(context, index);
   const view = state.catalog.view(namespace);
   if (view !== undefined) {
+    const foreign = [...body.keys()].find((name) => ofCollections.has(name));
+    if (foreign !== undefined) throw failure.invalidOptions(`option not supported on a view: ${foreign}`);
     if (body.has('viewOn')) {
       const definition = viewDefinition(body);
       refuseCycle(state, namespace, definition.viewOn);
@@ -47,13 +52,25 @@ export function collMod(context: CommandContext): Doc {
   const reply: Doc = new Map();
   if (index instanceof Map) changeIndex(version, collection, index, dryRun, reply);
   if (dryRun) return reply;
-  refuseInvalidValidator(body);
+  refuseOwnValidator(body);
   const before = collection.options;
   changeOptions(collection, body);
   const clusterTime = state.oplog.nextTime();
   collection.minimumVisibleTime = timeKey(clusterTime);
   state.oplog.append(clusterTime, [modifyOperation(collection, body, before, reply)]);
   return reply;
+}
+
+/** What views do not have. */
+const ofCollections: ReadonlySet<string> = new Set(['index', 'validator', 'validationLevel', 'validationAction', 'recordPreImages']);
+
+function refuseOwnValidator(body: Doc): void {
+  try {
+    refuseInvalidValidator(body);
+  } catch (error) {
+    if (!(error instanceof CommandError) || isUnsimulated(error)) throw error;
+    throw new CommandError(error.code, error.codeName, `Parsing of collection validator failed :: caused by :: ${error.message}`);
+  }
 }
 
 function refuseFields(context: CommandContext, version: ServerVersion): void {

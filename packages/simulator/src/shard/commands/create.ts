@@ -34,6 +34,7 @@ export function create(context: CommandContext): Doc {
   refuseInvalidName(namespace);
   const { body } = request;
   if (body.has('pipeline') && !body.has('viewOn')) throw failure.invalidOptions("'pipeline' requires 'viewOn' to also be specified");
+  refuseUnknownValidation('create', body);
   const clustered = clusteredIndexOption(state.version, body);
   if (body.has('viewOn')) return createView(state, namespace, body);
   if (body.has('timeseries')) return createTimeseries(state, namespace, body);
@@ -75,12 +76,25 @@ export function collectionOptions(body: Doc): Doc {
   refuseInvalidValidator(body);
   for (const option of KEPT) {
     const value = body.get(option);
-    if (value !== undefined) options.set(option, value);
+    if (value !== undefined && !(option === 'validator' && value instanceof Map && value.size === 0)) options.set(option, value);
   }
   const collation = body.get('collation');
   const complete = collation instanceof Map ? completeCollation(collation) : undefined;
   if (complete !== undefined) options.set('collation', complete);
   return options;
+}
+
+const enumerations: Readonly<Record<string, readonly string[]>> = {
+  validationLevel: ['off', 'strict', 'moderate'],
+  validationAction: ['error', 'warn'],
+};
+
+/** Throws CommandError 2 for a level or action of validation that does not exist. */
+export function refuseUnknownValidation(command: string, body: Doc): void {
+  for (const [name, known] of Object.entries(enumerations)) {
+    const value = body.get(name);
+    if (typeof value === 'string' && !known.includes(value)) throw failure.badValue(`Enumeration value '${value}' for field '${command}.${name}' is not a valid value.`);
+  }
 }
 
 /** Throws CommandError for a validator that is no filter. */

@@ -4,6 +4,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { completeReply, FIRST_BATCH_DOCUMENTS, firstBatchReply } from '../cursor/cursor-reply.js';
+import { during } from '../execution-error.js';
 import { failure } from '../failure.js';
 import { DocumentSource } from '../read/document-source.js';
 import { filteredAccess } from '../read/read-concern.js';
@@ -46,12 +47,13 @@ export async function find(context: CommandContext): Promise<Doc> {
   const source = tails ? tailSource(context, collection, query) : documentSource(context, namespace, collection, query, point);
   const noTimeout = isTrue(request.body.get('noCursorTimeout'));
   const owner = { namespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context), noTimeout };
-  return firstBatchReply(state.cursors, source, owner, {
+  const options = {
     batchSize: optionalNumber(context, 'batchSize') ?? FIRST_BATCH_DOCUMENTS,
     singleBatch: isTrue(request.body.get('singleBatch')) || (optionalNumber(context, 'limit') ?? 0) < 0,
     maxTimeMs: optionalNumber(context, 'maxTimeMS'),
     signal: request.signal,
-  });
+  };
+  return during(state.version.atLeast(5, 0) ? 'Executor error during find command' : '', () => firstBatchReply(state.cursors, source, owner, options));
 }
 
 function documentSource(context: CommandContext, namespace: string, collection: Collection | undefined, query: Query, point: ReadPoint): DocumentSource {

@@ -4,6 +4,7 @@ import { CommandError } from '../../node/command.js';
 import { cursorReply } from '../cursor/cursor-reply.js';
 import { refuseForeignSession } from '../cursor/cursor-session.js';
 import type { OpenCursor } from '../cursor/cursors.js';
+import { during } from '../execution-error.js';
 import { failure } from '../failure.js';
 import { optionalNumber, sessionText, type CommandContext } from './command-context.js';
 
@@ -18,7 +19,8 @@ export async function getMore(context: CommandContext): Promise<Doc> {
   try {
     request.onCursorCheckout?.();
     const size = optionalNumber(context, 'batchSize');
-    const batch = await cursor.source.next(size === 0 ? undefined : size, optionalNumber(context, 'maxTimeMS'), request.signal);
+    const what = state.version.atLeast(5, 0) ? 'Executor error during getMore' : '';
+    const batch = await during(what, () => cursor.source.next(size === 0 ? undefined : size, optionalNumber(context, 'maxTimeMS'), request.signal));
     if (batch.exhausted) state.cursors.close(cursor);
     return cursorReply('nextBatch', batch, batch.exhausted ? 0n : cursor.id, cursor.namespace);
   } catch (error) {

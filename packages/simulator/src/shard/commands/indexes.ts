@@ -41,20 +41,19 @@ export function createIndexes(context: CommandContext): Doc {
   for (const spec of specs) {
     refuseForeignOptions(state.version, spec);
     const partial = spec.get('partialFilterExpression');
-    if (partial !== undefined) refusePartialFilter(partial, state.version);
+    if (partial !== undefined) refusePartialFilter(partial, spec, state.version);
   }
   const collection = collectionForWrite(state, namespace);
   const before = collection.indexes.length;
-  buildIndexes(state, collection, specs);
+  buildIndexes(state, collection, specs, { isNew: !existed });
   const after = collection.indexes.length;
   const reply: Doc = new Map<string, Value>([
     ['numIndexesBefore', new Int32(before)],
     ['numIndexesAfter', new Int32(after)],
   ]);
   const note = after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
-  if (note !== undefined) reply.set('note', note);
-  if (after === before && existed) return reply;
-  return reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
+  if (after > before || !existed) reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
+  return note === undefined ? reply : reply.set('note', note);
 }
 
 /** Until 5.0 an index cannot reach back before 1970; since, it can hold any int (server source: `validateExpireAfterSeconds`). */

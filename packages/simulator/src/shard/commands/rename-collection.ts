@@ -60,6 +60,7 @@ export function convertToCapped(context: CommandContext): Doc {
   const { state, request } = context;
   const namespace = targetNamespace(context);
   const source = state.catalog.collection(namespace);
+  if (source === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   if (source === undefined) throw failure.namespaceNotFound(`source collection ${namespace} does not exist`);
   const size = numberOf(request.body.get('size'));
   if (size === undefined || size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');

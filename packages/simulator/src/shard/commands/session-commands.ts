@@ -85,7 +85,7 @@ export function abortTransaction(context: CommandContext): Doc {
   if (session === null) throw notInTransaction(context);
   if (session.outcome === 'aborted') throw aborted(session.txnNumber);
   if (session.outcome === 'committed') {
-    throw new CommandError(256, 'TransactionCommitted', `Transaction with { txnNumber: ${session.txnNumber.toString()} } has been committed.`);
+    throw new CommandError(256, 'TransactionCommitted', `Transaction ${session.txnNumber.toString()} has been committed.`);
   }
   state.sessions.abort(session);
   return new Map();
@@ -96,7 +96,7 @@ function notInTransaction({ request }: CommandContext): CommandError {
 }
 
 function aborted(txnNumber: bigint): CommandError {
-  return new CommandError(251, 'NoSuchTransaction', `Transaction with { txnNumber: ${txnNumber.toString()} } has been aborted.`, [
+  return new CommandError(251, 'NoSuchTransaction', `Transaction ${txnNumber.toString()} has been aborted.`, [
     'TransientTransactionError',
   ]);
 }

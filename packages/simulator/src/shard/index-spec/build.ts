@@ -1,7 +1,7 @@
 import type { Doc } from '../../bson/value.js';
 import { documentText } from '../../bson/text.js';
 import { CommandError } from '../../node/command.js';
-import { numberOf } from '../../node/doc-fields.js';
+import { numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { createIndexesOperation } from '../oplog/definition-operations.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
 import type { ShardState } from '../shard-state.js';
@@ -15,39 +15,47 @@ import { indexDefinition } from './definition.js';
 /** Indexes of one collection at most (manual, "MongoDB Limits"). */
 const INDEXES_MAX = 64;
 
+/** How indexes come to be built. */
+export interface BuildOptions {
+  /** True for indexes that come with a chunk; streams do not show them. */
+  readonly fromMigrate?: boolean;
+  /** True for a collection that the same command has made: what comes up is told as it is. */
+  readonly isNew?: boolean;
+}
+
 /**
  * Builds those of the indexes that are not there; either all of them or, when one fails, none.
  * @param specs complete descriptions
- * @param fromMigrate true for indexes that come with a chunk; streams do not show them
  * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
  */
-export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], fromMigrate = false): void {
+export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], { fromMigrate = false, isNew = false }: BuildOptions = {}): void {
   const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec)));
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   if (missing.length > 0 && state.transaction !== undefined) refuseInTransaction(collection, state.transaction);
   const before = collection.secondaryIndexes.length;
   const build = uuidText(makeUuid().buffer);
   try {
-    const built = missing.filter((spec) => buildIndex(state, collection, spec, build, missing.length));
-    noteIndexes(state, collection, built, fromMigrate);
+    for (const spec of missing) buildIndex(state, collection, spec, build, missing.length);
+    noteIndexes(state, collection, missing, fromMigrate);
   } catch (error) {
     collection.secondaryIndexes.splice(before);
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof CommandError) || isNew) throw error;
     const at = `Index build failed: ${build}: Collection ${collection.namespace} ( ${uuidText(collection.uuid.buffer)} )`;
     throw new CommandError(error.code, error.codeName, `${at} :: caused by :: ${error.message}`, error.labels, error.extra);
   }
 }
 
-/** @returns false when an index like it is there already */
-function buildIndex(state: ShardState, collection: Collection, spec: Doc, build: string, count: number): boolean {
+/** @throws CommandError 68 for an index that the same command has made */
+function buildIndex(state: ShardState, collection: Collection, spec: Doc, build: string, count: number): void {
   refuseSecondText(collection, spec);
-  if (collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec))) return false;
+  if (collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec))) {
+    throw new CommandError(68, 'IndexAlreadyExists', `Identical index already exists: ${textOrEmpty(spec.get('name'))}`);
+  }
   refuseTwoHashed(collection, spec, build, count);
   if (collection.indexes.length >= INDEXES_MAX) {
     throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
   }
   collection.addIndex(indexDefinition(spec), state.transaction === undefined ? timeKey(state.oplog.nextTime()) : PENDING);
-  return true;
 }
 
 /** Indexes of an empty collection are entries of their own; a build over documents is one entry. */

@@ -3,6 +3,7 @@ import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
+import { typeName } from '../../bson/type-of.js';
 import { refuseFields, refuseOptions, refuseUnbuildable } from './option-rules.js';
 import { completeCollation } from '../collation-spec.js';
 
@@ -28,7 +29,7 @@ export function normalizedSpec(requested: Doc, collectionCollation: Doc | undefi
   ]);
   for (const [option, value] of requested) {
     if (option === 'ns' || spec.has(option) || (FALSE_IS_ABSENT.has(option) && !isTrue(value))) continue;
-    spec.set(option, value);
+    spec.set(option, option === 'expireAfterSeconds' && value instanceof Double ? new Int32(Math.trunc(value.value)) : value);
   }
   completeText(spec, key);
   completeGeo(spec, key);
@@ -43,10 +44,19 @@ function refuseInvalid(requested: Doc, expiryMax: number): void {
   if (!(key instanceof Map)) return;
   const versioned: Doc = requested.has('v') ? requested : new Map([...requested, ['v', new Int32(INDEX_VERSION)]]);
   refuseOptions(versioned, key);
-  const seconds = numberOf(requested.get('expireAfterSeconds'));
+  const given = requested.get('expireAfterSeconds');
+  const seconds = numberOf(given);
+  if (given !== undefined && seconds === undefined) {
+    const refusal = `TTL index 'expireAfterSeconds' option must be numeric, but received a type of '${typeName(given)}'`;
+    throw new CommandError(67, 'CannotCreateIndex', `${refusal}. Index spec: ${documentText(requested)}`);
+  }
   if (seconds !== undefined && (seconds < 0 || seconds > expiryMax)) {
     const range = seconds < 0 ? 'cannot be less than 0' : 'must be within an acceptable range, try a lower number';
     throw new CommandError(67, 'CannotCreateIndex', `TTL index 'expireAfterSeconds' option ${range}index spec: ${documentText(requested)}`);
+  }
+  if (seconds !== undefined && key.size > 1) {
+    const rule = 'TTL indexes are single-field indexes, compound indexes do not support TTL';
+    throw new CommandError(67, 'CannotCreateIndex', `${rule}. Index spec: ${documentText(requested)}`);
   }
   refuseUnbuildable(versioned, key);
 }

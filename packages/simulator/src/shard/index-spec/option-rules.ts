@@ -154,7 +154,6 @@ export function refuseUnbuildable(spec: Doc, key: Doc): void {
     if (spec.has('expireAfterSeconds')) refuse("Index type 'wildcard' cannot be a TTL index");
   }
   if (spec.has('partialFilterExpression') && isTrue(spec.get('sparse'))) refuse('cannot mix "partialFilterExpression" and "sparse" options');
-  if (spec.has('expireAfterSeconds') && key.size > 1) throw cannotCreate('TTL indexes are single-field indexes, compound indexes do not support TTL');
   if (isTrue(spec.get('unique')) && [...key.values()].includes('hashed')) {
     throw new CommandError(16764, 'Location16764', 'Currently hashed indexes cannot guarantee uniqueness. Use a regular index.');
   }

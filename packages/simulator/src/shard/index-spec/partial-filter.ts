@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson';
-import { documentText } from '../../bson/text.js';
+import { documentText, valueText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
@@ -12,9 +12,20 @@ const ALLOWED: ReadonlySet<string> = new Set(['$eq', '$gt', '$gte', '$lt', '$lte
  * Refuses filters that no partial index may have (manual, "Partial Indexes"): comparisons, `$type` and `$exists: true` under `$and`;
  * `$or`, `$in` and `$and` inside others since 6.0. Throws CommandError 67.
  */
-export function refusePartialFilter(filter: Value, version: ServerVersion): void {
+export function refusePartialFilter(filter: Value, spec: Doc, version: ServerVersion): void {
   if (!(filter instanceof Map)) throw cannotCreate('The field "partialFilterExpression" for an index must be a document');
-  check(filter, version.atLeast(6, 0), true);
+  try {
+    check(filter, version.atLeast(6, 0), true);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw cannotCreate(`Error in specification ${documentText(asGiven(spec))} :: caused by :: ${error.message}`);
+  }
+}
+
+/** A description as servers quote it while they look at it: the version behind what was given, the collation last. */
+function asGiven(spec: Doc): Doc {
+  const late = ['v', 'collation'];
+  return new Map([...[...spec].filter(([name]) => !late.includes(name)), ...late.flatMap((name): [string, Value][] => (spec.has(name) ? [[name, spec.get(name) ?? null]] : []))]);
 }
 
 function check(filter: Doc, later: boolean, top: boolean): void {
@@ -22,9 +33,7 @@ function check(filter: Doc, later: boolean, top: boolean): void {
     if (name === '$and' || (name === '$or' && later)) {
       if (name === '$and' && !top && !later) throw cannotCreate('$and only supported in partialFilterExpression at top level');
       for (const part of Array.isArray(operand) ? operand : []) if (part instanceof Map) check(part, later, false);
-    } else if (name.startsWith('$') || !isAllowedCondition(operand, later)) {
-      throw cannotCreate(`Expression not supported in partial index: ${documentText(new Map([[name, operand]]))}`);
-    }
+    } else if (name.startsWith('$') || !isAllowedCondition(operand, later)) throw unsupported(name, operand);
   }
 }
 
@@ -35,6 +44,13 @@ function isAllowedCondition(condition: Value, later: boolean): boolean {
     if (operator === '$exists') return isTrue(operand);
     return ALLOWED.has(operator) || (later && operator === '$in');
   });
+}
+
+/** The refusal shows the expression as the server has parsed it; of what is not known so, the name. */
+function unsupported(name: string, operand: Value): CommandError {
+  const [[operator, value] = ['', null]] = operand instanceof Map ? operand : [];
+  const shown = operator === '$ne' ? `$not\n    ${name} $eq ${valueText(value)}\n` : operator === '$exists' ? `$not\n    ${name} exists\n` : name;
+  return cannotCreate(`unsupported expression in partial index: ${shown}`);
 }
 
 function cannotCreate(message: string): CommandError {

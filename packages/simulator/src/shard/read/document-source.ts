@@ -1,4 +1,5 @@
 import { CommandError } from '../../node/command.js';
+import { computed } from '../execution-error.js';
 import { timeExpired } from '../command-limits.js';
 import type { Batch, BatchSource } from '../cursor/cursors.js';
 import type { History } from '../storage/history.js';
@@ -69,7 +70,7 @@ export class DocumentSource implements BatchSource {
       this.#kept = undefined;
       return kept;
     }
-    const next = this.documents.next();
+    const next = computed(() => this.documents.next());
     if (next.done === true) {
       this.#done = true;
       return undefined;

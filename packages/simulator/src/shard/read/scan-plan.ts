@@ -1,5 +1,7 @@
-import { BSONSymbol } from 'bson';
+import { BSONSymbol, MaxKey, MinKey } from 'bson';
 import type { Collation } from '../../bson/collation.js';
+import { compareValues } from '../../bson/compare.js';
+import { documentText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
@@ -73,19 +75,34 @@ function naturalRecords(collection: Collection, direction: 1 | -1, view: ReadVie
 
 function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
   if (request.hint === undefined) {
-    throw new CommandError(51173, 'Location51173', planFailure(collection, 'When using min()/max() a hint of which index to use must be provided'));
+    throw new CommandError(51173, 'Location51173', planFailure(collection, request, 'When using min()/max() a hint of which index to use must be provided'));
   }
   const { definition } = hintedIndex(collection, request.hint);
   const range = minMaxRange(definition, boundValues(definition.fields, request.min), boundValues(definition.fields, request.max));
-  if (range.from !== undefined && range.to !== undefined && range.from >= range.to) {
-    throw new CommandError(51175, 'Location51175', planFailure(collection, 'The value provided for min() does not come before the value provided for max() in the hinted index'));
+  if (isEmpty(definition.fields, request) || (range.from !== undefined && range.to !== undefined && range.from >= range.to)) {
+    throw new CommandError(51175, 'Location51175', planFailure(collection, request, 'The value provided for min() does not come before the value provided for max() in the hinted index'));
   }
   return rangesPlan(hintedIndex(collection, request.hint), [range], request, request.filter.size === 0);
 }
 
+/** Whether nothing can lie between the bounds: one that is left out is the lowest or highest key. */
+function isEmpty(fields: readonly { descending: boolean }[], { min, max }: ScanRequest): boolean {
+  if (fields.some(({ descending }) => descending)) return false;
+  const order = [...(min?.values() ?? fields.map(() => new MinKey()))];
+  const end = [...(max?.values() ?? fields.map(() => new MaxKey()))];
+  for (const [at, value] of order.entries()) {
+    const compared = compareValues(value, end[at] ?? null);
+    if (compared !== 0) return compared > 0;
+  }
+  return true;
+}
+
 /** `error processing query` with its tree left out, as far as the corpus shows one. */
-function planFailure(collection: Collection, cause: string): string {
-  return `error processing query: ns=${collection.namespace}Tree: $and\nSort: {}\nProj: {}\n planner returned error :: caused by :: ${cause}`;
+function planFailure(collection: Collection, { sort }: ScanRequest, cause: string): string {
+  // Routers ask several shards for the key that they merge by, too.
+  const projection = sort !== undefined && collection.target.shardKey !== undefined ? '{ $sortKey: { $meta: "sortKey" } }' : '{}';
+  const shown = `Sort: ${documentText(sort ?? new Map<string, Value>())}\nProj: ${projection}\n`;
+  return `error processing query: ns=${collection.namespace}Tree: $and\n${shown} planner returned error :: caused by :: ${cause}`;
 }
 
 function boundValues(fields: readonly { path: string }[], bound: Doc | undefined): Value[] | undefined {

@@ -251,7 +251,7 @@ function noSuchTransaction(message: string): CommandError {
 
 function endedTransaction(session: LogicalSession, number: bigint): CommandError {
   if (session.outcome === 'committed') {
-    return new CommandError(256, 'TransactionCommitted', `Transaction with { txnNumber: ${number.toString()} } has been committed.`);
+    return new CommandError(256, 'TransactionCommitted', `Transaction ${number.toString()} has been committed.`);
   }
-  return noSuchTransaction(`Transaction with { txnNumber: ${number.toString()} } has been aborted.`);
+  return noSuchTransaction(`Transaction ${number.toString()} has been aborted.`);
 }

@@ -45,8 +45,8 @@ function write(random: Random, layout: Layout): Fields {
 
 function read(random: Random, layout: Layout): Fields {
   return random.weighted<Fields>([
-    [3, () => ({ find: layout, filter: random.chance(0.5) ? {} : query(random, layout), sort: { _id: 1 } })],
-    [1, () => ({ aggregate: layout, pipeline: [{ $match: { v: { $gte: 0 } } }, { $sort: { _id: 1 } }], cursor: {} })],
+    [3, () => ({ find: layout, filter: random.chance(0.5) ? {} : query(random, layout), sort: { _id: 1, k: 1 } })],
+    [1, () => ({ aggregate: layout, pipeline: [{ $match: { v: { $gte: 0 } } }, { $sort: { _id: 1, k: 1 } }], cursor: {} })],
     [0.5, () => ({ count: layout })],
     [0.5, () => ({ distinct: layout, key: 'v' })],
   ]);
