@@ -94,11 +94,11 @@ function contextOf(pairs: Map<string, string>): ApplyDefinitionContext {
   };
 }
 
-/** Names, options, shard keys and indexes of the destination, and whether each collection is the recorded one. */
+/** Names, options, shard keys, chunks and indexes of the destination, and whether each collection is the recorded one. When a chunk was made is not the same twice. */
 async function shown(pairs: Map<string, string>): Promise<Document[]> {
   const recorded = new Set(pairs.values());
   const found = await readCatalog(destination.cluster, filter, signal);
-  return found.map(({ name, uuid, options, indexes, sharding }) => ({ name, isRecorded: recorded.has(uuid), options, indexes, key: sharding?.key, chunks: sharding?.chunks }));
+  return found.map(({ name, uuid, options, indexes, sharding }) => ({ name, isRecorded: recorded.has(uuid), options, indexes, key: sharding?.key, chunks: sharding?.chunks.map(({ min, max, shard }) => ({ min, max, shard })) }));
 }
 
 it.each<[string, Pick<Definition, 'operation'>, string, string | null, string | null, string[]]>([
