@@ -75,10 +75,17 @@ export class RealMembers implements AsyncDisposable {
   async #until(what: string, until: (progress: Progress) => boolean): Promise<void> {
     let last: Progress | undefined;
     try {
-      await follow(() => this.client.progress(), { what, limit_ms: patience_ms, until: ({ progress }) => until(progress), show: ({ progress }) => (last = progress) });
+      await follow(() => this.#progress(), { what, limit_ms: patience_ms, until, show: (progress) => (last = progress) });
     } catch (error) {
       throw new Error(`${String(error)}; the last progress: ${JSON.stringify(last)}`, { cause: error });
     }
+  }
+
+  /** What the service says. A pause may be stored by a process that died before the resume came: operators send it again, as the warning asks. */
+  async #progress(): Promise<Progress> {
+    const { progress } = await this.client.progress();
+    if (progress.warnings?.some(({ name }) => name === 'mixedStates') === true) await this.client.resume().catch(passOver);
+    return progress;
   }
 
   /** Sends a command until it is taken, or its effect shows that it was. */
@@ -133,13 +140,13 @@ export class RealMembers implements AsyncDisposable {
     this.#struck.delete(instance);
   }
 
-  /** A pause that is not taken at this moment, during a restart for example, is none. */
+  /** Of a pause that is refused, during a restart for example, some instances may have taken their part: all are resumed. */
   async #pause(lasts_ms: number): Promise<void> {
     if (this.#paused) return;
     this.#paused = true;
-    const isPaused = await this.client.pause().then(() => true, passOver);
+    await this.client.pause().catch(passOver);
     await delay(lasts_ms);
-    if (isPaused) await this.#untilTaken(() => this.client.resume());
+    await this.#untilTaken(() => this.client.resume());
     this.#paused = false;
   }
 
@@ -157,7 +164,6 @@ export class RealMembers implements AsyncDisposable {
   }
 }
 
-function passOver(error: unknown): false {
+function passOver(error: unknown): void {
   if (!(error instanceof ConvoyError)) throw error;
-  return false;
 }
