@@ -69,6 +69,21 @@ export const copyHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 75,
+    hazard: 'A router answers under a name that is gone as if its collection were empty, and states the time of the read all the same',
+    handling: 'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more.',
+    sabotages: [
+      {
+        takesOut: 'the wait of a partition',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'attemptCopy',
+        find: "if (table.collection.readBy === 'name') await context.untilNamed(table.collection, stop);",
+        replace: '',
+        tests: [integrationTest('ddl/renamed-while-read.test.ts', 'collections that are renamed while a router reads them arrive whole')],
+      },
+    ],
+  },
+  {
     number: 76,
     hazard: 'A read by UUID takes the privilege `useUUID`, the identity of a replica set `replSetGetConfig`: without them all checks pass and the copy is refused',
     handling: 'The probe reads a shard by UUID as the copy does; preflight checks both privileges and names them.',

@@ -130,6 +130,16 @@ export class Router {
     this.#advance();
   }
 
+  /** Whether all definition changes up to a time are known and heeded. */
+  knows(time: bigint): boolean {
+    return this.#horizon > time;
+  }
+
+  /** Whether they are up to the commit time, beyond which none are told. */
+  get knowsAllToCommit(): boolean {
+    return this.#commitTime !== null && this.#horizon > this.#commitTime;
+  }
+
   /** Routes one step of the stream. */
   route(step: StreamStep): void {
     if (step.reopened) this.#expectAgain(this.#readBelow);

@@ -6,6 +6,7 @@ import type { FencedWriter } from '../store/fenced-writer.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { PartitionTable } from '../store/partition-table.js';
 import type { RepairSet } from '../store/repair-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
 import type { CappedEnds } from './capped-end.js';
 import type { CopyWidth } from './copy-width.js';
 import type { ReadRate } from './read-rate.js';
@@ -29,6 +30,11 @@ export interface CopyContext {
   untilReady(signal: AbortSignal): Promise<void>;
   /** Resolves once the stream has been routed up to `time`. */
   untilRouted(time: bigint, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves once an answer about a collection that is read by its name is known to have been about that collection.
+   * @throws CollectionAbsentError when it may not have been; the signal's reason when a definition change of it has become known
+   */
+  untilNamed(collection: SyncedCollection, signal: AbortSignal): Promise<void>;
   /** Resolves once every event up to `time` that was sent to a lane is durable. */
   untilFlushed(time: bigint, signal: AbortSignal): Promise<void>;
   /** Lets the events go on that a partition has held. */

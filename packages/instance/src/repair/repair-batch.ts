@@ -66,7 +66,7 @@ export async function repairBatch(
     () => readSource(context.shard, collection, entries, readTime, stop),
     stop,
   );
-  if (collection.capped && collection.readBy === 'name') await knownAs(entries, readEnd, context, stop);
+  if (collection.readBy === 'name') await knownAs(collection, entries, context, stop);
   // Transactions up to the end of the reading may be in it already: after a restart their deltas have to be in doubt.
   await context.begun.cover(readEnd);
   const present = await context.retrying(
@@ -88,12 +88,12 @@ export async function repairBatch(
 }
 
 /**
- * What is not read at one time is read under the name of today: whether that was another collection's by then is known when all
- * definition changes up to the end of the reading are.
+ * A name stands for what it is the name of today: whether that was another collection, or none, is known when all definition changes are
+ * that were made until the reading ended.
  * @throws CollectionAbsentError when there is one of this collection
  */
-async function knownAs(entries: readonly RepairEntry[], readEnd: bigint, context: RepairContext, stop: AbortSignal): Promise<void> {
-  await context.untilRouted(readEnd, stop);
+async function knownAs(collection: SyncedCollection, entries: readonly RepairEntry[], context: RepairContext, stop: AbortSignal): Promise<void> {
+  await context.untilNamed(collection, stop);
   if (!entries.every((entry) => context.mayRead(entry))) throw new CollectionAbsentError('The collection may have had another name during the reading');
 }
 

@@ -32,6 +32,11 @@ export interface RepairContext {
   position(): bigint;
   /** Resolves once the stream has been routed up to `time`. */
   untilRouted(time: bigint, signal: AbortSignal): Promise<void>;
+  /**
+   * Resolves once an answer about a collection that is read by its name is known to have been about that collection.
+   * @throws CollectionAbsentError when it may not have been
+   */
+  untilNamed(collection: SyncedCollection, signal: AbortSignal): Promise<void>;
   /** False while the key's partition is not copied yet, or a definition change of its collection is undone. */
   mayRead(entry: RepairEntry): boolean;
   /**

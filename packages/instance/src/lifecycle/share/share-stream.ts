@@ -1,6 +1,6 @@
 import type { Router } from '../../apply/router.js';
 import { ShardStream } from '../../apply/stream.js';
-import { secondsOf, wakeStream } from '../../cluster/cluster-time.js';
+import { secondsOf, wakeStream, wakeToPresent } from '../../cluster/cluster-time.js';
 import type { ByteBudget } from '../../store/byte-budget.js';
 import { readBehindMax_seconds } from '../figures/lag.js';
 import type { ShareSyncInput } from './share-input.js';
@@ -53,6 +53,18 @@ export class ShareStream {
     const { router, budget } = this.stations;
     await this.#untilRoutedOr(() => budget.isFull, time, signal);
     return router.position >= time;
+  }
+
+  /**
+   * Resolves once all definition changes are known and heeded that an answer so far may have shown, or all up to the commit time.
+   * @returns false when later ones may have been shown, of which nobody is told before a later commit time is set
+   */
+  async untilKnown(signal: AbortSignal): Promise<boolean> {
+    const { runtime, source } = this.input;
+    const { router } = this.stations;
+    const time = await runtime.retrying('move the streams on', () => wakeToPresent(source, { signal }), signal);
+    await router.moved.until(() => router.knows(time) || router.knowsAllToCommit, signal);
+    return router.knows(time);
   }
 
   async #untilRoutedOr(other: () => boolean, time: bigint, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,9 @@ import { presentOn } from '../../apply/find-present.js';
 import { Lanes } from '../../apply/lanes.js';
 import { Router } from '../../apply/router.js';
 import type { RawValue } from '../../bson/scan.js';
+import { listCollections } from '../../catalog/read/list-namespaces.js';
 import { secondsOf, timestampOf } from '../../cluster/cluster-time.js';
+import { CollectionAbsentError } from '../../cluster/failure.js';
 import { CappedEnds } from '../../copy/capped-end.js';
 import { Copier } from '../../copy/copier.js';
 import type { CopyContext } from '../../copy/copy-context.js';
@@ -18,6 +20,7 @@ import { runTogether } from '../../store/run-together.js';
 import type { ShareRecord } from '../../store/share-record.js';
 import { ShareStorage } from '../../store/share-storage.js';
 import { Signalled } from '../../store/signalled.js';
+import type { SyncedCollection } from '../../store/synced-collection.js';
 import type { FollowedEntry } from './followed-catalog.js';
 import { copiedTable, freshTable, storedTable } from './plan-partitions.js';
 import { RepairRelief } from './repair-relief.js';
@@ -263,6 +266,7 @@ export class ShareSync {
       clock: runtime.clock,
       position: () => this.#router.position,
       untilRouted: (time, signal) => this.#stream.untilRouted(time, signal),
+      untilNamed: (collection, signal) => this.#untilNamed(collection, signal),
       mayRead: (entry) => this.#mayRead(entry),
       givenUp: () => relief.next(),
       release: (entry) => {
@@ -285,6 +289,7 @@ export class ShareSync {
       position: () => this.#router.position,
       untilReady: (signal) => this.#router.moved.until(() => this.#stream.isNear, signal),
       untilRouted: (time, signal) => this.#stream.untilRouted(time, signal),
+      untilNamed: (collection, signal) => this.#untilNamed(collection, signal),
       untilFlushed: (time, signal) => this.#lanes.flushed(time, signal),
       release: (table, events) => this.#router.release(table, events),
       cappedEnds: new CappedEnds({ budget: this.#budget, untilRoutedOrFull: (time, signal) => this.#stream.untilRoutedOrFull(time, signal) }),
@@ -348,6 +353,14 @@ export class ShareSync {
   async #recreate(uuid: string, signal: AbortSignal): Promise<void> {
     const share = this.#followed.shareOf(uuid);
     if (share !== null) await this.input.recreate(share.entry, () => this.#checkpoint.save(), signal);
+  }
+
+  /** Beyond the commit time nobody is told of definition changes: there the name itself is asked for once more. */
+  async #untilNamed({ database, name, uuid }: SyncedCollection, signal: AbortSignal): Promise<void> {
+    if (await this.#stream.untilKnown(signal)) return;
+    const { runtime, source } = this.input;
+    const listed = await runtime.retrying('look a name up', () => listCollections(source.router, database, signal, name), signal);
+    if (!listed.some((one) => one.uuid === uuid)) throw new CollectionAbsentError(`${database}.${name} is another collection by now, or none`);
   }
 
   /**

@@ -48,6 +48,7 @@ export function copyContext(
     position: () => 5n,
     untilReady: () => Promise.resolve(),
     untilRouted: () => Promise.resolve(),
+    untilNamed: () => Promise.resolve(),
     untilFlushed: () => Promise.resolve(),
     release: () => undefined,
     cappedEnds: new CappedEnds({ budget: new ByteBudget(1_000_000), untilRoutedOrFull: () => Promise.resolve(true) }),

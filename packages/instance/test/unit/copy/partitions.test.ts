@@ -107,6 +107,7 @@ beforeEach(() => {
     position: () => 20n,
     untilReady: () => Promise.resolve(),
     untilRouted: (time) => Promise.resolve(void log.push(`routed ${time}`)),
+    untilNamed: () => Promise.resolve(),
     untilFlushed: (time) => Promise.resolve(void log.push(`flushed ${time}`)),
     release: (_table, events) => void released.push(...events.map(({ time }) => ({ event: time, states: table.partitions.map(stateOf) }))),
     cappedEnds: new CappedEnds({ budget: new ByteBudget(1000), untilRoutedOrFull: () => Promise.resolve(true) }),

@@ -10,6 +10,7 @@ import { idOf, type OplogEntry, type SourceHistory } from './source-history.js';
 /** The source's router, which takes no notes: one stream of all shards, reads of all shards in order of `_id`. */
 export class SourceRouterDoor extends SourceDoor {
   readonly label = 'cluster0 router';
+  protected readonly statesTime = true;
 
   command(_database: string, command: Document, { signal }: CallOptions): Promise<Document> {
     if (!('ping' in command)) throw new Error(`the model's router has no ${Object.keys(command)[0] ?? ''}`);

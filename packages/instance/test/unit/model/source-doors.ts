@@ -28,11 +28,14 @@ export abstract class SourceDoor implements Door {
   /** The documents of a time in order of `_id`. */
   protected abstract readAt(time: bigint, uuid: string): Uint8Array[];
   protected abstract streamFrom(time: bigint): RawCursor;
+  /** Whether answers about a collection that is not there name the time of the read all the same, as those of routers do. */
+  protected abstract readonly statesTime: boolean;
 
   openCursor(_database: string, command: Document, { signal }: CallOptions): Promise<RawCursor> {
     const first = (command.pipeline as Document[] | undefined)?.[0] ?? {};
     if ('$changeStream' in first) return this.#stream(first.$changeStream as Document, signal);
     if ('$sample' in first) return this.network.cursor(signal, () => ({ documents: this.#sample(String(command.aggregate), Number((first.$sample as Document).size)), about: () => ({}) }));
+    if ('listCollections' in command) return this.network.cursor(signal, () => ({ documents: this.#listed((command.filter as { name: string }).name), about: () => ({}) }));
     return this.network.cursor(signal, () => this.#find(command));
   }
 
@@ -59,7 +62,13 @@ export abstract class SourceDoor implements Door {
     });
   }
 
-  /** A collection that is not there any more answers nothing, without a time; one that was renamed since cannot be read before. */
+  #listed(name: string): Uint8Array[] {
+    const uuid = this.source.catalog.at(name);
+    if (uuid === null) return [];
+    return [BSON.serialize({ name, type: 'collection', options: {}, info: { uuid: new Binary(Buffer.from(uuid, 'hex'), Binary.SUBTYPE_UUID) } })];
+  }
+
+  /** A collection that is not there any more answers nothing, on shards without a time; one that was renamed since cannot be read before. */
   #find(command: Document): { documents: Uint8Array[]; about: () => Partial<RawBatch> } {
     const { catalog, now } = this.source;
     const wanted = (command.readConcern as Document).atClusterTime as Timestamp | undefined;
@@ -67,7 +76,7 @@ export abstract class SourceDoor implements Door {
     if (at > now) throw new Error('a read in the future');
     if (this.network.scheduler.chance(this.network.faults.snapshotTooOld)) throw serverError(246);
     const uuid = collectionOf(command, this.source);
-    if (uuid === null) return { documents: [], about: () => ({}) };
+    if (uuid === null) return { documents: [], about: () => (this.statesTime ? { atClusterTime: timestampOf(at), operationTime: timestampOf(this.source.now) } : {}) };
     const opened = catalog.changedAt(uuid);
     if (at < opened) throw serverError(246);
     const about = (): Partial<RawBatch> => {
@@ -104,6 +113,7 @@ function decoded(value: ReturnType<typeof encodeValue>): unknown {
 /** A door to one source shard, which also takes notes. */
 export class ShardDoor extends SourceDoor {
   readonly label = 'cluster0 shard';
+  protected readonly statesTime = false;
 
   constructor(
     source: SourceHistory,

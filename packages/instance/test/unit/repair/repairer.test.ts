@@ -68,6 +68,7 @@ async function repair(...ids: unknown[]): Promise<{ run: Promise<unknown> }> {
     retrying: once,
     clock: scheduler,
     position: () => 20n,
+    untilNamed: () => Promise.resolve(),
     untilRouted: () => (routed === null ? Promise.resolve() : new Promise((resolve) => (routed = resolve))),
     givenUp: () => Promise.resolve(givenUp()),
     mayRead: () => mayRead,

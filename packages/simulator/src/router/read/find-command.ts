@@ -1,4 +1,4 @@
-import { Int32 } from 'bson';
+import { Int32, type Timestamp } from 'bson';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { parseCollation } from '../../bson/collation.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
@@ -34,21 +34,29 @@ export async function findCommand(context: RouterContext, request: CommandReques
   if (collection === undefined) {
     if (resolveShardedView(context, namespace) !== undefined) return findOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
-    if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true }, false, request);
-    return handThrough(context, request, namespace, () => ShardCursor.open(context.sender, primary, request, body, options));
+    if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true, time }, false, request);
+    return handThrough(context, request, namespace, time, () => ShardCursor.open(context.sender, primary, request, body, options));
   }
   const chunks = time === undefined ? collection.chunks : await asShardQuery(() => Promise.resolve().then(() => collection.chunks.at(time)));
   const { shards } = targetQuery(collection, filter, request.body.get('collation'), chunks);
   const [only, ...others] = context.shardsOf(shards);
   if (only !== undefined && others.length === 0) {
-    return handThrough(context, request, namespace, () => ShardCursor.open(context.sender, only, request, body, options));
+    return handThrough(context, request, namespace, time, () => ShardCursor.open(context.sender, only, request, body, options));
   }
   return mergeShards(context, request, collection, body, shards, options);
 }
 
-async function handThrough(context: RouterContext, request: CommandRequest, namespace: string, open: () => Promise<ShardCursor>): Promise<Doc> {
+/** @param time of a read at a time: a router states it whatever the shard has said, also of a collection that is not there */
+async function handThrough(
+  context: RouterContext,
+  request: CommandRequest,
+  namespace: string,
+  time: Timestamp | undefined,
+  open: () => Promise<ShardCursor>,
+): Promise<Doc> {
   const cursor = new OneShardCursor(namespace, await asShardQuery(open), 'short batch');
-  return context.cursors.first(cursor, cursor.first(numberOf(request.body.get('batchSize')) ?? firstBatchDefault), isTrue(request.body.get('singleBatch')), request);
+  const batch = cursor.first(numberOf(request.body.get('batchSize')) ?? firstBatchDefault);
+  return context.cursors.first(cursor, { ...batch, time }, isTrue(request.body.get('singleBatch')), request);
 }
 
 async function mergeShards(
@@ -63,7 +71,7 @@ async function mergeShards(
   const cursors = await asShardQuery(() => ShardCursor.openAll(context.sender, context.shardsOf(shards), request, plan.body, options));
   const merged = new MergedCursor(collection.namespace, cursors, plan);
   const batch = await merged.next(numberOf(body.get('batchSize')) ?? firstBatchDefault, request);
-  return context.cursors.first(merged, batch, isTrue(body.get('singleBatch')), request);
+  return context.cursors.first(merged, { ...batch, time: options.time }, isTrue(body.get('singleBatch')), request);
 }
 
 /** What the shards do of a find and what is left to the router. */

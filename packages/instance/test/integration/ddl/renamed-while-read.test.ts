@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { pollUntil } from '@convoy/testbed/process/poll-until';
+import { Scene } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { expectEqualDatabases } from '../kinds/equal-databases.js';
+
+const collections = 40;
+const documents = 400;
+const copied_ms = 60_000;
+
+interface Order {
+  _id: number;
+  text: string;
+}
+
+// A router answers under a name that is gone as if its collection were empty: what is read before the change is known must not count.
+it('collections that are renamed while a router reads them arrive whole', { timeout: 240_000 }, async () => {
+  await using scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  const shop = scene.cluster0.client.db('shop');
+  for (let n = 0; n < collections; n += 1) {
+    await shop.collection<Order>(`c${n}`).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, text: 'x'.repeat(200) })));
+  }
+  await using instance = await scene.startInstance({ sourceAccess: 'router', readers: 2, loadRateBytesPerSecond: '512KB' });
+  await instance.accepted('start', startBody({ verification: { enabled: false } }));
+  await pollUntil('the copy has begun', copied_ms, async () => {
+    const { progress } = (await instance.progressReply()).body as { progress?: { collectionCopy: { estimatedCopiedBytes: number } | null } };
+    return (progress?.collectionCopy?.estimatedCopiedBytes ?? 0) > 0;
+  });
+  for (let n = collections - 1; n >= 0; n -= 1) await shop.renameCollection(`c${n}`, `renamed${n}`);
+
+  await instance.untilCanCommit();
+  await expect.poll(async () => (await instance.command('commit')).body, { timeout: 100_000 }).toEqual({ success: true });
+  await instance.untilState('COMMITTED');
+  await expectEqualDatabases(scene, 'shop');
+});
