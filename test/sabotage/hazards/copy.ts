@@ -71,7 +71,7 @@ export const copyHazards: readonly Hazard[] = [
   {
     number: 75,
     hazard: 'A router answers under a name that is gone as if its collection were empty, and states the time of the read all the same',
-    handling: 'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more.',
+    handling: 'What was read by a name counts only once all definition changes are known that were made until the reading ended; beyond the commit time, of whose changes nobody is told, the name is looked up once more. A change that becomes known meanwhile breaks the wait off: it may be the one that is waited for.',
     sabotages: [
       {
         takesOut: 'the wait of a partition',
@@ -80,6 +80,14 @@ export const copyHazards: readonly Hazard[] = [
         find: "if (table.collection.readBy === 'name') await context.untilNamed(table.collection, stop);",
         replace: '',
         tests: [integrationTest('ddl/renamed-while-read.test.ts', 'collections that are renamed while a router reads them arrive whole')],
+      },
+      {
+        takesOut: 'the end of that wait for the change it stands in the way of',
+        file: instance('lifecycle/share/share-definitions.ts'),
+        symbol: 'letGo',
+        find: 'this.stations.repairer.letGo(uuid);',
+        replace: '',
+        tests: [instanceTest('lifecycle/share/share-definitions.test.ts', 'is let go of by lanes, copier and repairer in the moment in which the share learns of it')],
       },
     ],
   },

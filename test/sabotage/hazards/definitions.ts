@@ -248,7 +248,7 @@ export const definitionHazards: readonly Hazard[] = [
         symbol: 'letGo',
         find: 'this.stations.lanes.setAside(uuid);',
         replace: '',
-        tests: [instanceTest('lifecycle/share/share-definitions.test.ts', 'is let go of by lanes and copier in the moment in which the share learns of it')],
+        tests: [instanceTest('lifecycle/share/share-definitions.test.ts', 'is let go of by lanes, copier and repairer in the moment in which the share learns of it')],
       },
       {
         takesOut: 'the wait for all consents',

@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { classify } from '../cluster/failure.js';
+import { classify, CollectionAbsentError } from '../cluster/failure.js';
 import type { RepairEntry } from '../store/repair-set.js';
 import { Signalled } from '../store/signalled.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -23,11 +23,18 @@ const attemptsAgainstIndex = 360;
 /** After a reading that was too large, so many times fewer keys are read at once; twice as many again after each that was not. */
 const fewerKeysFactor = 8;
 
+/** What ends a repair: all of the share's, that of a collection before anything is written, writes in flight included. */
+interface Signals {
+  stop: AbortSignal;
+  letGo: AbortSignal;
+  hard: AbortSignal;
+}
+
 /** Repairs the doubtful keys of one share, one batch at a time. */
 export class Repairer {
   #keysMax = batchKeysMax;
-  /** The collection whose keys are being repaired. */
-  #repairing: SyncedCollection | null = null;
+  /** The collection whose keys are being repaired, and what breaks that off. */
+  #repairing: { collection: SyncedCollection; letGo: AbortController } | null = null;
   readonly #ended = new Signalled();
 
   constructor(private readonly context: RepairContext) {}
@@ -37,17 +44,25 @@ export class Repairer {
     for (;;) {
       const range = await this.context.givenUp();
       const batch = range === null ? this.#due() : null;
+      const collection = range?.collection ?? batch?.collection;
+      const letGo = new AbortController();
+      this.#repairing = collection === undefined ? null : { collection, letGo };
       if (range !== null) await this.#giveUp(range, stop, hard);
       else if (batch === null) await this.#pause(stop);
-      else await this.#repair(batch.collection, batch.entries, stop, hard);
+      else await this.#repair(batch.collection, batch.entries, { stop, letGo: letGo.signal, hard });
       this.#repairing = null;
       this.#ended.changed();
     }
   }
 
+  /** Breaks the reading of a collection's keys off: what it waits for may wait for the change that the collection is let go of for. */
+  letGo(uuid: string): void {
+    if (this.#repairing?.collection.uuid === uuid) this.#repairing.letGo.abort(new CollectionAbsentError('let go'));
+  }
+
   /** Resolves once no key of the collection is being repaired. */
   async quiet(uuid: string, signal: AbortSignal): Promise<void> {
-    await this.#ended.until(() => this.#repairing?.uuid !== uuid, signal);
+    await this.#ended.until(() => this.#repairing?.collection.uuid !== uuid, signal);
   }
 
   async #pause(stop: AbortSignal): Promise<void> {
@@ -77,7 +92,6 @@ export class Repairer {
       await this.context.clock.sleep(lookInterval_ms, stop);
       return;
     }
-    this.#repairing = collection;
     try {
       await removeDocuments(collection, some, this.context, stop, hard);
     } catch (error) {
@@ -90,11 +104,10 @@ export class Repairer {
     this.#keysMax = Math.min(batchKeysMax, this.#keysMax * 2);
   }
 
-  async #repair(collection: SyncedCollection, entries: RepairEntry[], stop: AbortSignal, hard: AbortSignal): Promise<void> {
+  async #repair(collection: SyncedCollection, entries: RepairEntry[], { stop, letGo, hard }: Signals): Promise<void> {
     const { repairs } = this.context;
-    this.#repairing = collection;
     try {
-      const outcome = await repairBatch(collection, entries, this.context, stop, hard);
+      const outcome = await repairBatch(collection, entries, this.context, AbortSignal.any([stop, letGo]), hard);
       for (const blocked of outcome.blocked) await this.#onBlocked(blocked, stop);
       await repairs.remove(outcome.repaired, outcome.readEnd, (entry) => this.context.release(entry));
       this.#keysMax = Math.min(batchKeysMax, this.#keysMax * 2);
@@ -104,7 +117,8 @@ export class Repairer {
         for (const entry of entries) repairs.postpone(entry, entry.notBefore_ms);
         return;
       }
-      if (!isPassing(error)) throw error;
+      const isBroken = letGo.aborted && !stop.aborted && !(error instanceof ConvoyError);
+      if (!isBroken && !isPassing(error)) throw error;
       for (const entry of entries) this.#postpone(entry);
     }
   }

@@ -73,6 +73,7 @@ export class ShareDefinitions {
   #letGo(uuid: string): void {
     this.stations.lanes.setAside(uuid);
     this.stations.copier.letGo(uuid);
+    this.stations.repairer.letGo(uuid);
   }
 
   #takeUp(uuid: string): void {

@@ -7,6 +7,7 @@ import type { GivenUpRange, RepairContext } from '../../../src/repair/repair-con
 import { Begun } from '../../../src/store/begun.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { RepairSet } from '../../../src/store/repair-set.js';
+import { Signalled } from '../../../src/store/signalled.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf, serverError } from '../model/calls.js';
 import { bytesOf, collectionOf, never, once, rawOf, settled, updateOf } from '../model/parts.js';
@@ -29,6 +30,7 @@ let failRead: Error | null;
 let duringRead: () => void;
 let scheduler: Scheduler;
 let mayRead: boolean;
+let untilNamed: RepairContext['untilNamed'];
 let stop: AbortController;
 
 beforeEach(() => {
@@ -37,6 +39,7 @@ beforeEach(() => {
   [routed, failRead, duringRead, givenUp, mayRead] = [null, null, () => undefined, () => null, true];
   repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
   scheduler = new Scheduler(randomOf(1));
+  untilNamed = () => Promise.resolve();
   stop = new AbortController();
 });
 
@@ -56,7 +59,7 @@ function write({ kind, statements }: RawWrite): Promise<WriteOutcome> {
 }
 
 /** Begins to repair the keys and lets everything happen that waits for nothing. */
-async function repair(...ids: unknown[]): Promise<{ run: Promise<unknown> }> {
+async function repair(...ids: unknown[]): Promise<{ repairer: Repairer; run: Promise<unknown> }> {
   await repairs.add(ids.map((id) => ({ collection, id: rawOf(id), reason: 'duplicateKey' as const, time: 25n })));
   const context: RepairContext = {
     shard: doorOf(() => source, { atClusterTime: timestampOf(25n), operationTime: timestampOf(readEnd) }),
@@ -68,15 +71,16 @@ async function repair(...ids: unknown[]): Promise<{ run: Promise<unknown> }> {
     retrying: once,
     clock: scheduler,
     position: () => 20n,
-    untilNamed: () => Promise.resolve(),
+    untilNamed: (...named) => untilNamed(...named),
     untilRouted: () => (routed === null ? Promise.resolve() : new Promise((resolve) => (routed = resolve))),
     givenUp: () => Promise.resolve(givenUp()),
     mayRead: () => mayRead,
     release: (entry) => void released.push({ held: entry.held.length, size: repairs.size }),
   };
-  const run = new Repairer(context).run(stop.signal, never).catch((error: unknown) => error);
+  const repairer = new Repairer(context);
+  const run = repairer.run(stop.signal, never).catch((error: unknown) => error);
   await settled();
-  return { run };
+  return { repairer, run };
 }
 
 function filtersOf(kind: string): Document[] {
@@ -157,6 +161,32 @@ describe('a doubtful key', () => {
     duringRead = () => void repairs.absorb(updateOf(1, 30n, { a: 1 }), collection);
     await repair(1);
     expect([...repairs.entries()]).toMatchObject([{ readTime: null, held: [], dropped: 30n, attempts: 1 }]);
+  });
+});
+
+describe('a doubtful key of a collection that is let go of', () => {
+  it('is read again later: what its reading waits for may wait for the change itself', async () => {
+    collection = collectionOf({ readBy: 'name' });
+    source = [bytesOf({ _id: 1, sk: 3 })];
+    untilNamed = (_collection, signal) => new Signalled().until(() => false, signal);
+    const { repairer } = await repair(1);
+    const quiet = repairer.quiet(collection.uuid, never);
+    repairer.letGo(collection.uuid);
+    await quiet;
+    expect(writes).toEqual([]);
+    expect([...repairs.entries()]).toMatchObject([{ readTime: null, attempts: 1 }]);
+  });
+
+  it('of another one is repaired all the same', async () => {
+    let named = (): void => undefined;
+    collection = collectionOf({ readBy: 'name' });
+    source = [bytesOf({ _id: 1, sk: 3 })];
+    untilNamed = () => new Promise((resolve) => (named = resolve));
+    const { repairer } = await repair(1);
+    repairer.letGo('0b'.repeat(16));
+    named();
+    await settled();
+    expect([writes.length, repairs.size]).toEqual([1, 0]);
   });
 });
 

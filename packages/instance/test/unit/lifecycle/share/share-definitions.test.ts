@@ -26,7 +26,7 @@ beforeEach(() => {
   const stations = {
     lanes: { setAside: noting('lanes set aside'), takeUp: noting('lanes take up'), forget: noting('lanes forget'), answered: waiting('lanes') },
     copier: { remove: () => undefined, letGo: noting('copier lets go of'), takeUp: noting('copier takes up'), quiet: waiting('copier') },
-    repairer: { quiet: waiting('repairer') },
+    repairer: { letGo: noting('repairer lets go of'), quiet: waiting('repairer') },
     followed: { rename: () => undefined, know: () => undefined, remove: () => undefined, shareOf: () => ({ copy: orders }), tables },
     repairs: { forget: () => Promise.resolve() },
     storage: { forgetCopy: noting('storage forgets') },
@@ -45,9 +45,10 @@ function drop(): Definition {
 }
 
 describe('what an undone change is about', () => {
-  it('is let go of by lanes and copier in the moment in which the share learns of it', () => {
+  it('is let go of by lanes, copier and repairer in the moment in which the share learns of it', () => {
     definitions.learn([rename(target)]);
-    expect(log.sort()).toEqual(['copier lets go of orders', 'copier lets go of target', 'lanes set aside orders', 'lanes set aside target']);
+    const letGo = ['copier lets go of', 'lanes set aside', 'repairer lets go of'].flatMap((what) => [`${what} orders`, `${what} target`]);
+    expect(log.sort()).toEqual(letGo);
     expect([definitions.hasLetGo(orders), definitions.hasLetGo(target), definitions.doneUpTo(19n), definitions.doneUpTo(20n)]).toEqual([true, true, true, false]);
   });
 
