@@ -1,7 +1,7 @@
 import { Binary, BSON, type Document, Long } from 'mongodb';
 import type { Clock } from './clock.js';
 import type { NodeLink } from './node-link.js';
-import { passOver, RefusedByServer, type User } from './user.js';
+import { documentsOf, passOver, RefusedByServer, type User } from './user.js';
 
 /** How long a call of a user takes. */
 const call_ms = 2;
@@ -42,18 +42,8 @@ export class UserSession implements User {
   }
 
   /** All documents of a cursor, with their types. */
-  async documents(database: string, command: Document): Promise<Document[]> {
-    const reply = await this.command(database, command);
-    const cursor = reply['cursor'] as { firstBatch: Document[]; id: Long };
-    const found = [...cursor.firstBatch];
-    let { id } = cursor;
-    while (!id.isZero()) {
-      const collection = String(command['find'] ?? command['aggregate'] ?? '$cmd');
-      const next = (await this.command(database, { getMore: id, collection }))['cursor'] as { nextBatch: Document[]; id: Long };
-      found.push(...next.nextBatch);
-      ({ id } = next);
-    }
-    return found;
+  documents(database: string, command: Document): Promise<Document[]> {
+    return documentsOf(this, database, command);
   }
 
   /** Opens a transaction for the commands that follow. */

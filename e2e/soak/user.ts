@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import { type Document, Long } from 'mongodb';
 
 /** Somebody who works on a cluster, one thing after the other. */
 export interface User {
@@ -15,6 +15,20 @@ export interface User {
   begin(): void;
   /** Ends the transaction; one that has ended by itself is passed over. */
   end(how: 'commitTransaction' | 'abortTransaction'): Promise<void>;
+}
+
+/** All documents of a user's cursor. */
+export async function documentsOf(user: Pick<User, 'command'>, database: string, command: Document): Promise<Document[]> {
+  const { cursor } = (await user.command(database, command)) as { cursor: { firstBatch: Document[]; id: unknown } };
+  const collection = String(command['find'] ?? command['aggregate'] ?? '$cmd');
+  const found = [...cursor.firstBatch];
+  let id = Long.fromString(String(cursor.id));
+  while (!id.isZero()) {
+    const next = (await user.command(database, { getMore: id, collection }))['cursor'] as { nextBatch: Document[]; id: unknown };
+    found.push(...next.nextBatch);
+    id = Long.fromString(String(next.id));
+  }
+  return found;
 }
 
 /** The server has refused a user's command. */

@@ -1,5 +1,5 @@
-import { type ClientSession, type Document, Long, type MongoClient, MongoError } from 'mongodb';
-import { RefusedByServer, type User } from '../user.js';
+import { type ClientSession, type Document, type MongoClient, MongoError } from 'mongodb';
+import { documentsOf, RefusedByServer, type User } from '../user.js';
 
 /** Documents keep their types and bytes. */
 const asStored = { promoteValues: false, bsonRegExp: true } as const;
@@ -30,17 +30,8 @@ export class RealUser implements User, AsyncDisposable {
     }
   }
 
-  async documents(database: string, command: Document): Promise<Document[]> {
-    const { cursor } = (await this.command(database, command)) as { cursor: { firstBatch: Document[]; id: unknown } };
-    const found = [...cursor.firstBatch];
-    let id = Long.fromString(String(cursor.id));
-    while (!id.isZero()) {
-      const collection = String(command['find'] ?? command['aggregate'] ?? '$cmd');
-      const next = (await this.command(database, { getMore: id, collection }))['cursor'] as { nextBatch: Document[]; id: unknown };
-      found.push(...next.nextBatch);
-      id = Long.fromString(String(next.id));
-    }
-    return found;
+  documents(database: string, command: Document): Promise<Document[]> {
+    return documentsOf(this, database, command);
   }
 
   begin(): void {

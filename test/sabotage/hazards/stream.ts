@@ -126,8 +126,8 @@ export const streamHazards: readonly Hazard[] = [
         takesOut: 'the note for what waits until the stream has passed a time',
         file: instance('lifecycle/share/share-stream.ts'),
         symbol: 'untilRoutedOr',
-        find: 'await this.#wake(signal);\n    await router.moved',
-        replace: 'await router.moved',
+        find: 'if (router.position >= time) return;\n    await this.#wake(signal);',
+        replace: 'if (router.position >= time) return;',
         tests: [instanceTest('lifecycle/share/checkpoint.test.ts', 'an idle shard is moved on by whoever waits for it')],
       },
       {

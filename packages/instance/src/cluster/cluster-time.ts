@@ -69,16 +69,6 @@ export async function wakeStream(cluster: Cluster, shareId: string, options: Cal
   await advanceShards(cluster.router, await currentTime(cluster.router, options), options);
 }
 
-/**
- * Moves the streams of all shards on to the present time.
- * @returns it: nothing that the router's answers have shown so far is later
- */
-export async function wakeToPresent(cluster: Cluster, options: CallOptions): Promise<bigint> {
-  const time = await currentTime(cluster.router, options);
-  if (!(await noteUnlessLocked(cluster, noteDoors(cluster), options))) await advanceShards(cluster.router, time, options);
-  return time;
-}
-
 /** Moves the streams of all shards on to the present time. */
 export async function wakeStreams(cluster: Cluster, options: CallOptions): Promise<void> {
   if (!(await noteUnlessLocked(cluster, noteDoors(cluster), options))) await advanceAll(cluster.router, options);

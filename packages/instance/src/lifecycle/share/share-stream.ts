@@ -1,6 +1,6 @@
 import type { Router } from '../../apply/router.js';
 import { ShardStream } from '../../apply/stream.js';
-import { secondsOf, wakeStream, wakeToPresent } from '../../cluster/cluster-time.js';
+import { currentTime, secondsOf, wakeStream } from '../../cluster/cluster-time.js';
 import type { ByteBudget } from '../../store/byte-budget.js';
 import { readBehindMax_seconds } from '../figures/lag.js';
 import type { ShareSyncInput } from './share-input.js';
@@ -62,7 +62,8 @@ export class ShareStream {
   async untilKnown(signal: AbortSignal): Promise<boolean> {
     const { runtime, source } = this.input;
     const { router } = this.stations;
-    const time = await runtime.retrying('move the streams on', () => wakeToPresent(source, { signal }), signal);
+    const time = await runtime.retrying('ask for the time', () => currentTime(source.router, { signal }), signal);
+    await this.#wake(signal);
     await router.moved.until(() => router.knows(time) || router.knowsAllToCommit, signal);
     return router.knows(time);
   }

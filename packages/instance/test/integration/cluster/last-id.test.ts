@@ -1,14 +1,11 @@
-import { Closers } from '@convoy/testbed/closers';
-import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
-import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { BSON, MaxKey, MinKey, MongoClient } from 'mongodb';
+import { BSON, MaxKey, MinKey } from 'mongodb';
 import { expect, test } from 'vitest';
 import { encodeValue, minKey } from '../../../src/bson/scan.js';
 import { operationTimes, timestampOf, highestTime } from '../../../src/cluster/cluster-time.js';
 import type { RawCursor } from '../../../src/cluster/door.js';
-import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
 import { OrderedDocuments } from '../../../src/verify/compare/ordered-documents.js';
+import { openTestCluster } from '../catalog/clusters.js';
 
 const idsOf = (documents: readonly Uint8Array[]): unknown[] => documents.map((bytes) => (BSON.deserialize(bytes) as { _id: unknown })._id);
 
@@ -20,12 +17,8 @@ async function readAll(cursor: RawCursor, signal: AbortSignal): Promise<unknown[
 
 test('a range is read to its last _id, MaxKey included', async () => {
   const signal = AbortSignal.timeout(120_000);
-  await using stack = new Closers();
-  const servers = stack.use(await startTestCluster({ name: 'source', topology: { shards: 2 }, isHere: true, folder: stack.use(ScratchFolder.create('last-id')) }));
-  const client = new MongoClient(servers.connectionString);
-  stack.defer(() => client.close());
-  const cluster = await openCluster('cluster0', servers.connectionString, { direct: true, signal });
-  stack.defer(() => cluster.close());
+  await using opened = await openTestCluster('cluster0', 2);
+  const { cluster, client } = opened;
   const ids: unknown[] = [new MinKey(), -1, 1, 2, 'a', true, new MaxKey()];
   const options = { writeConcern: { w: 'majority' } } as const;
   await client.db('db').collection<{ _id: unknown }>('plain').insertMany(ids.map((_id) => ({ _id })), options);

@@ -6,23 +6,27 @@ import { startBody } from '../contract/start-conditions.js';
 /** Longest document, in bytes. */
 const documentBytesMax = 16 * 2 ** 20;
 const idBytes = 300_000;
+const large = { _id: 'i'.repeat(idBytes), v: 'v'.repeat(documentBytesMax - idBytes - 100) };
+
+function ordersOf({ client }: Scene['cluster0']) {
+  return client.db('shop').collection<{ _id: string; v: string }>('orders');
+}
 
 // 5.0 ends the stream with such an event, 7.0 splits it.
 it.each<ReleaseSeries>(['5.0', '7.0'])('a document whose event fits into no reply arrives, and the stream goes on behind it: from %s', async (release) => {
   await using scene = await Scene.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
-  const collectionOf = (side: Scene['cluster0']) => side.client.db('shop').collection<{ _id: string; v: string }>('orders');
-  await collectionOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
+  await ordersOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
   await using instance = await scene.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   // The event has the `_id` twice.
-  await collectionOf(scene.cluster0).insertOne({ _id: 'i'.repeat(idBytes), v: 'v'.repeat(documentBytesMax - idBytes - 100) });
-  await collectionOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
-  await expect.poll(() => collectionOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
+  await ordersOf(scene.cluster0).insertOne(large);
+  await ordersOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
+  await expect.poll(() => ordersOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  const lengths = await collectionOf(scene.cluster1).find().sort({ _id: 1 }).map(({ _id, v }) => [_id.length, v.length]).toArray();
+  const lengths = await ordersOf(scene.cluster1).find().sort({ _id: 1 }).map(({ _id, v }) => [_id.length, v.length]).toArray();
   expect(lengths).toEqual([[5, 1], [idBytes, documentBytesMax - idBytes - 100], [4, 1]]);
 });
 
@@ -31,20 +35,19 @@ it('between sharded clusters a document whose event fits into no reply arrives, 
   await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
   await scene.cluster0.client.db('admin').command({ enableSharding: 'shop' });
   await scene.cluster0.client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-  const collectionOf = (side: Scene['cluster0']) => side.client.db('shop').collection<{ _id: string; v: string }>('orders');
-  await collectionOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
+  await ordersOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
   await using instance = await scene.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
-  await collectionOf(scene.cluster0).insertOne({ _id: 'i'.repeat(idBytes), v: 'v'.repeat(documentBytesMax - idBytes - 100) });
-  await collectionOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
+  await ordersOf(scene.cluster0).insertOne(large);
+  await ordersOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
   await scene.cluster0.client.db('shop').collection('later').insertOne({ n: 1 });
   await scene.cluster0.client.db('shop').collection('later').rename('renamed');
-  await expect.poll(() => collectionOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
+  await expect.poll(() => ordersOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
   await expect.poll(() => scene.cluster1.client.db('shop').collection('renamed').countDocuments(), { timeout: 100_000 }).toBe(1);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  const lengths = await collectionOf(scene.cluster1).find().map(({ _id, v }) => [_id.length, v.length]).toArray();
+  const lengths = await ordersOf(scene.cluster1).find().map(({ _id, v }) => [_id.length, v.length]).toArray();
   expect(lengths.sort(([a = 0], [b = 0]) => a - b)).toEqual([[4, 1], [5, 1], [idBytes, documentBytesMax - idBytes - 100]]);
 });

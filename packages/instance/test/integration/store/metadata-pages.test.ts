@@ -1,22 +1,15 @@
-import { Closers } from '@convoy/testbed/closers';
-import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
-import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
-import { type Document, MongoClient } from 'mongodb';
+import type { Document } from 'mongodb';
 import { expect, test } from 'vitest';
-import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { Metadata, metadataDatabase } from '../../../src/store/metadata.js';
+import { openTestCluster } from '../catalog/clusters.js';
 
 /** More than servers put into a first batch for which no size is given. */
 const stored = 299;
 
 test('documents of the state are found up to the number asked for; a find without a batch size ends after 101', async () => {
   const signal = AbortSignal.timeout(120_000);
-  await using stack = new Closers();
-  const servers = stack.use(await startTestCluster({ name: 'pages', topology: { shards: 2 }, isHere: true, folder: stack.use(ScratchFolder.create('pages')) }));
-  const client = new MongoClient(servers.connectionString);
-  stack.defer(() => client.close());
-  const cluster = await openCluster('cluster1', servers.connectionString, { direct: false, signal });
-  stack.defer(() => cluster.close());
+  await using opened = await openTestCluster('cluster1', 2, { direct: false });
+  const { cluster, client } = opened;
   const database = client.db(metadataDatabase);
   const documents = Array.from({ length: stored }, (_, _id) => ({ _id, k: _id - 100, copy: 'c', share: 's' }));
   await database.collection<{ _id: number }>('mismatches').insertMany(documents, { writeConcern: { w: 'majority' } });

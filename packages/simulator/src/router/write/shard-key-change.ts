@@ -15,15 +15,7 @@ const emptyDocumentBytes = 5;
  */
 export function mayChangeShardKey(collection: ShardedCollection, statement: Uint8Array): boolean {
   if (collection.key.fields.every((field) => field === '_id')) return false;
-  const update = scanTopLevel(statement, 'u');
-  if (update === undefined) return false;
-  const bytes = statement.subarray(update.valueStart, update.end);
-  if (update.type === ElementType.array) {
-    const literal = literalReplacement(bytes);
-    return literal === undefined || replacementDiffers(collection, statement, literal);
-  }
-  if (bytes.length > emptyDocumentBytes && bytes[5] === operatorSign) return operatorsTouchKey(collection.key.fields, bytes);
-  return replacementDiffers(collection, statement, bytes);
+  return mayWriteKey(collection, statement, false);
 }
 
 /**
@@ -31,6 +23,10 @@ export function mayChangeShardKey(collection: ShardedCollection, statement: Uint
  * bytes; in doubt it says true.
  */
 export function mayInsertElsewhere(collection: ShardedCollection, statement: Uint8Array): boolean {
+  return mayWriteKey(collection, statement, true);
+}
+
+function mayWriteKey(collection: ShardedCollection, statement: Uint8Array, inserting: boolean): boolean {
   const update = scanTopLevel(statement, 'u');
   if (update === undefined) return false;
   const bytes = statement.subarray(update.valueStart, update.end);
@@ -39,7 +35,7 @@ export function mayInsertElsewhere(collection: ShardedCollection, statement: Uin
     return literal === undefined || replacementDiffers(collection, statement, literal);
   }
   const isOperators = bytes.length > emptyDocumentBytes && bytes[5] === operatorSign;
-  return isOperators ? operatorsTouchKey(collection.key.fields, bytes, true) : replacementDiffers(collection, statement, bytes);
+  return isOperators ? operatorsTouchKey(collection.key.fields, bytes, inserting) : replacementDiffers(collection, statement, bytes);
 }
 
 /** The document of `[{$replaceWith: {$literal: document}}]`, undefined for any other pipeline. */
@@ -75,7 +71,7 @@ function filterField(statement: Uint8Array, field: string): Value | undefined {
   return element === undefined ? scanPath(bytes, field) : decodeValue(bytes, element.type, element.valueStart);
 }
 
-function operatorsTouchKey(fields: readonly string[], update: Uint8Array, inserting = false): boolean {
+function operatorsTouchKey(fields: readonly string[], update: Uint8Array, inserting: boolean): boolean {
   for (const operator of scanElements(update)) {
     if (operator.type !== ElementType.document || (!inserting && elementName(update, operator) === '$setOnInsert')) continue;
     const renames = elementName(update, operator) === '$rename';

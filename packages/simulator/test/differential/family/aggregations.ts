@@ -1,24 +1,15 @@
 import type { Json } from '../../conformance/corpus-file.js';
-import type { Command, Family } from '../case.js';
+import type { Family } from '../case.js';
 import type { Random } from '../random.js';
 import { type Fields, names, path, scalar, value } from '../values.js';
 import { expression } from './computed.js';
 import { filter, projection, searched, sort } from './filters.js';
-import { documents, insert, type Layout, storedFixture, storedReset } from './stored.js';
+import { askingAbout, type Layout } from './stored.js';
 
 /** A family of pipelines over documents of one collection of each case, most of them unsharded. */
 function aggregating(name: string, pipeline: (random: Random, layout: Layout) => Json[]): Family {
-  const db = `diff_${name}`;
-  return {
-    name,
-    fixture: storedFixture(db),
-    reset: storedReset(db),
-    commands(random) {
-      const layout = random.weighted<Layout>([[4, () => 'plain'], [1, () => 'ranged']]);
-      const asked = random.list(5, 10, (): Command => ({ on: 'router', db, command: { aggregate: layout, pipeline: pipeline(random, layout), cursor: {} } }));
-      return [insert(db, layout, documents(random, layout, 3, 8, searched)), ...asked];
-    },
-  };
+  const ask = (random: Random, layout: Layout): Json => ({ aggregate: layout, pipeline: pipeline(random, layout), cursor: {} });
+  return askingAbout(name, { layouts: [[4, 'plain'], [1, 'ranged']], documents: [3, 8], commands: [5, 10], make: searched, ask });
 }
 
 const byId: Json = { $sort: { _id: 1 } };

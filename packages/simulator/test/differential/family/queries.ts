@@ -1,25 +1,16 @@
 import type { Json } from '../../conformance/corpus-file.js';
-import type { Command, Family } from '../case.js';
+import type { Family } from '../case.js';
 import type { Random } from '../random.js';
 import type { Fields } from '../values.js';
 import { filter, projection, searched, sort } from './filters.js';
-import { documents, insert, type Layout, storedFixture, storedReset } from './stored.js';
+import { askingAbout, type Layout } from './stored.js';
 
 type Ask = (random: Random) => Fields;
 
 /** A family of finds over documents of one collection of each case, most of them unsharded. */
 function asking(name: string, ask: Ask): Family {
-  const db = `diff_${name}`;
-  return {
-    name,
-    fixture: storedFixture(db),
-    reset: storedReset(db),
-    commands(random) {
-      const layout = random.weighted<Layout>([[4, () => 'plain'], [1, () => 'ranged'], [1, () => 'compound']]);
-      const asked = random.list(6, 12, (): Command => ({ on: 'router', db, command: { find: layout, ...ask(random) } }));
-      return [insert(db, layout, documents(random, layout, 4, 9, searched)), ...asked];
-    },
-  };
+  const find = (random: Random, layout: Layout): Json => ({ find: layout, ...ask(random) });
+  return askingAbout(name, { layouts: [[4, 'plain'], [1, 'ranged'], [1, 'compound']], documents: [4, 9], commands: [6, 12], make: searched, ask: find });
 }
 
 const byId: Json = { _id: 1 };

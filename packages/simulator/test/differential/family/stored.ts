@@ -1,5 +1,5 @@
 import type { Json } from '../../conformance/corpus-file.js';
-import type { Command } from '../case.js';
+import type { Command, Family } from '../case.js';
 import type { Random } from '../random.js';
 import { fields, type Fields } from '../values.js';
 
@@ -56,4 +56,29 @@ export function insert(db: string, collection: string, inserted: readonly Fields
 export function dump(db: string, collection: string): Command[] {
   const command = { find: collection, sort: { _id: 1, k: 1 } };
   return (['router', 'shard0', 'shard1'] as const).map((on) => ({ on, db, command }));
+}
+
+/** How a family asks about the documents of one collection of each case. */
+interface Asking {
+  readonly layouts: readonly (readonly [weight: number, layout: Layout])[];
+  /** Between two numbers of documents, and of commands. */
+  readonly documents: readonly [from: number, to: number];
+  readonly commands: readonly [from: number, to: number];
+  readonly make: (random: Random) => Fields;
+  readonly ask: (random: Random, layout: Layout) => Json;
+}
+
+/** A family of commands to the router over documents of one collection of each case. */
+export function askingAbout(name: string, { layouts: weighted, documents: stored, commands: asked, make, ask }: Asking): Family {
+  const db = `diff_${name}`;
+  return {
+    name,
+    fixture: storedFixture(db),
+    reset: storedReset(db),
+    commands(random) {
+      const layout = random.weighted<Layout>(weighted.map(([weight, each]) => [weight, () => each]));
+      const all = random.list(...asked, (): Command => ({ on: 'router', db, command: ask(random, layout) }));
+      return [insert(db, layout, documents(random, layout, ...stored, make)), ...all];
+    },
+  };
 }
