@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { MixedOrder } from './test/mixed-order.js';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
@@ -30,6 +31,7 @@ const setupFiles = [`${root}test/setup.ts`];
 export default defineConfig({
   resolve: sources,
   test: {
+    sequence: { sequencer: MixedOrder },
     projects: [
       {
         resolve: sources,
@@ -48,29 +50,15 @@ export default defineConfig({
       {
         resolve: sources,
         test: {
-          name: 'integration',
-          include: ['packages/*/test/integration/**/*.test.ts'],
-          isolate,
-          setupFiles,
-          testTimeout: 120_000,
-          expect: polling,
-          hookTimeout: 120_000,
-          maxWorkers: waitingWorkers,
-          // Behind the unit tests, whose number of workers is another, and beside whole fleets.
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        resolve: sources,
-        test: {
-          name: 'e2e',
-          include: ['e2e/**/*.test.ts'],
+          name: 'clusters',
+          include: ['packages/*/test/integration/**/*.test.ts', 'e2e/**/*.test.ts'],
           isolate,
           setupFiles,
           testTimeout: 300_000,
           expect: polling,
           hookTimeout: 300_000,
           maxWorkers: waitingWorkers,
+          // Behind the unit tests, whose number of workers is another.
           sequence: { groupOrder: 1 },
         },
       },

@@ -50,9 +50,9 @@ function listParts() {
     { name: 'lint', run: () => lint(['.'], { limit_ms: partLimit_ms }) },
     ...packages.map((name) => vitest(`unit packages/${name}`, ['--project', 'unit', `packages/${name}/test/unit/`])),
     vitest('unit test', ['--project', 'unit', join(root, 'test/')]),
-    ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, ['--project', 'integration', file])),
+    ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, ['--project', 'clusters', file])),
     { name: 'mongosh against the simulator', run: checkMongosh },
-    ...testFiles('e2e').map((file) => vitest(file, ['--project', 'e2e', file])),
+    ...testFiles('e2e').map((file) => vitest(file, ['--project', 'clusters', file])),
   ];
 }
 
