@@ -173,7 +173,7 @@ export const processHazards: readonly Hazard[] = [
         symbol: 'ofRouterShare',
         find: 'entry.sharding?.everMoved === true',
         replace: 'entry.sharding?.everMoved === undefined',
-        tests: [instanceTest('lifecycle/share/share-collections.test.ts', 'read by name; events of orphans are doubted before 6.0 where chunks were moved')],
+        tests: [instanceTest('lifecycle/share/share-collections.test.ts', 'read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks were moved')],
       },
       {
         takesOut: 'the versions of chunks',

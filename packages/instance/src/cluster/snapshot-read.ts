@@ -3,10 +3,26 @@ import type { CallOptions, Door, RawCursor } from './door.js';
 import { classify, CollectionAbsentError } from './failure.js';
 import { type IdBounds, type OpenFind, openIdRange } from './id-range.js';
 
+/** The fields of `find` that say which collection is meant. */
+export interface ReadTarget {
+  find: string | Binary;
+  collectionUUID?: Binary;
+}
+
+/**
+ * What names a collection in a read: its UUID to shards, the name it had at the time of the read to routers. From 6.0 on
+ * servers refuse a name that stands for another UUID, or for none (361, CollectionUUIDMismatch).
+ * @param collection its UUID as 32 hexadecimal digits
+ */
+export function readTarget({ readBy, name, uuid }: { readBy: 'uuid' | 'name' | 'nameOfUuid'; name: string; uuid: string }): ReadTarget {
+  if (readBy === 'name') return { find: name };
+  const binary = new Binary(Buffer.from(uuid, 'hex'), Binary.SUBTYPE_UUID);
+  return readBy === 'uuid' ? { find: binary } : { find: name, collectionUUID: binary };
+}
+
 export interface SnapshotReadOptions extends IdBounds {
   database: string;
-  /** The name it had at that time (routers), or the 16 bytes of its UUID (shards). */
-  collection: string | Uint8Array;
+  target: ReadTarget;
   /** The one time at which everything is read. */
   at: Timestamp;
   batchSize: number;
@@ -52,9 +68,9 @@ function absent(database: string, cause?: unknown): CollectionAbsentError {
   return new CollectionAbsentError(`The collection did not exist in database ${database} at the time of the read`, { cause });
 }
 
-function findCommand({ collection, batchSize, at }: SnapshotReadOptions): Document {
+function findCommand({ target, batchSize, at }: SnapshotReadOptions): Document {
   return {
-    find: typeof collection === 'string' ? collection : new Binary(collection, Binary.SUBTYPE_UUID),
+    ...target,
     batchSize,
     readConcern: { level: 'snapshot', atClusterTime: at },
   };

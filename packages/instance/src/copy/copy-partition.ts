@@ -72,7 +72,7 @@ async function attemptCopy(
   const writer = new PartitionWriter(table.collection, partition, wasDirty, context);
   try {
     const rest = await pump({ table, partition, context, wasDirty, reader, writer, marked, stop, hard });
-    if (table.collection.readBy === 'name') await context.untilNamed(table.collection, stop);
+    if (table.collection.readBy !== 'uuid') await context.untilNamed(table.collection, stop);
     partition.readEnd = reader.readEnd;
     if (rest !== null) rest.readEnd = reader.readEnd;
   } finally {

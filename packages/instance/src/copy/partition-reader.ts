@@ -5,7 +5,7 @@ import { isLossless } from '../bson/lossless.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawBatch, RawCursor } from '../cluster/door.js';
-import { openSnapshotCursor } from '../cluster/snapshot-read.js';
+import { openSnapshotCursor, readTarget } from '../cluster/snapshot-read.js';
 import type { Partition } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { BatchSize } from './batch-size.js';
@@ -86,7 +86,7 @@ export class PartitionReader {
     this.#widened = min !== from || max === undefined;
     return openSnapshotCursor(this.context.shard, {
       database: this.collection.database,
-      collection: this.collection.readBy === 'uuid' ? Buffer.from(this.collection.uuid, 'hex') : this.collection.name,
+      target: readTarget(this.collection),
       ...(min === undefined ? {} : { min }),
       ...(max === undefined ? {} : { max }),
       at: this.#at,
@@ -100,7 +100,7 @@ export class PartitionReader {
     const { lower, upper } = this.partition;
     if (this.collection.collated) return documents;
     const from = this.#last ?? lower;
-    const readsFromAgain = this.#last === null || this.collection.readBy === 'name';
+    const readsFromAgain = this.#last === null || this.collection.readBy !== 'uuid';
     return documents.filter((document) => {
       const id = idOf(document);
       const order = compareRaw(id, from);
@@ -114,7 +114,7 @@ export class PartitionReader {
    */
   #afterLast(documents: Uint8Array[]): Uint8Array[] {
     const first = documents[0];
-    if (this.#last === null || first === undefined || this.collection.readBy === 'name') return documents;
+    if (this.#last === null || first === undefined || this.collection.readBy !== 'uuid') return documents;
     return compareRaw(idOf(first), this.#last) === 0 ? documents.slice(1) : documents;
   }
 }

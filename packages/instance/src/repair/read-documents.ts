@@ -1,10 +1,10 @@
-import { Binary, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import { idClass } from '../bson/id-class.js';
 import { isLossless, losslessValue } from '../bson/lossless.js';
 import { findValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { Door } from '../cluster/door.js';
-import { openAtTime, openPresent } from '../cluster/snapshot-read.js';
+import { openAtTime, openPresent, readTarget } from '../cluster/snapshot-read.js';
 import { commandBytesMax } from '../cluster/driver/write-limits.js';
 import type { RepairEntry } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -37,8 +37,7 @@ export async function readSource(
 ): Promise<SourceReading> {
   const at = timestampOf(readTime);
   const readConcern = collection.capped ? { level: 'majority', afterClusterTime: at } : { level: 'snapshot', atClusterTime: at };
-  const target = collection.readBy === 'name' ? collection.name : new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
-  return readByIds(shard, collection, { find: target, readConcern }, entries, readTime, signal);
+  return readByIds(shard, collection, { ...readTarget(collection), readConcern }, entries, readTime, signal);
 }
 
 /** Reads the destination's documents of some keys. */

@@ -66,7 +66,7 @@ export async function repairBatch(
     () => readSource(context.shard, collection, entries, readTime, stop),
     stop,
   );
-  if (collection.readBy === 'name') await knownAs(collection, entries, context, stop);
+  if (collection.readBy !== 'uuid') await knownAs(collection, entries, context, stop);
   // Transactions up to the end of the reading may be in it already: after a restart their deltas have to be in doubt.
   await context.begun.cover(readEnd);
   const present = await context.retrying(

@@ -12,8 +12,8 @@ export interface SyncedCollection {
   readonly capped: boolean;
   /** Estimated size of one document; left out when it is not known. */
   readonly documentBytes?: number;
-  /** Shards read a collection by its UUID, whatever it is called by then; routers only by its name. */
-  readonly readBy: 'uuid' | 'name';
+  /** Shards read a collection by its UUID, whatever it is called by then; routers only by its name, which from 6.0 on has to stand for that UUID. */
+  readonly readBy: 'uuid' | 'name' | 'nameOfUuid';
   /**
    * Events of the stream may be about orphans, and nobody can tell: before 6.0 a write to many documents changes them as
    * well, and a router does not say which shard an event came from.

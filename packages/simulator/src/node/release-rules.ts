@@ -31,7 +31,7 @@ const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<str
   ['update', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
   ['delete', new Map<string, Since>([['let', [5, 0]]])],
   ['findAndModify', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
-  ['find', new Map<string, Since>([['let', [5, 0]]])],
+  ['find', new Map<string, Since>([['let', [5, 0]], ['collectionUUID', [6, 0]]])],
   ['aggregate', new Map<string, Since>([['let', [5, 0]]])],
   ['setFeatureCompatibilityVersion', new Map<string, Since>([['confirm', [7, 0]]])],
   [

@@ -58,15 +58,18 @@ function ofShard(followed: FollowedEntry, shardId: string, source: Cluster, dest
 
 /** First release whose writes to many documents leave the orphans alone. */
 const sparesOrphansRelease = 6;
+/** First release whose reads say which UUID a name has to stand for. */
+const readsNameOfUuidRelease = 6;
 
 function ofRouterShare(followed: FollowedEntry, share: number, source: Cluster, destination: Cluster): ShareCollection | null {
   const { entry, copy } = followed;
   const range = rangeOfShare(entry, share, source.shardIds.length);
   if (range === null) return null;
   const showsOrphans = source.version[0] < sparesOrphansRelease && entry.sharding?.everMoved === true;
+  const readBy = source.version[0] < readsNameOfUuidRelease ? 'name' : 'nameOfUuid';
   const owns = (document: Uint8Array): boolean => isWithin(document, range);
   const parts = shareBoundsOf(entry).length + 1;
-  const collection: SyncedCollection = { ...describe(followed, source, destination), readBy: 'name', showsOrphans, owns };
+  const collection: SyncedCollection = { ...describe(followed, source, destination), readBy, showsOrphans, owns };
   return { entry, copy, range, sizeBytes: entry.sizeBytes / parts, seenPerOwned: parts, collection };
 }
 

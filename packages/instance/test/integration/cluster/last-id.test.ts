@@ -28,7 +28,7 @@ test('a range is read to its last _id, MaxKey included', async () => {
   const now = highestTime((await operationTimes(cluster, { signal })).values());
   for (const collection of ['plain', 'hashed']) {
     for (const [from, expected] of [[minKey, ids], [encodeValue(2), ids.slice(3)], [encodeValue(new MaxKey()), ids.slice(-1)]] as const) {
-      const snapshot = await openSnapshotCursor(cluster.router, { database: 'db', collection, min: from, at: timestampOf(now), batchSize: 2, signal });
+      const snapshot = await openSnapshotCursor(cluster.router, { database: 'db', target: { find: collection }, min: from, at: timestampOf(now), batchSize: 2, signal });
       expect(await readAll(snapshot, signal)).toEqual(expected);
       const read = { database: 'db', collection, lower: from, upper: null, after: now };
       const ordered = new OrderedDocuments(cluster.router, read, (_what, operation) => operation(), signal);

@@ -41,7 +41,7 @@ describe('a snapshot read', () => {
     const { cluster, signal } = servers;
     await servers.insert(...Array.from({ length: 20 }, (_, index) => ({ _id: index, sk: index - 10, v: 0 })));
     const at = timestampOf(await timeAfterWrites(servers));
-    const range = { database: 'db', collection: 'coll', min: encodeValue(4), max: encodeValue(16), at, batchSize: 2, signal };
+    const range = { database: 'db', target: { find: 'coll' }, min: encodeValue(4), max: encodeValue(16), at, batchSize: 2, signal };
     for (const door of [cluster.router, cluster.shard('shard1')]) {
       const cursor = await openSnapshotCursor(door, range);
       expect(cursor.first.atClusterTime).toEqual(at);
@@ -59,8 +59,8 @@ describe('a snapshot read', () => {
     const listing = await cluster.shard('shard0').command('db', { listCollections: 1, filter: { name: 'coll' } }, { signal });
     const [entry] = (listing['cursor'] as { firstBatch: { info: { uuid: Binary } }[] }).firstBatch;
     const at = timestampOf(await timeAfterWrites(servers));
-    const collection = entry?.info.uuid.buffer ?? Buffer.alloc(16);
-    const cursor = await openSnapshotCursor(cluster.shard('shard0'), { database: 'db', collection, at, batchSize: 10, signal });
+    const find = new Binary(entry?.info.uuid.buffer ?? Buffer.alloc(16), Binary.SUBTYPE_UUID);
+    const cursor = await openSnapshotCursor(cluster.shard('shard0'), { database: 'db', target: { find }, at, batchSize: 10, signal });
     expect(await readAll(cursor, signal)).toEqual([{ _id: 'a', sk: -1 }]);
   });
 
@@ -68,7 +68,7 @@ describe('a snapshot read', () => {
     await using servers = await SplitCluster.start({ direct: true });
     const { cluster, signal } = servers;
     const at = timestampOf(await timeAfterWrites(servers));
-    const error = await failureOf(openSnapshotCursor(cluster.shard('shard0'), { database: 'db', collection: 'later', at, batchSize: 10, signal }));
+    const error = await failureOf(openSnapshotCursor(cluster.shard('shard0'), { database: 'db', target: { find: 'later' }, at, batchSize: 10, signal }));
     expect(error).toBeInstanceOf(CollectionAbsentError);
   });
 
@@ -78,7 +78,7 @@ describe('a snapshot read', () => {
     const shard = cluster.shard('shard0');
     await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
     const at = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openSnapshotCursor(shard, { database: 'db', collection: 'coll', at, batchSize: 2, signal });
+    const cursor = await openSnapshotCursor(shard, { database: 'db', target: { find: 'coll' }, at, batchSize: 2, signal });
     await cluster.router.command('db', { drop: 'coll' }, { signal });
     expect(classify(await failureOf(cursor.next({ signal })))).toBe('catalogChanged');
     await cursor.close();
@@ -90,7 +90,7 @@ describe('a snapshot read', () => {
     await servers.insert({ _id: 1, sk: 1 });
     const past = timestampOf((await currentTime(cluster.router, { signal })) - (4_000n << 32n));
     for (const door of [cluster.router, cluster.shard('shard1')]) {
-      const error = await failureOf(openSnapshotCursor(door, { database: 'db', collection: 'coll', at: past, batchSize: 2, signal }));
+      const error = await failureOf(openSnapshotCursor(door, { database: 'db', target: { find: 'coll' }, at: past, batchSize: 2, signal }));
       expect(classify(error)).toBe('snapshotTooOld');
     }
   });
@@ -101,7 +101,7 @@ describe('a snapshot read', () => {
     const shard = cluster.shard('shard0');
     await servers.insert(...[1, 2, 3, 4].map((_id) => ({ _id, sk: -1 })));
     const at = timestampOf(await timeAfterWrites(servers));
-    const cursor = await openSnapshotCursor(shard, { database: 'db', collection: 'coll', at, batchSize: 2, signal });
+    const cursor = await openSnapshotCursor(shard, { database: 'db', target: { find: 'coll' }, at, batchSize: 2, signal });
     await shard.command('admin', { configureFailPoint: 'failCommand', mode: { times: 1 }, data: { failCommands: ['getMore'], errorCode: 43 } }, { signal });
     expect(classify(await failureOf(cursor.next({ signal })))).toBe('cursorLost');
     await cursor.close();

@@ -139,7 +139,7 @@ describe('a snapshot read', () => {
   test('has index bounds, one time and the order of _id', async () => {
     const door = new FakeDoor(() => ({}), { atClusterTime: at });
     const min = encodeValue(Long.fromNumber(5));
-    await openSnapshotCursor(door, { database: 'db', collection: Buffer.alloc(16, 1), min, max: encodeValue({ b: 1, a: 2 }), at, batchSize: 100, signal, maxTime_ms: 5 });
+    await openSnapshotCursor(door, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, min, max: encodeValue({ b: 1, a: 2 }), at, batchSize: 100, signal, maxTime_ms: 5 });
     expect(door.calls[0]).toEqual({
       database: 'db',
       options: { signal, maxTime_ms: 5 },
@@ -157,13 +157,13 @@ describe('a snapshot read', () => {
 
   test('of a collection that was not there then is no read', async () => {
     const door = new FakeDoor(() => ({}));
-    await expect(openSnapshotCursor(door, { database: 'db', collection: 'c', at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
+    await expect(openSnapshotCursor(door, { database: 'db', target: { find: 'c' }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
     expect(door.closedCursors).toBe(1);
   });
 
   test('nor of one that has gone since', async () => {
     const door = new FakeDoor(() => ({}));
     door.openCursor = () => Promise.reject(new MongoServerError({ ok: 0, code: 26, codeName: 'NamespaceNotFound', errmsg: 'gone' }));
-    await expect(openSnapshotCursor(door, { database: 'db', collection: Buffer.alloc(16, 1), at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
+    await expect(openSnapshotCursor(door, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
   });
 });

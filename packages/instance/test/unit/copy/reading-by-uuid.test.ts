@@ -30,7 +30,7 @@ async function targetsOf(collection: SyncedCollection): Promise<unknown[]> {
   const context = { shard, retrying: once, rate: { spent: () => Promise.resolve() }, width: { reads: new Permits(1) } } as unknown as CopyContext;
   await new PartitionReader(collection, partition, context, 5n).next(never);
   await readSource(shard, collection, await entriesOf(collection), 5n, never);
-  return finds.map(({ find }) => find as unknown);
+  return finds.map((find) => ('collectionUUID' in find ? { find: find.find as unknown, collectionUUID: find.collectionUUID as unknown } : (find.find as unknown)));
 }
 
 async function entriesOf(collection: SyncedCollection): Promise<RepairEntry[]> {
@@ -39,9 +39,11 @@ async function entriesOf(collection: SyncedCollection): Promise<RepairEntry[]> {
   return [...repairs.entries()];
 }
 
-test('a shard is read by the UUID of the collection, a router by its name', async () => {
+test('a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID', async () => {
   const collection = collectionOf();
   const uuid = new Binary(Buffer.from(collection.uuid, 'hex'), Binary.SUBTYPE_UUID);
   expect(await targetsOf(collection)).toEqual([uuid, uuid]);
   expect(await targetsOf(collectionOf({ readBy: 'name' }))).toEqual([collection.name, collection.name]);
+  const named = { find: collection.name, collectionUUID: uuid };
+  expect(await targetsOf(collectionOf({ readBy: 'nameOfUuid' }))).toEqual([named, named]);
 });

@@ -11,6 +11,7 @@ import { compileSort } from '../../query/sort.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
+import { unexpectedCollection } from '../../shard/commands/expected-collection.js';
 import { firstBatchDefault } from './batch-size.js';
 import { MergedCursor, type MergeOrder, wholeDocument } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
@@ -34,6 +35,7 @@ export async function findCommand(context: RouterContext, request: CommandReques
   if (collection === undefined) {
     if (resolveShardedView(context, namespace) !== undefined) return findOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
+    if (primary === undefined && request.body.has('collectionUUID')) throw unexpectedCollection('Database does not exist');
     if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true, time }, false, request);
     return handThrough(context, request, namespace, time, () => ShardCursor.open(context.sender, primary, request, body, options));
   }

@@ -13,5 +13,9 @@ export function requireExpectedCollection({ state, request }: CommandContext, co
   const expected = request.body.get('collectionUUID');
   if (!(expected instanceof Binary) || !state.version.atLeast(6, 0) || (collection === undefined && mayBeAbsent)) return;
   if (collection !== undefined && Buffer.from(collection.uuid.buffer).equals(Buffer.from(expected.buffer))) return;
-  throw new CommandError(361, 'CollectionUUIDMismatch', 'Collection UUID does not match that specified');
+  throw unexpectedCollection('Collection UUID does not match that specified');
+}
+
+export function unexpectedCollection(message: string): CommandError {
+  return new CommandError(361, 'CollectionUUIDMismatch', message);
 }

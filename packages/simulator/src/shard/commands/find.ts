@@ -25,11 +25,13 @@ import {
   type CommandContext,
   type ReadPoint,
 } from './command-context.js';
+import { requireExpectedCollection } from './expected-collection.js';
 import { letVariables } from './let-variables.js';
 
 const FIELDS: ReadonlySet<string> = new Set([
   'filter', 'sort', 'projection', 'hint', 'skip', 'limit', 'batchSize', 'singleBatch', 'min', 'max', 'returnKey', 'showRecordId',
   'tailable', 'oplogReplay', 'noCursorTimeout', 'awaitData', 'allowPartialResults', 'collation', 'allowDiskUse', 'let', 'ntoreturn',
+  'collectionUUID',
 ]);
 
 /** `find`: the documents of a collection or view, in batches. */
@@ -41,6 +43,7 @@ export async function find(context: CommandContext): Promise<Doc> {
   const { request, state } = context;
   const view = state.catalog.view(namespace);
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
+  requireExpectedCollection(context, collection, false);
   if (collection === undefined && !isOplogRead(namespace)) return missingReply(query, namespace);
   if (collection !== undefined) refuseUnreadable(collection, point);
   const tails = isTrue(request.body.get('tailable'));

@@ -137,3 +137,20 @@ async function otherShard(client: MongoClient): Promise<string> {
   const [chunk] = await config(client, 'chunks');
   return chunk?.shard === 'shard0' ? 'shard1' : 'shard0';
 }
+
+describe('a find that says by collectionUUID which collection it means', () => {
+  it('is answered through a router for that one only, since 6.0', async () => {
+    const { client } = await clusterOf('6.0');
+    const shop = client.db('shop');
+    await shop.collection('notes').insertOne({});
+    const listed = await shop.listCollections<{ name: string; info: { uuid: UUID } }>().toArray();
+    const uuids = ['orders', 'notes'].map((wanted) => listed.find(({ name }) => name === wanted)?.info.uuid);
+    for (const [index, find] of ['orders', 'notes'].entries()) {
+      await expect(shop.command({ find, collectionUUID: uuids[index] })).resolves.toMatchObject({ ok: 1 });
+      await expect(shop.command({ find, collectionUUID: uuids[1 - index] })).rejects.toMatchObject({ code: 361, codeName: 'CollectionUUIDMismatch' });
+    }
+    for (const db of ['shop', 'gone']) {
+      await expect(client.db(db).command({ find: 'gone', collectionUUID: uuids[0] })).rejects.toMatchObject({ code: 361 });
+    }
+  });
+});

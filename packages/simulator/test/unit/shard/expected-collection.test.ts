@@ -4,6 +4,7 @@ import { failureOf, VersionedShard } from './versioned-shard.js';
 
 const another = new UUID();
 const commands: [string, string, Record<string, unknown>][] = [
+  ['find', 'db', { find: 'c' }],
   ['drop', 'db', { drop: 'c' }],
   ['renameCollection', 'admin', { renameCollection: 'db.c', to: 'db.d' }],
   ['dropIndexes', 'db', { dropIndexes: 'c', index: 'a_1' }],
@@ -26,4 +27,11 @@ it('createIndexes makes no collection in place of the one that it means', async 
   const command = { createIndexes: 'gone', indexes: [{ key: { a: 1 }, name: 'a_1' }], collectionUUID: another };
   expect((await failureOf(shard.run('db', command))).code).toBe(361);
   expect(shard.shard.collection('db.gone')).toBeUndefined();
+});
+
+it('find finds nothing in place of the one that it means, and before 6.0 does not know the field', async () => {
+  using shard = new VersionedShard('6.0');
+  expect((await failureOf(shard.run('db', { find: 'gone', collectionUUID: another }))).code).toBe(361);
+  using older = new VersionedShard('5.0');
+  expect((await failureOf(older.run('db', { find: 'gone', collectionUUID: another }))).code).toBe(40_415);
 });

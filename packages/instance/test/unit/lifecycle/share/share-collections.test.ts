@@ -94,12 +94,12 @@ describe('shares of a collection that is read through the router', () => {
     expect(sharesOf(entryOf([5]), 3).map(({ id }) => id)).toEqual(['s0', 's1']);
   });
 
-  test('read by name; events of orphans are doubted before 6.0 where chunks were moved', () => {
+  test('read by name, from 6.0 on only of their UUID; events of orphans are doubted before 6.0 where chunks were moved', () => {
     const sharding = (everMoved: boolean) => entryOf([], { sharding: { key: keyPattern({ k: 1 }), unique: false, chunks: [], everMoved } });
     const first = (entry: CatalogEntry, version: [number, number, number]) => sharesOf(entry, 1, version)[0]?.collection;
     expect(first(sharding(true), [5, 0, 7])).toMatchObject({ readBy: 'name', showsOrphans: true });
     expect(first(sharding(false), [5, 0, 7])).toMatchObject({ readBy: 'name', showsOrphans: false });
-    expect(first(sharding(true), [6, 0, 1])).toMatchObject({ showsOrphans: false });
+    expect(first(sharding(true), [6, 0, 1])).toMatchObject({ readBy: 'nameOfUuid', showsOrphans: false });
     expect(first(entryOf([]), [5, 0, 7])).toMatchObject({ showsOrphans: false });
   });
 });
