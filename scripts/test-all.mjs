@@ -48,11 +48,11 @@ function listParts() {
   const packages = readdirSync(join(root, 'packages')).sort();
   return [
     { name: 'lint', run: () => lint(['.'], { limit_ms: partLimit_ms }) },
-    ...packages.map((name) => vitest(`unit packages/${name}`, ['--project', 'unit', `packages/${name}/test/unit/`])),
-    vitest('unit test', ['--project', 'unit', join(root, 'test/')]),
-    ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, ['--project', 'clusters', file])),
+    ...packages.map((name) => vitest(`unit packages/${name}`, [`packages/${name}/test/unit/`])),
+    vitest('unit test', [join(root, 'test/')]),
+    ...packages.flatMap((name) => testFiles(`packages/${name}/test/integration`)).map((file) => vitest(file, [file])),
     { name: 'mongosh against the simulator', run: checkMongosh },
-    ...testFiles('e2e').map((file) => vitest(file, ['--project', 'clusters', file])),
+    ...testFiles('e2e').map((file) => vitest(file, [file])),
   ];
 }
 

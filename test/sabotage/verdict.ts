@@ -13,8 +13,7 @@ export interface TestRun {
 }
 
 /** A test that waits in vain ends by its own limit before this. */
-const runLimit_ms = 170_000;
-const projects = [[/^e2e\//, 'e2e'], [/\/integration\//, 'integration'], [/./, 'unit']] as const;
+const runLimit_ms = 330_000;
 
 interface Report {
   testResults: { name: string; assertionResults: { title: string; status: string }[] }[];
@@ -26,8 +25,7 @@ export async function runTests(folder: string, tests: readonly NamedTest[]): Pro
   rmSync(output, { force: true });
   const files = [...new Set(tests.map(({ file }) => file))];
   const titles = tests.map(({ title }) => patternOf(title)).join('|');
-  const ofProjects = [...new Set(files.map(projectOf))].flatMap((project) => ['--project', project]);
-  const hung = await vitest(folder, [...ofProjects, ...files, '-t', titles, '--reporter=json', `--outputFile=${output}`]);
+  const hung = await vitest(folder, [...files, '-t', titles, '--reporter=json', `--outputFile=${output}`]);
   const report = readReport(output);
   return { results: new Map(tests.map((test) => [test, resultOf(test, report, folder)])), hung };
 }
@@ -35,10 +33,6 @@ export async function runTests(folder: string, tests: readonly NamedTest[]): Pro
 /** A title's placeholders (`%s`, `$name`) stand for anything. */
 function patternOf(title: string): string {
   return title.split(/%[sdifjoO#]|\$[\w.]+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*');
-}
-
-function projectOf(file: string): string {
-  return projects.find(([pattern]) => pattern.test(file))?.[1] ?? 'unit';
 }
 
 /** @returns whether it had to be killed */
