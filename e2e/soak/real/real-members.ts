@@ -104,10 +104,10 @@ export class RealMembers implements AsyncDisposable {
     }
   }
 
-  /** Whether the migration does what commands ask for already. */
+  /** Whether the migration does what commands ask for already. Right after a restart a process does not know its state yet. */
   async #isOn(): Promise<boolean> {
     const progress = await this.client.progress().catch(() => null);
-    return progress !== null && progress.progress.state !== 'IDLE' && progress.progress.state !== 'PAUSED';
+    return progress !== null && !['INITIALIZING', 'IDLE', 'PAUSED'].includes(progress.progress.state);
   }
 
   async #happen({ kind, who, lasts_ms }: Incident): Promise<void> {
