@@ -1,5 +1,6 @@
 import { CommandError } from '../node/command.js';
 import { Double, Int32, Long } from 'bson';
+import { documentText } from './text.js';
 import type { Doc } from './value.js';
 
 /** How strings are compared. Absent: byte by byte (the server's simple collation). */
@@ -19,10 +20,11 @@ const sensitivities = ['base', 'base', 'accent'] as const;
 
 /**
  * Reads a command's `collation` document.
+ * @param shown as a refusal shows it
  * @returns undefined for the simple collation
  * @throws CommandError 2 (BadValue) for an unknown locale or strength, 40414 without locale
  */
-export function parseCollation(spec: Doc): Collation | undefined {
+export function parseCollation(spec: Doc, shown = spec): Collation | undefined {
   const locale = spec.get('locale');
   if (locale === undefined) throw new CommandError(40414, 'Location40414', "BSON field 'Collation.locale' is missing but a required field");
   if (typeof locale !== 'string') throw new CommandError(14, 'TypeMismatch', "BSON field 'Collation.locale' is the wrong type, expected type 'string'");
@@ -31,7 +33,7 @@ export function parseCollation(spec: Doc): Collation | undefined {
   if (!Number.isInteger(strength) || strength < 1 || strength > STRENGTH_MAX) {
     throw new CommandError(51024, 'Location51024', `BSON field 'strength' value must be >= 1 and <= ${STRENGTH_MAX}, actual value '${strength}'`);
   }
-  const collator = makeCollator(locale, strength, spec);
+  const collator = makeCollator(locale, strength, spec, shown);
   return {
     locale,
     strength,
@@ -40,7 +42,7 @@ export function parseCollation(spec: Doc): Collation | undefined {
   };
 }
 
-function makeCollator(locale: string, strength: number, spec: Doc): Intl.Collator {
+function makeCollator(locale: string, strength: number, spec: Doc, shown: Doc): Intl.Collator {
   const caseFirst = spec.get('caseFirst');
   try {
     const options: Intl.CollatorOptions = {
@@ -54,7 +56,7 @@ function makeCollator(locale: string, strength: number, spec: Doc): Intl.Collato
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
-  throw new CommandError(2, 'BadValue', `Field 'locale' is invalid in: { locale: "${locale}" }`);
+  throw new CommandError(2, 'BadValue', `Field 'locale' is invalid in: ${documentText(shown)}`);
 }
 
 /** Names of collation variants that language tags shorten. */

@@ -112,6 +112,9 @@ export interface ShardAccess {
   appendNoop(message: Doc): Timestamp;
 
   databaseNames(): string[];
+
+  /** True from a database's first collection until it is dropped, also without any. */
+  hasDatabase(db: string): boolean;
   collection(namespace: string): CollectionFacts | undefined;
   collectionsOf(db: string): CollectionFacts[];
   /** A view, or the one in front of a time-series collection's buckets; undefined when the name is none. */

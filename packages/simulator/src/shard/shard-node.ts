@@ -144,6 +144,10 @@ export class ShardNode implements CommandNode, ShardAccess {
     return this.#state.catalog.databaseNames();
   }
 
+  hasDatabase(db: string): boolean {
+    return this.#state.catalog.hasDatabase(db);
+  }
+
   collection(namespace: string): CollectionFacts | undefined {
     const collection = this.#state.catalog.collection(namespace);
     return collection === undefined ? undefined : factsOf(collection);

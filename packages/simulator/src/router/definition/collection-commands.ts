@@ -9,7 +9,7 @@ import { docOf, isTrue, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
-import { collectionOptions, viewDefinition } from '../../shard/commands/create.js';
+import { collectionOptions, inOptionOrder, viewDefinition } from '../../shard/commands/create.js';
 import { fanOut } from './fan-out.js';
 import { bumpVersion } from '../sharding/chunk-changes.js';
 
@@ -19,7 +19,7 @@ import { bumpVersion } from '../sharding/chunk-changes.js';
 export async function createCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = commandNamespace(request);
   const primary = await context.primaryForWrite(namespace);
-  if (isTrue(request.body.get('capped')) && !isTrue(request.body.get('size'))) throw new CommandError(72, 'InvalidOptions', 'specify size:<n> when capped is true');
+  if (isTrue(request.body.get('capped')) && !request.body.has('size')) throw new CommandError(72, 'InvalidOptions', 'specify size:<n> when capped is true');
   const sharded = context.catalog.collection(namespace) !== undefined;
   if (sharded && primary.access.collection(namespace) === undefined) return new Map();
   try {
@@ -35,7 +35,8 @@ export async function createCommand(context: RouterContext, request: CommandRequ
 function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc): void {
   const present = primary.access.collection(namespace)?.options ?? primary.stored.view(namespace)?.options;
   if (present === undefined || sameOptions(present, body)) return;
-  throw new CommandError(namespaceExists, 'NamespaceExists', `ns: ${namespace} already exists with different options: ${documentText(present)}`);
+  const shown = new Map([...inOptionOrder(present)].filter(([name, value]) => name !== 'pipeline' || (Array.isArray(value) && value.length > 0)));
+  throw new CommandError(namespaceExists, 'NamespaceExists', `ns: ${namespace} already exists with different options: ${documentText(shown)}`);
 }
 
 function sameOptions(present: Doc, body: Doc): boolean {
@@ -71,7 +72,7 @@ export async function dropDatabaseCommand(context: RouterContext, request: Comma
   if (entry === undefined) return new Map();
   const primaryFirst = [...context.catalog.shards].sort((a, b) => Number(b.id === entry.primary) - Number(a.id === entry.primary));
   for (const shard of primaryFirst) {
-    if (shard.access.databaseNames().includes(request.db)) await context.sender.run(shard, request, request.body);
+    if (shard.access.hasDatabase(request.db)) await context.sender.run(shard, request, request.body);
   }
   await context.catalog.dropDatabase(request.db);
   return new Map();
@@ -120,6 +121,9 @@ function refuseShardedOf44(source: boolean, target: boolean): void {
 }
 
 function refuseExistingTarget(context: RouterContext, to: string, dropTarget: boolean): void {
+  if (context.version.atLeast(5, 0) && context.primaryOf(to)?.stored.view(to) !== undefined) {
+    throw new CommandError(166, 'CommandNotSupportedOnView', `Can't rename to target collection \`${to}\` because it is a view.`);
+  }
   const exists = context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined);
   if (exists && !dropTarget) {
     const message = `Target collection ${to} exists but dropTarget is not set`;

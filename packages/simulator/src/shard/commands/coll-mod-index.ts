@@ -80,7 +80,8 @@ function refuseNewExpiry(version: ServerVersion, definition: IndexDefinition): v
 function changeHidden(definition: IndexDefinition, spec: Doc, hidden: boolean, reply: Doc): void {
   if (spec.get('clustered') === true) throw new CommandError(6011800, 'Location6011800', "The 'hidden' option is not supported for a clusteredIndex");
   if (hidden && definition.name === '_id_') throw failure.badValue("can't hide _id index");
-  reply.set('hidden_old', isTrue(spec.get('hidden'))).set('hidden_new', hidden);
+  if (isTrue(spec.get('hidden')) === hidden) return;
+  reply.set('hidden_old', !hidden).set('hidden_new', hidden);
   spec.delete('hidden');
   if (hidden) spec.set('hidden', true);
 }

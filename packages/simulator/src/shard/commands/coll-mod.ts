@@ -5,11 +5,13 @@ import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { isUnsimulated } from '../../node/unsimulated.js';
 import { failure } from '../failure.js';
 import { modifyOperation } from '../oplog/definition-operations.js';
+import type { ShardState } from '../shard-state.js';
+import type { View } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
 import { timeKey } from '../storage/time-key.js';
 import { storeView } from '../write/view-catalog.js';
 import { changeIndex, refuseUnknownIndexFields } from './coll-mod-index.js';
-import { cappedSizeBytes, refuseCycle, refuseInvalidValidator, refuseUnknownValidation, viewDefinition, wholeNumber } from './create.js';
+import { cappedSizeBytes, inOptionOrder, refuseCycle, refuseInvalidValidator, refuseUnknownValidation, refuseViewStages, viewDefinition, wholeNumber } from './create.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { refuseUnknownFields, targetNamespace, type CommandContext } from './command-context.js';
 
@@ -36,11 +38,7 @@ export function collMod(context: CommandContext): Doc {
   if (view !== undefined) {
     const foreign = [...body.keys()].find((name) => ofCollections.has(name));
     if (foreign !== undefined) throw failure.invalidOptions(`option not supported on a view: ${foreign}`);
-    if (body.has('viewOn')) {
-      const definition = viewDefinition(body);
-      refuseCycle(state, namespace, definition.viewOn);
-      storeView(state, { ...view, ...definition });
-    }
+    if (body.has('viewOn') || body.has('pipeline')) changeView(state, view, body);
     return new Map();
   }
   const collection = state.catalog.collection(namespace);
@@ -59,6 +57,15 @@ export function collMod(context: CommandContext): Doc {
   collection.minimumVisibleTime = timeKey(clusterTime);
   state.oplog.append(clusterTime, [modifyOperation(collection, body, before, reply)]);
   return reply;
+}
+
+/** What the command does not name stays. */
+function changeView(state: ShardState, view: View, body: Doc): void {
+  const described: Doc = new Map<string, Value>([['viewOn', view.viewOn], ['pipeline', view.pipeline], ...body]);
+  const { viewOn, pipeline } = viewDefinition(new Map([...described].filter(([name]) => name !== 'collation')));
+  refuseViewStages(pipeline);
+  refuseCycle(state, view.namespace, viewOn);
+  storeView(state, { ...view, viewOn, pipeline, options: new Map<string, Value>([...view.options, ['viewOn', viewOn], ['pipeline', pipeline]]) });
 }
 
 /** What views do not have. */
@@ -100,7 +107,7 @@ function changeOptions(collection: Collection, body: Doc): void {
   }
   changeExpiry(options, body.get('expireAfterSeconds'));
   changeCap(collection, options, body);
-  collection.options = options;
+  collection.options = inOptionOrder(options);
 }
 
 /** The age at which a clustered collection's documents expire; `off` ends it. */

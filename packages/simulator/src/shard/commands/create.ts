@@ -5,8 +5,10 @@ import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { compileMatcher } from '../../query/matcher.js';
-import { completeCollation } from '../collation-spec.js';
+import { completeCollation, readCollation } from '../collation-spec.js';
+import { documentText } from '../../bson/text.js';
 import { failure } from '../failure.js';
+import { refuseIdDescription } from '../index-spec/option-rules.js';
 import type { ShardState } from '../shard-state.js';
 import { bucketsOptions, timeseriesOptions, unpackStage } from '../timeseries/buckets-collection.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
@@ -35,13 +37,28 @@ export function create(context: CommandContext): Doc {
   const { body } = request;
   if (body.has('pipeline') && !body.has('viewOn')) throw failure.invalidOptions("'pipeline' requires 'viewOn' to also be specified");
   refuseUnknownValidation('create', body);
+  refuseIdIndex(body);
   const clustered = clusteredIndexOption(state.version, body);
   if (body.has('viewOn')) return createView(state, namespace, body);
   if (body.has('timeseries')) return createTimeseries(state, namespace, body);
   const options = collectionOptions(body);
   addClustering(options, clustered, body);
-  if (!sameAsExisting(state, namespace, options)) createCollection(state, namespace, options);
+  if (sameAsExisting(state, namespace, options)) return new Map();
+  refuseInvalidValidator(body);
+  createCollection(state, namespace, options);
   return new Map();
+}
+
+/** What `create` may say of the index on `_id` says nothing new. Throws CommandError 2, 9, 14, 72 or 197. */
+function refuseIdIndex(body: Doc): void {
+  const described = body.get('idIndex');
+  if (!(described instanceof Map)) return;
+  if (body.has('viewOn')) throw failure.invalidOptions(`'idIndex' is not allowed with 'viewOn': ${documentText(described)}`);
+  refuseIdDescription(described);
+  const own = described.get('collation');
+  if (!(own instanceof Map)) return;
+  const [ofIndex, ofCollection] = [completeCollation(own), createdCollation(body)].map((collation) => (collation === undefined ? '' : documentText(collation)));
+  if (ofIndex !== ofCollection) throw failure.badValue("'idIndex' must have the same collation as the collection.");
 }
 
 function fieldsOf(version: ServerVersion): readonly string[] {
@@ -65,6 +82,7 @@ export function collectionOptions(body: Doc): Doc {
   const options: Doc = new Map();
   if (isTrue(body.get('capped'))) {
     const size = numberOf(body.get('size'));
+    if (size !== undefined && size < 1) throw new CommandError(51024, 'Location51024', `BSON field 'size' value must be >= 1, actual value '${size}'`);
     if (size === undefined) throw new CommandError(14832, 'Location14832', 'specify size:<n> when capped is true');
     options.set('capped', true);
     options.set('size', wholeNumber(cappedSizeBytes(size)));
@@ -73,15 +91,30 @@ export function collectionOptions(body: Doc): Doc {
   } else if (body.has('size') && numberOf(body.get('size')) !== 0) {
     throw failure.invalidOptions("the 'capped' field needs to be true when either the 'size' or 'max' fields are present");
   }
-  refuseInvalidValidator(body);
   for (const option of KEPT) {
     const value = body.get(option);
     if (value !== undefined && !(option === 'validator' && value instanceof Map && value.size === 0)) options.set(option, value);
   }
-  const collation = body.get('collation');
-  const complete = collation instanceof Map ? completeCollation(collation) : undefined;
-  if (complete !== undefined) options.set('collation', complete);
-  return options;
+  const collation = createdCollation(body);
+  if (collation !== undefined) options.set('collation', collation);
+  return inOptionOrder(options);
+}
+
+/** The order in which catalogs keep the options of collections and views. */
+const optionOrder = ['capped', 'size', 'max', 'temp', 'storageEngine', 'indexOptionDefaults', 'validator', 'validationLevel', 'validationAction', 'collation', 'viewOn', 'pipeline'];
+
+/** Options in the catalog's order; those that have no place in it stay behind what they stood behind. */
+export function inOptionOrder(options: Doc): Doc {
+  const ordered = optionOrder.filter((name) => options.has(name));
+  return new Map([...options.keys()].map((name) => (optionOrder.includes(name) ? (ordered.shift() ?? name) : name)).map((name) => [name, options.get(name) ?? null]));
+}
+
+/** The whole collation of `create`, whose refusals show it as it was read. Throws CommandError 2, 14, 40414 or 51024. */
+function createdCollation(body: Doc): Doc | undefined {
+  const given = body.get('collation');
+  if (!(given instanceof Map)) return undefined;
+  if (!given.has('locale')) throw new CommandError(40414, 'Location40414', "BSON field 'create.collation.locale' is missing but a required field");
+  return completeCollation(given, readCollation(given));
 }
 
 const enumerations: Readonly<Record<string, readonly string[]>> = {
@@ -124,10 +157,11 @@ function sameAsExisting(state: ShardState, namespace: string, options: Doc): boo
 
 function createView(state: ShardState, namespace: string, body: Doc): Doc {
   const { catalog } = state;
+  const view = { namespace, ...viewDefinition(body), type: 'view' as const };
   viewsCollection(state, namespace);
   if (catalog.collection(namespace) !== undefined) throw new CommandError(17399, 'Location17399', `Cannot create collection ${namespace} - collection already exists.`);
   if (catalog.view(namespace) !== undefined) throw failure.namespaceExists('Namespace already exists');
-  const view = { namespace, ...viewDefinition(body), type: 'view' as const };
+  refuseViewStages(view.pipeline);
   refuseCycle(state, namespace, view.viewOn);
   refuseOtherCollation(state, namespace, view);
   storeView(state, view);
@@ -140,19 +174,17 @@ export function viewDefinition(body: Doc): { viewOn: string; pipeline: Value[]; 
   const pipeline = body.get('pipeline') ?? [];
   if (typeof viewOn !== 'string' || viewOn === '') throw failure.badValue("'viewOn' cannot be empty");
   if (!Array.isArray(pipeline)) throw failure.typeMismatch("BSON field 'create.pipeline' is the wrong type, expected type 'array'");
-  refuseViewStages(pipeline);
   const options: Doc = new Map<string, Value>([
     ['viewOn', viewOn],
     ['pipeline', pipeline],
   ]);
-  const collation = body.get('collation');
-  const complete = collation instanceof Map ? completeCollation(collation) : undefined;
-  if (complete !== undefined) options.set('collation', complete);
+  const collation = createdCollation(body);
+  if (collation !== undefined) options.set('collation', collation);
   return { viewOn, pipeline, options };
 }
 
 /** Refuses stages that no view may have. Throws CommandError 167. */
-function refuseViewStages(pipeline: readonly Value[]): void {
+export function refuseViewStages(pipeline: readonly Value[]): void {
   for (const stage of pipeline) {
     if (!(stage instanceof Map)) throw failure.typeMismatch("Each element of the 'pipeline' array must be an object");
     const [name] = stage.keys();
@@ -170,8 +202,7 @@ export function refuseCycle(state: ShardState, namespace: string, viewOn: string
   for (let depth = 0; depth < VIEW_DEPTH_MAX && at !== undefined; depth += 1) {
     path.push(at);
     if (at === namespace) {
-      if (path.length === 2) path.push(at);
-      throw new CommandError(5, 'GraphContainsCycle', `View cycle detected: ${path.join(' => ')}`);
+      throw new CommandError(5, 'GraphContainsCycle', `View cycle detected: ${[namespace, ...path.reverse()].join(' => ')}`);
     }
     const next = state.catalog.view(at);
     at = next === undefined ? undefined : `${db}.${next.viewOn}`;

@@ -57,6 +57,7 @@ function dropBuckets(state: ShardState, namespace: string, buckets: string): voi
 /** `dropDatabase`: a drop for each collection, newest first, then the event of the database. */
 export function dropDatabase({ state, request }: CommandContext): Doc {
   const { db } = request;
+  state.catalog.removeDatabase(db);
   const collections = state.catalog.collectionsOf(db);
   if (collections.length === 0) return new Map();
   state.writeBlock.refuse(db);

@@ -8,14 +8,15 @@ import { completeReply, firstBatchReply } from '../cursor/cursor-reply.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { DocumentSource } from '../read/document-source.js';
 import { failure } from '../failure.js';
-import { buildIndexes } from '../index-spec/build.js';
-import { normalizedSpec } from '../index-spec/normalize.js';
+import { buildIndexes, refuseUnbuildableTogether } from '../index-spec/build.js';
+import { normalizedSpec, refuseInvalidSpecs, resolvedSpec } from '../index-spec/normalize.js';
+import { refuseUnbuildable } from '../index-spec/option-rules.js';
 import { refusePartialFilter } from '../index-spec/partial-filter.js';
 import { dropIndexesOperation } from '../oplog/definition-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
-import { timeKey } from '../storage/time-key.js';
+import { PENDING, timeKey } from '../storage/time-key.js';
 import { seriesCollection } from '../timeseries/series-collection.js';
 import { bucketIndexSpec, seriesIndexSpec } from '../timeseries/series-indexes.js';
 import { collectionForWrite } from '../write/collection-access.js';
@@ -31,17 +32,17 @@ export function createIndexes(context: CommandContext): Doc {
   const given = request.body.get('indexes');
   if (!Array.isArray(given) || given.length === 0) throw failure.badValue('Must specify at least one index to create');
   const requested = series === undefined ? given : given.map((spec) => (spec instanceof Map ? bucketIndexSpec(spec, series.options) : spec));
+  const described = requested.map((spec) => (spec instanceof Map ? spec : new Map<string, Value>()));
+  refuseInvalidSpecs(described, expiryMax(state));
   const present = state.catalog.collection(namespace);
   requireExpectedCollection(context, present, false);
+  if (present === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const existed = present !== undefined;
-  const limit = expiryMax(state);
   const known = present?.options.get('collation');
-  const inherited = known instanceof Map ? known : undefined;
-  const specs = requested.map((spec) => normalizedSpec(spec instanceof Map ? spec : new Map<string, Value>(), inherited, limit));
-  for (const spec of specs) {
-    refuseForeignOptions(state.version, spec);
-    const partial = spec.get('partialFilterExpression');
-    if (partial !== undefined) refusePartialFilter(partial, spec, state.version);
+  const specs = described.map((spec) => resolvedSpec(spec, known instanceof Map ? known : undefined)).map((spec) => checkedSpec(state.version, spec));
+  if (!existed) {
+    state.catalog.openDatabase(request.db);
+    refuseUnbuildableTogether(state.version, state.catalog.scratchCollection(namespace, new Map(), PENDING), specs);
   }
   const collection = collectionForWrite(state, namespace);
   const before = collection.indexes.length;
@@ -54,6 +55,14 @@ export function createIndexes(context: CommandContext): Doc {
   const note = after === before ? 'all indexes already exist' : after < before + specs.length ? 'index already exists' : undefined;
   if (after > before || !existed) reply.set('createdCollectionAutomatically', !existed).set('commitQuorum', 'votingMembers');
   return note === undefined ? reply : reply.set('note', note);
+}
+
+function checkedSpec(version: ServerVersion, resolved: Doc): Doc {
+  refuseUnbuildable(resolved, resolved.get('key') as Doc);
+  refuseForeignOptions(version, resolved);
+  const partial = resolved.get('partialFilterExpression');
+  if (partial !== undefined) refusePartialFilter(partial, resolved, version);
+  return normalizedSpec(resolved);
 }
 
 /** Until 5.0 an index cannot reach back before 1970; since, it can hold any int (server source: `validateExpireAfterSeconds`). */
@@ -136,7 +145,7 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   }
   if (view !== undefined) throw failure.isView(namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns does not exist: ${namespace}`);
-  const specs = collection.indexes.map(({ definition }) => listedSpec(definition.spec));
+  const specs = collection.indexes.map(({ definition }) => inListOrder(state.version, listedSpec(definition.spec)));
   const cursorOptions = request.body.get('cursor');
   const batchSize = cursorOptions instanceof Map ? numberOf(cursorOptions.get('batchSize')) : undefined;
   if (batchSize === undefined || specs.length <= batchSize) return completeReply(specs, namespace);
@@ -144,6 +153,18 @@ export function listIndexes(context: CommandContext): Doc | Promise<Doc> {
   const owner = { namespace, collectionUuid: collection.uuid.toString('hex'), session: sessionText(context) };
   const options = { batchSize, singleBatch: false, maxTimeMs: undefined, signal: request.signal };
   return firstBatchReply(state.cursors, source, owner, options);
+}
+
+/** Fields of a description in the order in which lists show them since 5.0; others follow as they are kept. */
+const listOrder = [
+  'v', 'key', 'name', 'background', 'unique', 'hidden', 'partialFilterExpression', 'sparse', 'expireAfterSeconds', 'storageEngine', 'weights', 'default_language',
+  'language_override', 'textIndexVersion', '2dsphereIndexVersion', 'bits', 'min', 'max', 'bucketSize', 'collation', 'wildcardProjection',
+];
+
+function inListOrder(version: ServerVersion, spec: Doc): Doc {
+  if (!version.atLeast(5, 0)) return spec;
+  const placeOf = (name: string): number => (listOrder.includes(name) ? listOrder.indexOf(name) : listOrder.length);
+  return new Map([...spec].sort(([a], [b]) => placeOf(a) - placeOf(b)));
 }
 
 /** `collMod` keeps `expireAfterSeconds` as a long; lists show it as an int where it is one. */

@@ -11,7 +11,7 @@ import { visibleBytes } from '../storage/record.js';
 import { LATEST, timeKey } from '../storage/time-key.js';
 import { createCollection, refuseInvalidName } from '../write/collection-access.js';
 import { buildIndexes } from '../index-spec/build.js';
-import { collectionOptions } from './create.js';
+import { collectionOptions, inOptionOrder } from './create.js';
 import { requireExpectedCollection } from './expected-collection.js';
 import { dropCollection, killCursorsOf, removeCollection } from './drop.js';
 import { targetNamespace, type CommandContext } from './command-context.js';
@@ -59,12 +59,13 @@ function moveToDatabase(state: ShardState, source: Collection, to: string, targe
 export function convertToCapped(context: CommandContext): Doc {
   const { state, request } = context;
   const namespace = targetNamespace(context);
+  if (!state.catalog.hasDatabase(request.db)) throw failure.namespaceNotFound(`database ${request.db} not found`);
   const source = state.catalog.collection(namespace);
   if (source === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   if (source === undefined) throw failure.namespaceNotFound(`source collection ${namespace} does not exist`);
   const size = numberOf(request.body.get('size'));
   if (size === undefined || size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');
-  const options = new Map([...source.options, ...collectionOptions(new Map([['capped', true], ['size', request.body.get('size') ?? null]]))]);
+  const options = inOptionOrder(new Map([...collectionOptions(new Map([['capped', true], ['size', request.body.get('size') ?? null]])), ...source.options]));
   const copy = copyOf(state, source, `${source.db}.tmp${randomName()}.convertToCapped.${source.name}`, options, false);
   rename(state, copy, namespace, source);
   return new Map();

@@ -1,15 +1,16 @@
 import type { Doc } from '../../bson/value.js';
 import { documentText } from '../../bson/text.js';
 import { CommandError } from '../../node/command.js';
-import { numberOf, textOrEmpty } from '../../node/doc-fields.js';
+import { isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { createIndexesOperation } from '../oplog/definition-operations.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import type { ShardState } from '../shard-state.js';
 import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
-import { PENDING, timeKey } from '../storage/time-key.js';
+import { PENDING, timeKey, type TimeKey } from '../storage/time-key.js';
 import { uuidText } from '../uuid-text.js';
-import { sameIndex } from './conflict.js';
+import { sameIndex, shownSpec } from './conflict.js';
 import { indexDefinition } from './definition.js';
 
 /** Indexes of one collection at most (manual, "MongoDB Limits"). */
@@ -33,29 +34,44 @@ export function buildIndexes(state: ShardState, collection: Collection, specs: r
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   if (missing.length > 0 && state.transaction !== undefined) refuseInTransaction(collection, state.transaction);
   const before = collection.secondaryIndexes.length;
-  const build = uuidText(makeUuid().buffer);
+  const attempt: Attempt = { uuid: uuidText(makeUuid().buffer), specs: missing, over: isNew ? 'new' : collection.documentCount === 0 ? 'empty' : 'documents' };
   try {
-    for (const spec of missing) buildIndex(state, collection, spec, build, missing.length);
+    for (const spec of missing) buildIndex(state.version, collection, spec, attempt, state.transaction === undefined ? timeKey(state.oplog.nextTime()) : PENDING);
     noteIndexes(state, collection, missing, fromMigrate);
   } catch (error) {
     collection.secondaryIndexes.splice(before);
     if (!(error instanceof CommandError) || isNew) throw error;
-    const at = `Index build failed: ${build}: Collection ${collection.namespace} ( ${uuidText(collection.uuid.buffer)} )`;
-    throw new CommandError(error.code, error.codeName, `${at} :: caused by :: ${error.message}`, error.labels, error.extra);
+    const at = `Index build failed: ${attempt.uuid}: Collection ${collection.namespace} ( ${uuidText(collection.uuid.buffer)} )`;
+    const how = attempt.over === 'empty' ? ` :: caused by :: index build on empty collection failed: ${attempt.uuid}` : '';
+    throw new CommandError(error.code, error.codeName, `${at}${how} :: caused by :: ${error.message}`, error.labels, error.extra);
   }
 }
 
-/** @throws CommandError 68 for an index that the same command has made */
-function buildIndex(state: ShardState, collection: Collection, spec: Doc, build: string, count: number): void {
+/** Refuses indexes that could not be built together on a collection that is still to be made. @param scratch one like it, which nobody sees */
+export function refuseUnbuildableTogether(version: ServerVersion, scratch: Collection, specs: readonly Doc[]): void {
+  for (const spec of specs.filter((each) => !isIdKey(each))) buildIndex(version, scratch, spec, { uuid: '', specs, over: 'new' }, PENDING);
+}
+
+/** One go at building indexes. */
+interface Attempt {
+  readonly uuid: string;
+  readonly specs: readonly Doc[];
+  /** A collection that comes with them, an empty one, or one with documents: each is built, and told of, in another way. */
+  readonly over: 'new' | 'empty' | 'documents';
+}
+
+/** @throws CommandError 68, or 96 over documents, for an index that the same command has made */
+function buildIndex(version: ServerVersion, collection: Collection, spec: Doc, attempt: Attempt, time: TimeKey): void {
   refuseSecondText(collection, spec);
-  if (collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec))) {
+  if (collection.indexes.some(({ definition }) => sameIndex(version, spec, definition.spec))) {
+    if (attempt.over === 'documents') throw new CommandError(96, 'OperationFailed', 'Cannot build two identical indexes. Try again without duplicate indexes.');
     throw new CommandError(68, 'IndexAlreadyExists', `Identical index already exists: ${textOrEmpty(spec.get('name'))}`);
   }
-  refuseTwoHashed(collection, spec, build, count);
+  refuseHashes(collection, spec, attempt);
   if (collection.indexes.length >= INDEXES_MAX) {
     throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
   }
-  collection.addIndex(indexDefinition(spec), state.transaction === undefined ? timeKey(state.oplog.nextTime()) : PENDING);
+  collection.addIndex(indexDefinition(spec), time);
 }
 
 /** Indexes of an empty collection are entries of their own; a build over documents is one entry. */
@@ -95,14 +111,22 @@ function refuseSecondText(collection: Collection, spec: Doc): void {
   );
 }
 
-function refuseTwoHashed(collection: Collection, spec: Doc, build: string, count: number): void {
+/** @throws CommandError 31303 or 16764 for hashes that no index can hold */
+function refuseHashes(collection: Collection, spec: Doc, { uuid, specs, over }: Attempt): void {
+  const refusal = hashesRefusal(spec);
+  if (refusal === undefined) return;
+  const shown = documentText(shownSpec(specs[0] ?? spec));
+  const place = `on namespace${collection.namespace} (${uuidText(collection.uuid.buffer)}). ${specs.length} index specs provided. First index spec: ${shown}`;
+  const preface = over === 'documents' ? `Caught exception during index builder (${uuid}) initialization ${place} :: caused by :: ` : '';
+  throw new CommandError(refusal.code, refusal.codeName, preface + refusal.message);
+}
+
+function hashesRefusal(spec: Doc): CommandError | undefined {
   const key = spec.get('key');
   const hashed = key instanceof Map ? [...key.values()].filter((order) => order === 'hashed').length : 0;
-  if (hashed <= 1) return;
-  const place = `on namespace${collection.namespace} (${uuidText(collection.uuid.buffer)}). ${count} index specs provided. First index spec: ${documentText(spec)}`;
-  throw new CommandError(
-    31303,
-    'Location31303',
-    `Caught exception during index builder (${build}) initialization ${place} :: caused by :: A maximum of one index field is allowed to be hashed but found ${hashed} for 'key' ${documentText(key as Doc)}`,
-  );
+  if (hashed > 1) {
+    return new CommandError(31303, 'Location31303', `A maximum of one index field is allowed to be hashed but found ${hashed} for 'key' ${documentText(key as Doc)}`);
+  }
+  if (hashed === 0 || !isTrue(spec.get('unique'))) return undefined;
+  return new CommandError(16764, 'Location16764', 'Currently hashed indexes cannot guarantee uniqueness. Use a regular index.');
 }

@@ -20,7 +20,7 @@ export function sameIndex(version: ServerVersion, requested: Doc, existing: Doc)
   if (!sameName) {
     throw new CommandError(85, 'IndexOptionsConflict', `Index already exists with a different name: ${nameOf(existing)}`);
   }
-  const both = `Requested index: ${documentText(shown(requested))}, existing index: ${documentText(shown(existing))}`;
+  const both = `Requested index: ${documentText(shownSpec(requested))}, existing index: ${documentText(shownSpec(existing))}`;
   if (!sameSignature) {
     throw new CommandError(
       86,
@@ -62,7 +62,7 @@ function documentKey(value: Value | undefined): string {
 }
 
 /** As messages show a description: uniqueness before the key. */
-function shown(spec: Doc): Doc {
+export function shownSpec(spec: Doc): Doc {
   const unique: [string, Value][] = isTrue(spec.get('unique')) ? [['unique', true]] : [];
   const rest = [...spec].filter(([name]) => name !== 'v' && name !== 'unique');
   return new Map<string, Value>([['v', spec.get('v') ?? null], ...unique, ...rest]);

@@ -4,46 +4,78 @@ import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { documentText } from '../../bson/text.js';
 import { typeName } from '../../bson/type-of.js';
-import { refuseFields, refuseOptions, refuseUnbuildable } from './option-rules.js';
+import { badValue } from '../../query/query-error.js';
+import { refuseFields, refuseOptions } from './option-rules.js';
 import { completeCollation } from '../collation-spec.js';
 
+/** Not kept, or kept behind all others. */
+const LATE: ReadonlySet<string> = new Set(['ns', 'collation']);
 /** Options that mean nothing when false, which the server does not keep. */
 const FALSE_IS_ABSENT: ReadonlySet<string> = new Set(['unique', 'hidden', 'prepareUnique']);
 /** The only version of indexes since MongoDB 3.4. */
 const INDEX_VERSION = 2;
 
 /**
- * Completes a requested index description to what `listIndexes` shows.
+ * A requested index description with its version and its whole collation: as servers show it while they look at it.
  * @param requested one element of `createIndexes.indexes`
  * @param collectionCollation inherited when the index names none
- * @param expiryMax seconds that `expireAfterSeconds` may be at most
- * Throws CommandError 67 for keys and options no index may have.
+ * Throws CommandError 2 for a collation that is none, or another one for `_id` than the collection has.
  */
-export function normalizedSpec(requested: Doc, collectionCollation: Doc | undefined, expiryMax: number): Doc {
-  refuseInvalid(requested, expiryMax);
-  const key = requested.get('key') as Doc;
+export function resolvedSpec(requested: Doc, collectionCollation: Doc | undefined): Doc {
+  const versioned: Doc = requested.has('v') ? requested : new Map([...requested, ['v', new Int32(INDEX_VERSION)]]);
+  const own = requested.get('collation');
+  const collation = own instanceof Map ? completedFor(versioned, own) : collectionCollation;
+  const resolved: Doc = new Map([...versioned].filter(([name]) => name !== 'collation'));
+  if (collation !== undefined) resolved.set('collation', collation);
+  refuseOtherIdCollation(resolved, collectionCollation);
+  return resolved;
+}
+
+function refuseOtherIdCollation(spec: Doc, ofCollection: Doc | undefined): void {
+  const key = spec.get('key');
+  if (!(key instanceof Map) || key.size !== 1 || numberOf(key.get('_id')) !== 1) return;
+  const [own, wanted] = [spec.get('collation'), ofCollection].map((each) => documentText(each instanceof Map ? each : new Map([['locale', 'simple']])));
+  if (own === wanted) return;
+  throw badValue(`The _id index must have the same collation as the collection. Index collation: ${own ?? ''}, collection collation: ${wanted ?? ''}`);
+}
+
+/**
+ * Completes an index description to what is kept of it.
+ * @param resolved with its version and its whole collation
+ */
+export function normalizedSpec(resolved: Doc): Doc {
+  const key = resolved.get('key') as Doc;
   const spec: Doc = new Map<string, Value>([
     ['v', new Int32(INDEX_VERSION)],
     ['key', key],
-    ['name', requested.get('name') ?? defaultName(key)],
+    ['name', resolved.get('name') ?? defaultName(key)],
   ]);
-  for (const [option, value] of requested) {
-    if (option === 'ns' || spec.has(option) || (FALSE_IS_ABSENT.has(option) && !isTrue(value))) continue;
+  for (const [option, value] of resolved) {
+    if (LATE.has(option) || spec.has(option) || (FALSE_IS_ABSENT.has(option) && !isTrue(value))) continue;
     spec.set(option, option === 'expireAfterSeconds' && value instanceof Double ? new Int32(Math.trunc(value.value)) : value);
   }
   completeText(spec, key);
   completeGeo(spec, key);
   completeWildcard(spec);
-  completeIndexCollation(spec, collectionCollation, requested.has('v') ? requested : new Map([...requested, ['v', new Int32(INDEX_VERSION)]]));
+  const collation = resolved.get('collation');
+  if (collation !== undefined) spec.set('collation', collation);
   return spec;
 }
 
-function refuseInvalid(requested: Doc, expiryMax: number): void {
-  refuseFields(requested);
-  const key = requested.get('key');
-  if (!(key instanceof Map)) return;
-  const versioned: Doc = requested.has('v') ? requested : new Map([...requested, ['v', new Int32(INDEX_VERSION)]]);
-  refuseOptions(versioned, key);
+/**
+ * Refuses what requested descriptions say by themselves, whatever they are for.
+ * @param expiryMax seconds that `expireAfterSeconds` may be at most
+ * Throws CommandError 67 for keys and options no index may have.
+ */
+export function refuseInvalidSpecs(requested: readonly Doc[], expiryMax: number): void {
+  for (const each of requested) {
+    refuseFields(each);
+    refuseOptions(each.has('v') ? each : new Map([...each, ['v', new Int32(INDEX_VERSION)]]), each.get('key') as Doc);
+  }
+  for (const each of requested) refuseInvalidExpiry(each, each.get('key') as Doc, expiryMax);
+}
+
+function refuseInvalidExpiry(requested: Doc, key: Doc, expiryMax: number): void {
   const given = requested.get('expireAfterSeconds');
   const seconds = numberOf(given);
   if (given !== undefined && seconds === undefined) {
@@ -58,7 +90,6 @@ function refuseInvalid(requested: Doc, expiryMax: number): void {
     const rule = 'TTL indexes are single-field indexes, compound indexes do not support TTL';
     throw new CommandError(67, 'CannotCreateIndex', `${rule}. Index spec: ${documentText(requested)}`);
   }
-  refuseUnbuildable(versioned, key);
 }
 
 /** `a_1_b_-1`, as drivers name indexes. */
@@ -101,13 +132,6 @@ function completeWildcard(spec: Doc): void {
   const kept: Doc = new Map([...projection].map(([path, value]) => [path, isTrue(value)]));
   if (!kept.has('_id')) kept.set('_id', false);
   spec.set('wildcardProjection', kept);
-}
-
-function completeIndexCollation(spec: Doc, collectionCollation: Doc | undefined, versioned: Doc): void {
-  const own = spec.get('collation');
-  spec.delete('collation');
-  const collation = own instanceof Map ? completedFor(versioned, own) : collectionCollation;
-  if (collation !== undefined) spec.set('collation', collation);
 }
 
 function completedFor(versioned: Doc, collation: Doc): Doc | undefined {

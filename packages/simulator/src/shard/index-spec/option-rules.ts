@@ -1,3 +1,4 @@
+import { Int32 } from 'bson';
 import { documentText, valueText } from '../../bson/text.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
@@ -119,7 +120,7 @@ function isWildcard(key: Doc): boolean {
 /**
  * Refuses what the fields of a complete specification say together.
  * @param spec with its version
- * Throws CommandError 2, 67, 197 or 16764.
+ * Throws CommandError 2, 67 or 197.
  */
 export function refuseOptions(spec: Doc, key: Doc): void {
   if (isIdPattern(key)) {
@@ -128,6 +129,14 @@ export function refuseOptions(spec: Doc, key: Doc): void {
   }
   if (spec.get('name') === '_id_') throw badValue(`The index name '_id_' is reserved for the _id index, which must have key pattern {_id: 1}, found key: ${documentText(key)}`);
   if (spec.get('name') === '*') throw badValue("The index name '*' is not valid.");
+}
+
+/** Refuses what `create.idIndex` may not describe. Throws CommandError 2, 9, 14 or 197. */
+export function refuseIdDescription(requested: Doc): void {
+  checkFields(requested);
+  const key = requested.get('key') as Doc;
+  if (!isIdPattern(key)) throw badValue(`The field 'key' for an _id index must be {_id: 1}, but got ${documentText(key)}`);
+  refuseIdOptions(requested.has('v') ? requested : new Map([...requested, ['v', new Int32(2)]]), key);
 }
 
 /** The index of `_id` has a key and a name alone. */
@@ -142,21 +151,30 @@ function isIdPattern(key: Doc): boolean {
   return key.size === 1 && Math.abs(numberOf(key.get('_id')) ?? 0) === 1;
 }
 
-/** Refuses what an index could not be built with. Throws CommandError 67 or 16764. */
+/**
+ * Refuses what no index could be built with.
+ * @param spec with its version and its whole collation
+ * Throws CommandError 67.
+ */
 export function refuseUnbuildable(spec: Doc, key: Doc): void {
-  if (spec.get('name') === '') throw cannotCreate(`Error in specification ${documentText(spec)} :: caused by :: index name cannot be empty`);
-  const refuse = (cause: string): never => {
-    throw cannotCreate(`Error in specification ${documentText(spec)} :: caused by :: ${cause}`);
-  };
+  const cause = unbuildable(spec, key);
+  if (cause !== undefined) throw cannotCreate(`Error in specification ${documentText(spec)} :: caused by :: ${cause}`);
+}
+
+/** Kinds of index whose keys know no collation. */
+const withoutCollation = ['text', '2d', 'geoHaystack'];
+
+function unbuildable(spec: Doc, key: Doc): string | undefined {
+  if (spec.get('name') === '') return 'index name cannot be empty';
+  const collation = spec.get('collation');
+  const plain = [...key.values()].find((order) => typeof order === 'string' && withoutCollation.includes(order));
+  if (typeof plain === 'string' && collation instanceof Map) return `Index type '${plain}' does not support collation: ${documentText(collation)}`;
   if (isWildcard(key)) {
-    if (isTrue(spec.get('sparse'))) refuse("Index type 'wildcard' does not support the sparse option");
-    if (isTrue(spec.get('unique'))) refuse("Index type 'wildcard' does not support the unique option");
-    if (spec.has('expireAfterSeconds')) refuse("Index type 'wildcard' cannot be a TTL index");
+    if (isTrue(spec.get('sparse'))) return "Index type 'wildcard' does not support the sparse option";
+    if (isTrue(spec.get('unique'))) return "Index type 'wildcard' does not support the unique option";
+    if (spec.has('expireAfterSeconds')) return "Index type 'wildcard' cannot be a TTL index";
   }
-  if (spec.has('partialFilterExpression') && isTrue(spec.get('sparse'))) refuse('cannot mix "partialFilterExpression" and "sparse" options');
-  if (isTrue(spec.get('unique')) && [...key.values()].includes('hashed')) {
-    throw new CommandError(16764, 'Location16764', 'Currently hashed indexes cannot guarantee uniqueness. Use a regular index.');
-  }
+  return spec.has('partialFilterExpression') && isTrue(spec.get('sparse')) ? 'cannot mix "partialFilterExpression" and "sparse" options' : undefined;
 }
 
 function invalidOption(message: string): CommandError {

@@ -11,6 +11,7 @@ const ALLOWED: ReadonlySet<string> = new Set(['$eq', '$gt', '$gte', '$lt', '$lte
 /**
  * Refuses filters that no partial index may have (manual, "Partial Indexes"): comparisons, `$type` and `$exists: true` under `$and`;
  * `$or`, `$in` and `$and` inside others since 6.0. Throws CommandError 67.
+ * @param spec with its version and its whole collation
  */
 export function refusePartialFilter(filter: Value, spec: Doc, version: ServerVersion): void {
   if (!(filter instanceof Map)) throw cannotCreate('The field "partialFilterExpression" for an index must be a document');
@@ -18,14 +19,8 @@ export function refusePartialFilter(filter: Value, spec: Doc, version: ServerVer
     check(filter, version.atLeast(6, 0), true);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    throw cannotCreate(`Error in specification ${documentText(asGiven(spec))} :: caused by :: ${error.message}`);
+    throw cannotCreate(`Error in specification ${documentText(spec)} :: caused by :: ${error.message}`);
   }
-}
-
-/** A description as servers quote it while they look at it: the version behind what was given, the collation last. */
-function asGiven(spec: Doc): Doc {
-  const late = ['v', 'collation'];
-  return new Map([...[...spec].filter(([name]) => !late.includes(name)), ...late.flatMap((name): [string, Value][] => (spec.has(name) ? [[name, spec.get(name) ?? null]] : []))]);
 }
 
 function check(filter: Doc, later: boolean, top: boolean): void {

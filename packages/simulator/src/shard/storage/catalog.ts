@@ -29,6 +29,8 @@ export class Catalog {
   readonly #byUuid: Map<string, Collection>;
   readonly #views: Map<string, View>;
   readonly #shardKeys: Map<string, readonly string[]>;
+  /** Databases that have had a collection since they were dropped last. */
+  readonly #opened: Set<string>;
 
   /**
    * @param base the catalog of the shard, of which this one shows a transaction's own picture
@@ -43,6 +45,7 @@ export class Catalog {
     this.#byUuid = base === undefined ? new Map<string, Collection>() : base.#byUuid;
     this.#views = base === undefined ? new Map<string, View>() : base.#views;
     this.#shardKeys = base === undefined ? new Map<string, readonly string[]>() : base.#shardKeys;
+    this.#opened = base === undefined ? new Set<string>() : base.#opened;
   }
 
   /** The catalog as a transaction sees it: with the collections that it has made. */
@@ -72,6 +75,20 @@ export class Catalog {
     return [...this.#views.values()].filter((view) => view.namespace.startsWith(`${db}.`));
   }
 
+  /** A database is there from its first collection until it is dropped, also without any. */
+  hasDatabase(db: string): boolean {
+    return this.#opened.has(db);
+  }
+
+  /** Opens a database as a command does that failed to make a collection in it. */
+  openDatabase(db: string): void {
+    this.#opened.add(db);
+  }
+
+  removeDatabase(db: string): void {
+    this.#opened.delete(db);
+  }
+
   databaseNames(): string[] {
     const names = new Set([...this.#collections.values()].map((collection) => collection.db));
     return [...names].sort();
@@ -79,6 +96,15 @@ export class Catalog {
 
   /** @param options as `listCollections` shows them */
   addCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
+    const collection = this.scratchCollection(namespace, options, createdAt, uuid);
+    collection.setShardKey(this.#shardKeys.get(namespace));
+    if (this.transaction === undefined) this.#publish(collection);
+    else this.#addCreated(collection, this.transaction);
+    return collection;
+  }
+
+  /** A collection that nobody sees. */
+  scratchCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
     const collationSpec = options.get('collation');
     const collation = collationSpec instanceof Map ? parseCollation(collationSpec) : undefined;
     const clustered = options.get('clusteredIndex');
@@ -91,13 +117,11 @@ export class Catalog {
         documentsMax: numberOf(options.get('max')) ?? Infinity,
       };
     }
-    collection.setShardKey(this.#shardKeys.get(namespace));
-    if (this.transaction === undefined) this.#publish(collection);
-    else this.#addCreated(collection, this.transaction);
     return collection;
   }
 
   #publish(collection: Collection): void {
+    this.#opened.add(collection.db);
     this.#collections.set(collection.namespace, collection);
     this.#byUuid.set(collection.uuid.toString('hex'), collection);
   }

@@ -27,6 +27,15 @@ describe('definitions that are refused', () => {
 });
 
 describe('a view', () => {
+  it('keeps what a modification does not name', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { create: 'v', viewOn: 'c', pipeline: [{ $match: { a: 1 } }] });
+    await fixture.run('db', { collMod: 'v', viewOn: 'd' });
+    expect(fixture.shard.view('db.v')).toMatchObject({ viewOn: 'd', pipeline: [expect.anything()] });
+    await fixture.run('db', { collMod: 'v', pipeline: [] });
+    expect(fixture.shard.view('db.v')).toMatchObject({ viewOn: 'd', pipeline: [] });
+  });
+
   it('is read with its own collation, or none, and with no other', async () => {
     using fixture = new ShardFixture();
     const collation = { locale: 'en', strength: 2 };

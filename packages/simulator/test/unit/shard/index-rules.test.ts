@@ -27,6 +27,39 @@ describe('index descriptions that are refused', () => {
   });
 });
 
+describe('indexes that cannot be built together', () => {
+  const twice = [{ key: { a: 1 }, name: 'i' }, { key: { a: 1 }, name: 'i' }];
+
+  it('leave no collection behind that would have come with them', async () => {
+    using fixture = new ShardFixture();
+    expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({ code: 68, message: 'Identical index already exists: i' });
+    expect(fixture.shard.collectionsOf('db')).toEqual([]);
+  });
+
+  it('are refused in the words of an empty collection, or of one with documents', async () => {
+    using fixture = new ShardFixture();
+    await fixture.run('db', { create: 'c' });
+    expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({ code: 68, message: expect.stringContaining('index build on empty collection failed') as string });
+    await fixture.run('db', { insert: 'c', documents: [{ a: 1 }] });
+    expect(await failureOf(fixture.run('db', { createIndexes: 'c', indexes: twice }))).toMatchObject({ code: 96 });
+  });
+});
+
+it('descriptions are listed in an order of their own', async () => {
+  using fixture = new ShardFixture();
+  await create(fixture, { key: { a: 1 }, expireAfterSeconds: 5, sparse: true, hidden: true, unique: true });
+  const [, listed] = (await fixture.json('db', { listIndexes: 'c' }) as { cursor: { firstBatch: object[] } }).cursor.firstBatch;
+  expect(Object.keys(listed ?? {})).toEqual(['v', 'key', 'name', 'unique', 'hidden', 'sparse', 'expireAfterSeconds']);
+});
+
+it('the index of _id has the collation of its collection', async () => {
+  using fixture = new ShardFixture();
+  expect(await failureOf(create(fixture, { key: { _id: 1 }, collation: { locale: 'fr' } }))).toMatchObject({ code: 2 });
+  const idIndex = { key: { _id: 1 }, name: '_id_', collation: { locale: 'fr' } };
+  expect(await failureOf(fixture.run('db', { create: 'c', idIndex }))).toMatchObject({ code: 2 });
+  await fixture.run('db', { create: 'c', idIndex, collation: { locale: 'fr' } });
+});
+
 describe('documents that an index cannot hold are refused', () => {
   it.each<[Record<string, number | string>, object, number]>([
     [{ a: 1, b: 1 }, { a: [1, 2], b: [1] }, 171],
