@@ -116,8 +116,8 @@ export const copyHazards: readonly Hazard[] = [
         takesOut: 'the privilege of the check',
         file: instance('preflight/required-privileges.ts'),
         symbol: 'shardPrivileges',
-        find: "  { resource: 'cluster', actions: UUID_ACTIONS },\n",
-        replace: '  ...(UUID_ACTIONS.length > 1 ? sourcePrivileges.replicaSet : []),\n',
+        find: 'actions: [...UUID_ACTIONS, ...(release',
+        replace: 'actions: [...(release',
         tests: [instanceTest('preflight/check-start.test.ts', 'names what is missing, and where')],
       },
       {

@@ -114,6 +114,8 @@ export interface Cluster {
    * How a source's data and changes are read: straight from each shard, or all through the router. A replica set has only the one way.
    */
   readonly access: 'direct' | 'router';
+  /** Why it is not read straight from its shards, where that was tried. */
+  readonly directRefusal?: string;
   /** Ids of the shards in the order of `listShards`; a replica set is one shard under its set name. */
   readonly shardIds: readonly string[];
   /** A door to the shard's primary. Only on clusters opened with direct access. */

@@ -100,7 +100,7 @@ async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
     const clusterId = await shardedClusterId(router, call);
     const addresses = await listShards(router, call);
     if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardDoor(opening, address)));
-    await Promise.all([...shards].map(([id, door]) => probed(name, id, door, options.signal)));
+    await Promise.all([...shards].map(([id, door]) => probed(`${id} of ${name}`, door, version, options.signal)));
     return {
       name,
       kind: 'sharded',
@@ -181,12 +181,17 @@ function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPrefer
   return readPreference === 'primary' ? null : readPreference;
 }
 
-async function probed(name: string, id: string, door: Door, signal: AbortSignal): Promise<void> {
+/** From this release on shards show users' data to nobody without the role. */
+const directRoleRelease = 8;
+
+async function probed(shard: string, door: Door, [release]: Cluster['version'], signal: AbortSignal): Promise<void> {
   try {
     await probeShard(door, { signal });
   } catch (error) {
     signal.throwIfAborted();
-    const description = `Shard ${id} of ${name} cannot be read directly: ${failureName(error)}; make it reachable and give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on the cluster.`;
+    const reading = 'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on the cluster';
+    const role = release < directRoleRelease ? '' : ', and has the role directShardOperations there: db.getSiblingDB("admin").grantRolesToUser(USER, ["directShardOperations"])';
+    const description = `Shard ${shard} cannot be read directly: ${failureName(error)}; make it reachable and ${reading}${role}.`;
     throw new ConvoyError('shardsNotReachable', description, { cause: error });
   }
 }

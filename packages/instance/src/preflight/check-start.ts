@@ -20,7 +20,7 @@ import { checkOptions } from './check-options.js';
 import { checkSourceCatalog } from './check-source-catalog.js';
 import { checkUsers, describeUsers } from './check-user.js';
 import { checkVerification, describeVerification } from './check-verification.js';
-import { Examination } from './examination.js';
+import { type Advice, Examination } from './examination.js';
 import type { CheckName, PreflightReport } from './report.js';
 import { readSettledCatalog } from './settled-catalog.js';
 
@@ -116,8 +116,11 @@ function describeSharding({ sharding }: StartRequest): string {
   return `${sharding.shardingEntries.length} collections are to be sharded; all others stay unsharded.`;
 }
 
-function describeClusters(source: Cluster, destination: Cluster): string {
-  return `${describeCluster(source)} to ${describeCluster(destination)}.`;
+function describeClusters(source: Cluster, destination: Cluster): Advice | string {
+  const described = `${describeCluster(source)} to ${describeCluster(destination)}.`;
+  if (source.directRefusal === undefined) return described;
+  const description = `${described} The source is read through its router, which is slower. ${source.directRefusal} Or set sourceAccess to router.`;
+  return { result: 'warning', name: 'sourceReadThroughRouter', description };
 }
 
 /** Who starts instances needs the names of all shards; longer lists are read elsewhere. */

@@ -91,7 +91,7 @@ async function checkUser(cluster: Cluster, required: readonly RequiredPrivilege[
 async function checkShardUser(source: Cluster, id: string, signal: AbortSignal): Promise<{ where: string; user: LoggedIn | null }> {
   const where = `${id} of ${source.name}`;
   const user = await loggedIn(source.shard(id), signal);
-  refuseMissing(where, missingOf(user, shardPrivileges));
+  refuseMissing(where, missingOf(user, shardPrivileges(source.version)));
   return { where, user };
 }
 

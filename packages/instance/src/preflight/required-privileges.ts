@@ -39,11 +39,17 @@ export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonl
   ],
 };
 
+/** From 8.0 on shards of a cluster show users' data to nobody else (`directShardOperations`). */
+const DIRECT_ACTIONS = ['issueDirectShardOperations'];
+const DIRECT_ACTIONS_RELEASE = 8;
+
 /** What is read of a sharded source straight from its shards, by users that each shard has of its own. */
-export const shardPrivileges: readonly RequiredPrivilege[] = [
-  { resource: 'cluster', actions: UUID_ACTIONS },
-  { resource: 'everyDatabase', actions: ['find', 'changeStream', 'listIndexes'] },
-];
+export function shardPrivileges([release]: readonly [number, number, number]): readonly RequiredPrivilege[] {
+  return [
+    { resource: 'cluster', actions: [...UUID_ACTIONS, ...(release < DIRECT_ACTIONS_RELEASE ? [] : DIRECT_ACTIONS)] },
+    { resource: 'everyDatabase', actions: ['find', 'changeStream', 'listIndexes'] },
+  ];
+}
 
 /** Moves the streams of idle shards on at once; `backup` and `clusterManager` have it. Without it they wait for the servers' own ticks. */
 export const notePrivileges: readonly RequiredPrivilege[] = [{ resource: 'cluster', actions: ['appendOplogNote'] }];

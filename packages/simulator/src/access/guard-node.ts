@@ -39,11 +39,15 @@ interface GuardedNode extends ServedNode {
   readonly commandNames: Iterable<string>;
 }
 
-/** Puts users, roles and logins in front of a node. */
-export function guardNode(node: GuardedNode, realm: AccessRealm): ServedNode {
+/**
+ * Puts users, roles and logins in front of a node.
+ * @param keepsToRouters whether it is a shard that leaves users' data to routers
+ */
+export function guardNode(node: GuardedNode, realm: AccessRealm, keepsToRouters: () => boolean): ServedNode {
   const logins = new Logins(realm.catalog);
   node.diagnostics.addAnswers(logins.answers());
   const known = new Set(node.commandNames);
   const { signer } = realm;
-  return new AccessNode(node, logins, signer === undefined ? undefined : { authorizer: new Authorizer(realm.catalog, known), signer }, known);
+  const enforcement = signer === undefined ? undefined : { authorizer: new Authorizer(realm.catalog, known, keepsToRouters), signer };
+  return new AccessNode(node, logins, enforcement, known);
 }

@@ -55,7 +55,7 @@ export class RouterMember {
     router.diagnostics.parameters.onChange = (name, value) => {
       if (name === 'cursorTimeoutMillis') context.cursors.idleMsMax = value;
     };
-    started.router = guardNode(router, shared.realm);
+    started.router = guardNode(router, shared.realm, () => false);
     await announce(shared.catalog, identity);
     const control = new NodeControl(name, identity, server, router.diagnostics.failPoints, {
       end: () => {

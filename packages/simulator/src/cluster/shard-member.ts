@@ -36,6 +36,8 @@ export interface MemberOptions {
   readonly signer?: ClusterTimeSigner;
   /** How long routers look for a primary of it, in milliseconds; default 15,000. */
   readonly hostSelectionMs?: number | undefined;
+  /** Whether it leaves users' data to routers, as one shard of several does; by default it does not. */
+  readonly keepsToRouters?: () => boolean;
   /** Commands that the cluster answers for the member. */
   readonly clusterAnswer?: (request: CommandRequest) => Promise<Doc> | undefined;
 }
@@ -82,7 +84,7 @@ export class ShardMember {
     await shard.run(internalRequest('config', doc(['create', 'transactions'])));
     const versions = new AccessDocuments(shard, 'system.version');
     await options.deployment.keepFeatureCompatibilityVersion((text) => versions.put(doc(['_id', 'featureCompatibilityVersion'], ['version', text])));
-    started.node = guardNode(node, realm);
+    started.node = guardNode(node, realm, options.keepsToRouters ?? (() => false));
     return new ShardMember(options.id, identity, shard, node, server, realm, link, started.control);
   }
 

@@ -8,6 +8,9 @@ import { shardAnswer } from './shard-answer.js';
 import { type MemberOptions, ShardMember } from './shard-member.js';
 
 const millisecondsPerSecond = 1000;
+/** The feature version from which shards leave users' data to routers, and the shards that a cluster has, or has had, for it. */
+const keepsToRoutersFeature = 8;
+const shardsMin = 2;
 
 /** The members that are shards of a cluster, or may become them. */
 export class ShardRoster {
@@ -20,7 +23,7 @@ export class ShardRoster {
   constructor(
     private readonly catalog: ShardingCatalog,
     private readonly ranges: RangeDeletions,
-    private readonly options: Omit<MemberOptions, 'id' | 'setName' | 'port' | 'clusterAnswer'>,
+    private readonly options: Omit<MemberOptions, 'id' | 'setName' | 'port' | 'clusterAnswer' | 'keepsToRouters'>,
   ) {}
 
   /** Starts one more member. @param port 0 takes any free one */
@@ -32,6 +35,7 @@ export class ShardRoster {
       id: shard.id,
       setName: `s${index}`,
       port,
+      keepsToRouters: () => this.members.length >= shardsMin && Number(this.options.deployment.featureCompatibilityVersion) >= keepsToRoutersFeature,
       clusterAnswer: (request) => shardAnswer(this.catalog, this.ranges, shard.id, request),
     });
     this.members.push(member);

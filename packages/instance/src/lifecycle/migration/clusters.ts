@@ -91,7 +91,7 @@ export function deferredSource(runtime: Runtime, record: MigrationRecord, connec
   return new DeferredCluster(known, (signal) => openRecordedSource(once, record, signal, connect));
 }
 
-/** Connects to a configured cluster as a source, once. */
+/** Connects to a configured cluster as a source, once. Left to itself, through the router where the shards cannot be read directly: `directRefusal` says why. */
 export async function connectSource(
   config: InstanceConfig,
   name: ClusterName,
@@ -104,7 +104,7 @@ export async function connectSource(
     return await connect(config, name, 'direct', signal);
   } catch (error) {
     if (!(error instanceof ConvoyError) || error.error !== 'shardsNotReachable') throw error;
-    return connect(config, name, 'router', signal);
+    return { ...(await connect(config, name, 'router', signal)), directRefusal: error.errorDescription };
   }
 }
 

@@ -138,6 +138,13 @@ describe('checkStart on users', () => {
   });
 });
 
+it('checkStart warns when the source is read through its router because its shards cannot be read', async () => {
+  const scene = sceneWith({ source: { access: 'router', directRefusal: 'Shard shard0 of cluster0 cannot be read directly: 13.' } });
+  const { warnings } = await scene.check();
+  expect(warnings.map(({ name }) => name)).toEqual(['sourceReadThroughRouter']);
+  expect(warnings[0]?.description).toMatch(/read through its router.*shard0 of cluster0 cannot be read directly: 13\. Or set sourceAccess/);
+});
+
 describe('checkStart on the users of shards', () => {
   const reading = { resource: { db: '', collection: '' }, actions: ['find', 'changeStream', 'listIndexes'] };
   const noting = { resource: { cluster: true }, actions: ['appendOplogNote'] };

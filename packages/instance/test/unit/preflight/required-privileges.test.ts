@@ -21,9 +21,14 @@ const recordedDestination = [
 describe('missingPrivileges', () => {
   it('finds nothing missing for the users that were recorded', () => {
     expect(missingPrivileges(recordedSource, sourcePrivileges.sharded)).toEqual([]);
-    expect(missingPrivileges(recordedSource, shardPrivileges)).toEqual([]);
+    expect(missingPrivileges(recordedSource, shardPrivileges([5, 0, 7]))).toEqual([]);
     expect(missingPrivileges(recordedSource, notePrivileges)).toEqual([]);
     expect(missingPrivileges(recordedDestination, destinationPrivileges.sharded)).toEqual([]);
+  });
+
+  it('asks the users of shards from 8.0 on for what lets them read without a router', () => {
+    expect(missingPrivileges(recordedSource, shardPrivileges([7, 0, 1]))).toEqual([]);
+    expect(missingPrivileges(recordedSource, shardPrivileges([8, 0, 0]))).toEqual(['issueDirectShardOperations on the cluster']);
   });
 
   it('does not take a privilege on one database or collection for one on all', () => {
@@ -41,7 +46,7 @@ describe('missingPrivileges', () => {
   it('does not ask users of a replica set for a config database', () => {
     const granted = recordedSource.filter(({ resource }) => resource.db !== 'config');
     expect(missingPrivileges(granted, sourcePrivileges.replicaSet)).toEqual([]);
-    expect(missingPrivileges([{ resource: { anyResource: true }, actions: ['find'] }], [...shardPrivileges, ...destinationPrivileges.replicaSet])).toEqual(
+    expect(missingPrivileges([{ resource: { anyResource: true }, actions: ['find'] }], [...shardPrivileges([5, 0, 7]), ...destinationPrivileges.replicaSet])).toEqual(
       expect.arrayContaining(['useUUID on the cluster', 'replSetGetConfig on the cluster']),
     );
     expect(missingPrivileges(granted, sourcePrivileges.sharded)).toEqual(['find on the config database', 'update on config.settings']);

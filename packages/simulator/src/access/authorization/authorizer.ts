@@ -9,6 +9,7 @@ import type { UserCatalog } from '../user/user-catalog.js';
 import { commandText } from './command-text.js';
 import { CursorOwners } from './cursor-owners.js';
 import { declaredNeeds } from './declared-needs.js';
+import { refuseDirectAccess } from './direct-access.js';
 import { keepVisibleCollections, keepVisibleDatabases } from './visible-lists.js';
 
 /** What a client on the server's own machine may do as long as there are no users (manual: "Localhost Exception"). */
@@ -25,6 +26,8 @@ export class Authorizer {
     private readonly catalog: UserCatalog,
     /** Names of the commands that the node behind has in some release; all others it refuses itself. */
     private readonly known: ReadonlySet<string>,
+    /** Whether the node is a shard that leaves users' data to routers. */
+    private readonly keepsToRouters: () => boolean,
   ) {}
 
   #knows(name: string): boolean {
@@ -41,11 +44,9 @@ export class Authorizer {
     await login.refresh();
     const privileges = await this.#privilegesOf(login);
     if (privileges === undefined) throw new CommandError(13, 'Unauthorized', `command ${request.name} requires authentication`);
-    if (needs === undefined || needs === 'login') {
-      this.#checkOwn(login, privileges, request);
-      return;
-    }
-    if (!needs(request).every(({ resource, actions }) => actions.every((action) => privileges.allows(resource, action)))) throw refusal(request);
+    if (needs === undefined || needs === 'login') this.#checkOwn(login, privileges, request);
+    else if (!needs(request).every(({ resource, actions }) => actions.every((action) => privileges.allows(resource, action)))) throw refusal(request);
+    if (this.keepsToRouters()) refuseDirectAccess(request, privileges);
   }
 
   /** Looks at the reply of a command that ran: leaves out what the caller may not see, and remembers whose cursors are open. */

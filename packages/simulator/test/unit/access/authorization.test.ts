@@ -180,3 +180,26 @@ describe('the localhost exception', () => {
     await first.close();
   });
 });
+
+describe('a shard of several that clients reach without a router', () => {
+  it.each([
+    ['7.0', 2, {}, {}],
+    ['8.0', 2, { code: 13 }, {}],
+    ['8.0', 1, {}, {}],
+  ] as const)('%s, one of %i: shows data to readers as to directShardOperations', async (version, shards, reader, withRole) => {
+    const users = [{ user: 'reads', password, roles: ['readAnyDatabase', 'clusterMonitor'] }, { user: 'directly', password, roles: ['readAnyDatabase', 'clusterMonitor', 'directShardOperations'] }];
+    const cluster = await startCluster({ shards, version, auth: { users: [root], shardUsers: users } });
+    const made: MongoClient[] = [];
+    const answerOf = async (user: string, db: string): Promise<Document> => {
+      const client = await connect(cluster.shards[0] ?? '', user);
+      made.push(client);
+      return client.db(db).command({ find: 'c' }).then(() => ({}), (error: unknown) => ({ code: (error as { code?: number }).code }));
+    };
+    try {
+      expect([await answerOf('reads', 'a'), await answerOf('directly', 'a'), await answerOf('reads', 'config')]).toEqual([reader, withRole, {}]);
+    } finally {
+      await Promise.all(made.map((client) => client.close()));
+      await cluster.close();
+    }
+  });
+});

@@ -37,6 +37,8 @@ async function scene(readable: boolean): Promise<Scene> {
       const cluster = await openSource(runtimeOf(sourceAccess), 'cluster0', recorded, signal);
       await cluster.close();
       expect(cluster.shareDoor('shard0') === cluster.router).toBe(cluster.access === 'router');
+      const wasLeftToItself = sourceAccess === 'auto' && recorded === null;
+      expect(cluster.directRefusal !== undefined).toBe(wasLeftToItself && cluster.access === 'router');
       return cluster.access;
     },
     async openAsDestination(sourceAccess) {
