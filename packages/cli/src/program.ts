@@ -5,6 +5,7 @@ import { addCleanupCommands } from './commands/cleanup-command.js';
 import { addCompletionCommand } from './commands/completion-command.js';
 import { addDemoCommand } from './commands/demo-command.js';
 import { exitCodeTexts } from './commands/exit-code.js';
+import { addProbeCommand } from './commands/probe-command.js';
 import { addProcessCommands } from './commands/process-commands.js';
 import { addServiceCommands } from './commands/service-commands.js';
 import { addStartCommand } from './commands/start-command.js';
@@ -22,6 +23,7 @@ export function convoyCommand(): Command {
     .exitOverride();
   addProcessCommands(program);
   addCheckCommand(program);
+  addProbeCommand(program);
   addStartCommand(program);
   addServiceCommands(program);
   addVerifyCommand(program);

@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { failureName, isNetworkFailure } from '@convoy/instance/cluster/failure';
+import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
+import { isClusterName } from '@convoy/instance/lifecycle/migration/clusters';
+import { allProbes } from '@convoy/instance/probes/all-probes';
+import type { Probe } from '@convoy/instance/probes/framework/probe';
+import { reach, type Reached } from '@convoy/instance/probes/framework/reach';
+import { Recording } from '@convoy/instance/probes/framework/recording';
+import { type ProbeReport, runProbes } from '@convoy/instance/probes/framework/run-probes';
+import { findingLine, listLines, reportLines } from '../progress-view/probe-lines.js';
+import { exitCodes } from './exit-code.js';
+import { interruption } from './interruption.js';
+import { type Flags, sourcesOf } from './settings.js';
+
+/** What the flags of `convoy probe` give. */
+export interface ProbeFlags extends Flags {
+  readonly cluster: string;
+  readonly cluster0?: string;
+  readonly cluster1?: string;
+  readonly shards?: string;
+  readonly only?: readonly string[];
+  readonly allowDisturbing?: boolean;
+  readonly record?: string;
+  readonly list?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * Tries the probes, and shows what came of them.
+ * @returns the exit code
+ * @throws ConvoyError `invalidRequest` for a probe that there is not; what `reach` and `runProbes` throw
+ */
+export async function probeCluster(flags: ProbeFlags): Promise<number> {
+  const probes = chosenProbes(flags.only);
+  if (flags.list) {
+    console.log(flags.json ? JSON.stringify(probes.map(({ run: _run, ...probe }) => probe)) : listLines(probes).join('\n'));
+    return exitCodes.done;
+  }
+  const signal = interruption('Interrupted: removing the scratch database …');
+  const reached = await connected(flags, signal);
+  if (reached === null) return exitCodes.unreachable;
+  try {
+    const report = await tried(flags, reached, probes, signal);
+    console.log(flags.json ? JSON.stringify(report) : reportLines(report).join('\n'));
+    return exitCodeOf(report);
+  } finally {
+    await reached.close();
+  }
+}
+
+function chosenProbes(only: readonly string[] | undefined): readonly Probe[] {
+  const unknown = only?.find((name) => !allProbes.some((probe) => probe.name === name));
+  if (unknown !== undefined) throw new ConvoyError('invalidRequest', `There is no probe ${unknown}; convoy probe --list names all.`);
+  return only === undefined ? allProbes : allProbes.filter(({ name }) => only.includes(name));
+}
+
+async function tried(flags: ProbeFlags, reached: Reached, probes: readonly Probe[], signal: AbortSignal): Promise<ProbeReport> {
+  const recording = flags.record === undefined ? null : new Recording(reached);
+  const isShown = flags.json !== true;
+  const report = await runProbes({
+    reached,
+    probes,
+    signal,
+    allowsDisturbing: flags.allowDisturbing ?? false,
+    ...(recording !== null && { observe: recording.observe, onBegin: recording.begin }),
+    onFinding: (finding) => {
+      if (isShown) console.log(findingLine(finding));
+    },
+  });
+  if (recording !== null && flags.record !== undefined) writeFileSync(flags.record, recording.text(), { mode: 0o600 });
+  return report;
+}
+
+/** By a name of the settings with the login to its shards that they give, or by a connection string. @returns null when nothing answers */
+async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reached | null> {
+  const { cluster, cluster0 = cluster, cluster1 = cluster } = flags;
+  const isNamed = isClusterName(cluster);
+  const given = isNamed ? { cluster0: flags.cluster0, cluster1: flags.cluster1 } : { cluster0, cluster1 };
+  const shards = flags.shards === undefined ? {} : { shards: flags.shards };
+  const config = parseInstanceConfig(sourcesOf({ ...given, ...shards, ...(flags.config !== undefined && { config: flags.config }) }));
+  const name = isNamed ? cluster : 'cluster0';
+  const login = config.shards[name];
+  try {
+    return await reach(config[name].reveal(), login === undefined ? undefined : { ...login, password: login.password.reveal() }, signal);
+  } catch (error) {
+    if (!isNetworkFailure(error)) throw error;
+    console.error(`The cluster cannot be reached: ${failureName(error)}; check its connection string and the network.`);
+    return null;
+  }
+}
+
+/** What does not hold counts first, then what was not in time. */
+function exitCodeOf({ findings, isInTime }: ProbeReport): number {
+  if (findings.some(({ outcome }) => outcome === 'doesNotHold')) return exitCodes.failed;
+  if (!isInTime) return exitCodes.notInTime;
+  return findings.some(({ outcome }) => outcome === 'holds') ? exitCodes.done : exitCodes.failed;
+}

@@ -1,0 +1,54 @@
+import { type Finding, type Probe, releasesText } from '@convoy/instance/probes/framework/probe';
+import type { ProbeReport } from '@convoy/instance/probes/framework/run-probes';
+
+/** Word and sign of each outcome: the sign is never alone. */
+const outcomeWords: Readonly<Record<Finding['outcome'], string>> = {
+  holds: '✓ holds',
+  doesNotHold: '✗ does not hold',
+  notTried: '- not tried',
+};
+
+const wordWidth = Math.max(...Object.values(outcomeWords).map((word) => word.length));
+
+/** One line for a probe that was tried, or not. */
+export function findingLine(finding: Finding): string {
+  const more = finding.outcome === 'notTried' ? `: ${finding.reason}` : '';
+  return `${outcomeWords[finding.outcome].padEnd(wordWidth)}  ${finding.name}${more}`;
+}
+
+/** What the run comes to, for people: what does not hold in full, then counts. */
+export function reportLines({ findings, version, topology, hasUsers, duration_ms, removed, kept, left }: ProbeReport): string[] {
+  const wrong = findings.flatMap((finding) => (finding.outcome === 'doesNotHold' ? ['', ...wrongLines(finding)] : []));
+  const counts = (['holds', 'doesNotHold', 'notTried'] as const).map((outcome) => findings.filter((finding) => finding.outcome === outcome).length);
+  const [holds = 0, doNotHold = 0, notTried = 0] = counts;
+  const servers = `${topology === 'sharded' ? 'Sharded cluster' : 'Replica set'}, ${version}, ${hasUsers ? 'with' : 'without'} access control`;
+  return [
+    ...wrong,
+    '',
+    `${servers}: ${holds} hold, ${doNotHold} do not, ${notTried} were not tried; ${(duration_ms / 1000).toFixed(1)} s.`,
+    ...removed.map((name) => `Removed ${name}, which an earlier run had left behind.`),
+    ...kept.map((name) => `Left ${name} alone: its run may still go on.`),
+    ...(left === null ? [] : [`The scratch database ${left} could not be removed: drop it, or have the next run do it.`]),
+  ];
+}
+
+function wrongLines({ name, sentence, otherwise, expected, answered }: Extract<Finding, { outcome: 'doesNotHold' }>): string[] {
+  return [`${name}: ${sentence}`, `  expected  ${expected}`, `  answered  ${answered}`, `  ${otherwise}`];
+}
+
+/** All probes with their sentences, and what they are about. */
+export function listLines(probes: readonly Probe[]): string[] {
+  return probes.flatMap((probe) => {
+    const { name, sentence, source, topology, needs = [] } = probe;
+    const kind = topology === undefined ? [] : [topology === 'sharded' ? 'sharded clusters' : 'replica sets'];
+    const about = [`releases: ${releasesText(probe)}`, ...kind, ...needs.map((need) => needWords[need]), `from ${source}`];
+    return [name, `  ${sentence}`, `  ${about.join('; ')}`];
+  });
+}
+
+const needWords: Readonly<Record<NonNullable<Probe['needs']>[number], string>> = {
+  direct: 'straight to the shards',
+  twoShards: 'with two shards',
+  users: 'with access control',
+  disturbing: 'with --allow-disturbing',
+};

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import type { Document } from 'mongodb';
+import { codeIn, expectDone, expectRefused, expectThat } from '../framework/expectation.js';
+import { NotTried, type Probe } from '../framework/probe.js';
+import type { Scene } from '../framework/scene.js';
+import type { Server } from '../framework/server.js';
+
+const corpus = 'corpus 07-auth';
+const unauthorized = 13;
+
+/** Makes a user of the scratch database on a server, and logs in as it. */
+async function userWith(scene: Scene, on: Server, roles: readonly string[]): Promise<Server> {
+  const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
+  const reply = await scene.ask({ createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) }, on);
+  if (codeIn(reply) === unauthorized) throw new NotTried('the login may not createUser');
+  expectDone('createUser', reply);
+  return scene.as({ user, password, authSource: scene.db }, on);
+}
+
+async function isRefused(scene: Scene, command: Document, on: Server, db?: string): Promise<boolean> {
+  return codeIn(await scene.ask(command, on, db)) === unauthorized;
+}
+
+/** Which roles may do what. */
+export const privileges: readonly Probe[] = [
+  {
+    name: 'use-uuid-is-needed',
+    sentence: 'A read by UUID is refused (13) to a user of readAnyDatabase, and allowed with the role backup, which has useUUID.',
+    needs: ['direct', 'users'],
+    source: 'measured on 5.0.7',
+    otherwise: 'The checks before a start may pass where the copy is refused.',
+    async run(scene) {
+      const find = { find: await scene.uuid(await scene.collection([{ _id: 1 }]), scene.shard), limit: 1 };
+      expectRefused('the read', await scene.ask(find, await userWith(scene, scene.shard, ['readAnyDatabase'])), unauthorized);
+      const roles = ['readAnyDatabase', 'backup', ...(scene.isSharded && scene.version[0] >= 8 ? ['directShardOperations'] : [])];
+      expectDone('the read with backup', await scene.ask(find, await userWith(scene, scene.shard, roles)));
+    },
+  },
+  {
+    name: 'backup-may-append-notes',
+    sentence: 'appendOplogNote is refused (13) to a user of readAnyDatabase, and allowed with the role backup.',
+    needs: ['direct', 'users'],
+    source: corpus,
+    otherwise: 'Idle shards may hold a commit back for ten seconds.',
+    async run(scene) {
+      const note = { appendOplogNote: 1, data: { convoy: 'probe' } };
+      expectThat('the note is refused', await isRefused(scene, note, await userWith(scene, scene.shard, ['readAnyDatabase']), 'admin'), 'carried out');
+      expectDone('the note with backup', await scene.ask(note, await userWith(scene, scene.shard, ['backup']), 'admin'));
+    },
+  },
+  {
+    name: 'streams-need-their-actions',
+    sentence: 'A stream of the whole cluster is allowed with readAnyDatabase, and refused (13) to a user of clusterMonitor alone.',
+    needs: ['users'],
+    source: corpus,
+    otherwise: 'The checks before a start may pass where streams are refused.',
+    async run(scene) {
+      const stream = { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }, { $match: { 'ns.db': scene.db } }], cursor: { batchSize: 0 } };
+      expectThat('the stream is refused', await isRefused(scene, stream, await userWith(scene, scene.front, ['clusterMonitor']), 'admin'), 'carried out');
+      expectDone('the stream with readAnyDatabase', await scene.ask(stream, await userWith(scene, scene.front, ['readAnyDatabase']), 'admin'));
+    },
+  },
+  {
+    name: 'status-tells-privileges',
+    sentence: 'connectionStatus with showPrivileges tells the actions that the login has.',
+    needs: ['users'],
+    source: corpus,
+    otherwise: 'Missing privileges may not be named before a start.',
+    async run(scene) {
+      const { authInfo } = await scene.ask({ connectionStatus: 1, showPrivileges: true }, await userWith(scene, scene.front, ['backup']), 'admin');
+      const held = ((authInfo as Document | undefined)?.['authenticatedUserPrivileges'] ?? []) as { resource: Document; actions: string[] }[];
+      const ofCluster = held.filter(({ resource }) => resource['cluster'] === true).flatMap(({ actions }) => actions);
+      expectThat('appendOplogNote and useUUID on the cluster', ['appendOplogNote', 'useUUID'].every((action) => ofCluster.includes(action)), ofCluster);
+    },
+  },
+  {
+    name: 'users-of-the-cluster-are-not-of-its-shards',
+    sentence: 'A user that is made through the router cannot log in to a shard (18).',
+    needs: ['direct', 'users'],
+    topology: 'sharded',
+    source: corpus,
+    otherwise: 'Nothing is lost: logins of the shards are settings of their own.',
+    async run(scene) {
+      const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
+      const made = await scene.ask({ createUser: user, pwd: password, roles: [] });
+      if (codeIn(made) === unauthorized) throw new NotTried('the login may not createUser');
+      const refusal = await scene.ask({ ping: 1 }, scene.as({ user, password, authSource: scene.db }, scene.shard), 'admin');
+      expectRefused('the login', refusal, 18);
+    },
+  },
+  {
+    name: 'direct-reads-need-their-role',
+    sentence: 'A shard refuses (13) direct reads to a user without issueDirectShardOperations, and allows them with the role directShardOperations.',
+    from: [8, 0, 0],
+    needs: ['direct', 'users', 'twoShards'],
+    source: 'manual: Shard Direct Commands',
+    otherwise: 'The checks before a start may pass where shards refuse to be read.',
+    async run(scene) {
+      const find = { find: await scene.collection([{ _id: 1 }]) };
+      expectThat('the read is refused', await isRefused(scene, find, await userWith(scene, scene.shard, ['readAnyDatabase'])), 'carried out');
+      expectDone('the read with the role', await scene.ask(find, await userWith(scene, scene.shard, ['readAnyDatabase', 'directShardOperations'])));
+    },
+  },
+];

@@ -1,0 +1,36 @@
+import { privileges } from './access/privileges.js';
+import { writeBlocks } from './access/write-blocks.js';
+import { catalogs } from './definitions/catalogs.js';
+import { definitionEvents } from './definitions/definition-events.js';
+import type { Probe } from './framework/probe.js';
+import { orderAndBounds } from './reads/order-and-bounds.js';
+import { readsAtATime } from './reads/reads-at-a-time.js';
+import { readsByUuid } from './reads/reads-by-uuid.js';
+import { numberedWrites } from './sessions/numbered-writes.js';
+import { transactions } from './sessions/transactions.js';
+import { documentEvents } from './streams/document-events.js';
+import { streamPositions } from './streams/stream-positions.js';
+import { clusterTimes } from './times/cluster-times.js';
+import { bulkWrites } from './writes/bulk-writes.js';
+import { exactDocuments } from './writes/exact-documents.js';
+
+/** Probes by what they are about, in the order in which they are tried and printed. */
+export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
+  'Cluster times': clusterTimes,
+  'Reads at one time': readsAtATime,
+  'Reads by UUID': readsByUuid,
+  'Order and bounds': orderAndBounds,
+  'Events of documents': documentEvents,
+  'Positions of streams': streamPositions,
+  'Events of definitions': definitionEvents,
+  'Definitions': catalogs,
+  'Bulk writes': bulkWrites,
+  'Exact documents': exactDocuments,
+  'Numbered writes': numberedWrites,
+  'Transactions': transactions,
+  'Privileges': privileges,
+  'Write blocks': writeBlocks,
+};
+
+/** All of them. */
+export const allProbes: readonly Probe[] = Object.values(probesByTopic).flat();

@@ -1,0 +1,184 @@
+import type { Document } from 'mongodb';
+import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
+import { isAtLeast, type Probe } from '../framework/probe.js';
+import type { Scene } from '../framework/scene.js';
+
+const corpus = 'corpus 15-attributes';
+
+/** The greatest value, which servers take for never. */
+const never = 2_147_483_647;
+
+async function index(scene: Scene, collection: string, name: string): Promise<Document | undefined> {
+  return (await scene.rows({ listIndexes: collection })).find((one) => one['name'] === name);
+}
+
+/** What definitions may be, and what repeated ones answer. */
+export const catalogs: readonly Probe[] = [
+  {
+    name: 'repeated-definitions',
+    sentence: 'What is made again is refused as such: a collection with NamespaceExists (48) or as done when it is the same, an index as done, a drop with NamespaceNotFound (26) or as done.',
+    source: 'corpus 02-catalog',
+    otherwise: 'A step that is repeated after a crash may end the migration.',
+    async run(scene) {
+      const name = await scene.collection([], { capped: true, size: 65_536 });
+      expectRefused('another collection of the name', await scene.ask({ create: name }), 48);
+      const indexes = [{ key: { a: 1 }, name: 'a_1' }];
+      await scene.done({ createIndexes: name, indexes });
+      expectDone('the same index', await scene.ask({ createIndexes: name, indexes }));
+      const reply = await scene.ask({ drop: scene.newName() });
+      expectThat('a drop of nothing is done or 26', [0, 26].includes(codeIn(reply)), codeIn(reply));
+    },
+  },
+  {
+    name: 'rename-onto-itself-is-refused',
+    sentence: 'Renaming a collection to its own name is refused with IllegalOperation (20).',
+    source: 'measured on 5.0.7',
+    otherwise: 'A rename that is repeated may not be known as done.',
+    async run(scene) {
+      const namespace = `${scene.db}.${await scene.collection([{ _id: 1 }])}`;
+      expectRefused('the rename', await scene.ask({ renameCollection: namespace, to: namespace }, scene.front, 'admin'), 20);
+    },
+  },
+  {
+    name: 'unique-beside-plain',
+    sentence: 'A unique index can be built beside a plain one on the same key, when its name differs.',
+    source: corpus,
+    otherwise: 'Unique indexes cannot be restored at the commit.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, u: 1 }]);
+      await scene.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'temporary' }] });
+      expectDone('the unique index', await scene.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }));
+      expectRefused('a duplicate', await scene.ask({ insert: name, documents: [{ _id: 2, u: 1 }] }), 11_000);
+    },
+  },
+  {
+    name: 'unique-over-duplicates-is-refused',
+    sentence: 'A unique index over documents that share a key is refused with DuplicateKey (11000), and leaves nothing.',
+    source: corpus,
+    otherwise: 'Duplicates may not be noticed at the commit.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
+      expectRefused('the index', await scene.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }), 11_000);
+      expectSame('the index that is listed', await index(scene, name, 'u_1'), undefined);
+    },
+  },
+  {
+    name: 'convert-to-unique',
+    sentence: 'collMod makes an index unique by prepareUnique and unique, and refuses duplicates with CannotConvertIndexToUnique (359) and their _ids.',
+    from: [6, 0, 0],
+    source: 'manual: collMod',
+    otherwise: 'Unique indexes cannot be restored at the commit.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
+      await scene.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1' }] });
+      await scene.done({ collMod: name, index: { name: 'u_1', prepareUnique: true } });
+      const refused = await scene.ask({ collMod: name, index: { name: 'u_1', unique: true } });
+      expectRefused('the conversion', refused, 359);
+      const told = (refused['violations'] ?? Object.values((refused['raw'] ?? {}) as Document).flatMap(({ violations }) => violations as unknown)) as { ids: unknown[] }[];
+      expectSame('the _ids', told.flatMap(({ ids }) => ids), [1, 2]);
+      await scene.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
+      expectDone('the conversion afterwards', await scene.ask({ collMod: name, index: { name: 'u_1', unique: true } }));
+    },
+  },
+  {
+    name: 'ttl-is-switched-off-and-on',
+    sentence: 'collMod sets the time of a TTL index to 2,147,483,647 seconds and back.',
+    source: corpus,
+    otherwise: 'Documents may expire on the destination before the commit.',
+    async run(scene) {
+      const name = await scene.collection();
+      await scene.done({ createIndexes: name, indexes: [{ key: { at: 1 }, name: 'at_1', expireAfterSeconds: 3_600 }] });
+      for (const expireAfterSeconds of [never, 3_600]) {
+        expectDone('collMod', await scene.ask({ collMod: name, index: { name: 'at_1', expireAfterSeconds } }));
+        expectSame('what is listed', (await index(scene, name, 'at_1'))?.['expireAfterSeconds'], expireAfterSeconds);
+      }
+    },
+  },
+  {
+    name: 'hidden-indexes',
+    sentence: 'An index is hidden and shown by collMod, and listed as such.',
+    source: corpus,
+    otherwise: 'Hidden indexes may be visible after the commit.',
+    async run(scene) {
+      const name = await scene.collection();
+      await scene.done({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] });
+      for (const hidden of [true, false]) {
+        expectDone('collMod', await scene.ask({ collMod: name, index: { name: 'a_1', hidden } }));
+        expectSame('what is listed', (await index(scene, name, 'a_1'))?.['hidden'] ?? false, hidden);
+      }
+    },
+  },
+  {
+    name: 'capped-sizes-are-changed',
+    sentence: 'collMod changes the size of a capped collection from 6.0 on, and refuses it before.',
+    source: `${corpus}; manual: collMod`,
+    otherwise: 'Capped collections may keep another size after the commit.',
+    async run(scene) {
+      const name = await scene.collection([], { capped: true, size: 65_536 });
+      const reply = await scene.ask({ collMod: name, cappedSize: 131_072 });
+      if (isAtLeast(scene.version, [6, 0, 0])) expectDone('collMod', reply);
+      else expectThat('collMod is refused', codeIn(reply) !== 0, codeIn(reply));
+    },
+  },
+  {
+    name: 'ranges-in-the-config-database',
+    sentence: 'config.collections has key and UUID of a sharded collection, and config.chunks its ranges by that UUID, without gaps from MinKey to MaxKey.',
+    needs: ['twoShards'],
+    source: 'corpus 02-catalog',
+    otherwise: 'Convoy cannot tell which shard owns a document.',
+    async run(scene) {
+      const name = await scene.split();
+      const [entry] = await scene.rows({ find: 'collections', filter: { _id: `${scene.db}.${name}` } }, scene.front, 'config');
+      expectSame('the key', entry?.['key'], { sk: 1 });
+      const chunks = await scene.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown }, sort: { min: 1 } }, scene.front, 'config');
+      expectSame('the ranges', chunks.map(({ min, max, shard }) => [min, max, shard] as unknown), [
+        [{ sk: { $minKey: 1 } }, { sk: 0 }, scene.shardIds[0]],
+        [{ sk: 0 }, { sk: { $maxKey: 1 } }, scene.shardIds[1]],
+      ]);
+    },
+  },
+  {
+    name: 'moves-raise-versions',
+    sentence: 'A chunk that moves gets a version with a higher first number, and stands with its new shard.',
+    needs: ['twoShards'],
+    source: 'corpus 18-found-sharding',
+    otherwise: 'Chunks that were moved there and back may not be noticed.',
+    async run(scene) {
+      const name = await scene.ownSplit();
+      const chunk = async (): Promise<Document> => {
+        const [entry] = await scene.rows({ find: 'collections', filter: { _id: `${scene.db}.${name}` } }, scene.front, 'config');
+        const [found] = await scene.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown, 'min.sk': -10 } }, scene.front, 'config');
+        return found ?? {};
+      };
+      await scene.adminDone({ split: `${scene.db}.${name}`, middle: { sk: -10 } });
+      const before = await chunk();
+      await scene.adminDone({ moveChunk: `${scene.db}.${name}`, find: { sk: -1 }, to: scene.shardIds[1] ?? '' });
+      const after = await chunk();
+      expectSame('the shard', after['shard'], scene.shardIds[1]);
+      expectThat('the first number of the version is higher', (after['lastmod'] as { t: number }).t > (before['lastmod'] as { t: number }).t, [before['lastmod'], after['lastmod']]);
+    },
+  },
+  {
+    name: 'views-are-not-collections',
+    sentence: 'listCollections tells views by their type, with what they read and without a UUID.',
+    source: 'corpus 02-catalog',
+    otherwise: 'Views may be copied like collections.',
+    async run(scene) {
+      const name = await scene.collection([], { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] });
+      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+      expectSame('type, options and UUID', [listed?.['type'], listed?.['options'], (listed?.['info'] as Document)['uuid']], ['view', { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] }, undefined]);
+    },
+  },
+  {
+    name: 'options-come-back',
+    sentence: 'listCollections brings the options of a collection as they were given.',
+    source: 'corpus 02-catalog',
+    otherwise: 'Collections may be made with other options on the destination.',
+    async run(scene) {
+      const options = { validator: { a: { $type: 'int' } }, validationLevel: 'moderate', validationAction: 'warn' };
+      const name = await scene.collection([], options);
+      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+      expectSame('the options', listed?.['options'], options);
+    },
+  },
+];

@@ -1,0 +1,230 @@
+import type { Document, Timestamp } from 'mongodb';
+import type { EventStream } from '../framework/event-stream.js';
+import { expectSame, expectThat } from '../framework/expectation.js';
+import { isAtLeast, type Probe } from '../framework/probe.js';
+import type { Scene } from '../framework/scene.js';
+
+const corpus = 'corpus 05-events-ddl';
+const expanded = { showExpandedEvents: true };
+const manual = 'manual: change events, showExpandedEvents';
+
+/** Operations that are shown to a stream of the scratch database, of one collection and of what it is renamed to. */
+async function shownOf(scene: Scene, at: Timestamp, names: readonly string[], stage: Document = {}): Promise<Document[]> {
+  await scene.end();
+  const stream = await scene.stream({ at, stage });
+  return (await stream.toEnd()).filter(({ ns }) => names.includes((ns as { coll?: string } | undefined)?.coll ?? ''));
+}
+
+function operations(events: readonly Document[]): unknown[] {
+  return events.map(({ operationType }) => operationType as unknown);
+}
+
+/** Events of a collection on both shards, up to an operation on each that shows it, or to the end. */
+async function copies(scene: Scene, name: string, operation: string, at: Timestamp): Promise<number> {
+  const stream: EventStream = await scene.stream({ at });
+  await scene.end();
+  return (await stream.toEnd()).filter(({ operationType, ns }) => operationType === operation && (ns as { coll: string }).coll === name).length;
+}
+
+/** What changes of definitions show. */
+export const definitionEvents: readonly Probe[] = [
+  {
+    name: 'drop-and-rename-are-shown',
+    sentence: 'A stream of a database shows renames with the new name, and drops, and goes on behind them.',
+    source: corpus,
+    otherwise: 'Renamed and dropped collections may arrive under their old names.',
+    async run(scene) {
+      const name = await scene.collection();
+      const to = scene.newName();
+      const at = await scene.insert(name, [{ _id: 1 }]);
+      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${to}` });
+      await scene.done({ drop: to });
+      const events = await shownOf(scene, at, [name, to]);
+      expectSame('the operations', operations(events), ['insert', 'rename', 'drop']);
+      expectSame('the new name', events[1]?.['to'], { db: scene.db, coll: to });
+    },
+  },
+  {
+    name: 'rename-over-a-target',
+    sentence: 'A rename over another collection is shown with the UUID of the renamed one, and the target has its name no more.',
+    source: corpus,
+    otherwise: 'A collection that was overwritten may live on.',
+    async run(scene) {
+      const [name, target] = [await scene.collection(), await scene.collection([{ _id: 1 }])];
+      const uuid = await scene.uuid(name);
+      const at = await scene.insert(name, [{ _id: 2 }]);
+      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${target}`, dropTarget: true });
+      const events = await shownOf(scene, at, [name]);
+      expectSame('the operations', operations(events), ['insert', 'rename']);
+      expectSame('the UUID under the name', await scene.uuid(target), uuid);
+    },
+  },
+  {
+    name: 'drops-of-sharded-collections',
+    sentence: 'The drop of a sharded collection is shown once per shard before 6.3, and once from then on.',
+    needs: ['twoShards'],
+    source: `${corpus}; SERVER-71085`,
+    otherwise: 'Drops may be applied before all shards have dropped, or be waited for in vain.',
+    async run(scene) {
+      const name = await scene.ownSplit([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
+      const at = await scene.now();
+      await scene.done({ drop: name });
+      expectSame('drops that are shown', await copies(scene, name, 'drop', at), isAtLeast(scene.version, [6, 3, 0]) ? 1 : 2);
+    },
+  },
+  {
+    name: 'renames-of-sharded-collections',
+    sentence: 'The rename of a sharded collection is shown once per shard before 7.0, and once from then on.',
+    needs: ['twoShards'],
+    source: `${corpus}; SERVER-71365`,
+    otherwise: 'Renames may be applied before all shards have renamed, or be waited for in vain.',
+    async run(scene) {
+      const name = await scene.ownSplit([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
+      const at = await scene.now();
+      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
+      expectSame('renames that are shown', await copies(scene, name, 'rename', at), isAtLeast(scene.version, [7, 0, 0]) ? 1 : 2);
+    },
+  },
+  {
+    name: 'convert-to-capped-is-a-rename',
+    sentence: 'convertToCapped gives the collection a new UUID, and is shown as a rename of a temporary one over it.',
+    topology: 'replicaSet',
+    source: corpus,
+    otherwise: 'A collection that was made anew may be taken for the old one.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1 }]);
+      const [before, at] = [String(await scene.uuid(name)), await scene.now()];
+      await scene.done({ convertToCapped: name, size: 65_536 });
+      expectThat('another UUID', String(await scene.uuid(name)) !== before, before);
+      await scene.end();
+      const events = await (await scene.stream({ at })).toEnd();
+      expectThat('a rename over it', events.some(({ operationType, to }) => operationType === 'rename' && (to as { coll: string }).coll === name), operations(events));
+    },
+  },
+  {
+    name: 'out-is-a-rename',
+    sentence: '$out gives its target a new UUID, and is shown as a rename of a temporary collection over it.',
+    source: corpus,
+    otherwise: 'A collection that was made anew may be taken for the old one.',
+    async run(scene) {
+      const [name, target] = [await scene.collection([{ _id: 1 }]), await scene.collection([{ _id: 2 }])];
+      const [before, at] = [String(await scene.uuid(target)), await scene.now()];
+      await scene.done({ aggregate: name, pipeline: [{ $out: target }], cursor: {} });
+      expectThat('another UUID', String(await scene.uuid(target)) !== before, before);
+      await scene.end();
+      const events = await (await scene.stream({ at })).toEnd();
+      expectThat('a rename over it', events.some(({ operationType, to }) => operationType === 'rename' && (to as { coll: string }).coll === target), operations(events));
+    },
+  },
+  {
+    name: 'drop-database-shows-its-drops',
+    sentence: 'dropDatabase is shown as a drop for each collection, and then as dropDatabase.',
+    source: corpus,
+    otherwise: 'Collections of a dropped database may live on.',
+    async run(scene) {
+      const db = `${scene.db}_dropped`;
+      const { operationTime: at } = await scene.done({ create: 'a' }, scene.front, db);
+      await scene.done({ create: 'b' }, scene.front, db);
+      const stream = await scene.stream({ database: db, at: at as Timestamp });
+      await scene.done({ dropDatabase: 1 }, scene.front, db);
+      await stream.until(({ events }) => events.some(({ operationType }) => operationType === 'dropDatabase'));
+      const seen = stream.events.map(({ operationType, ns }) => [operationType, (ns as { coll?: string } | undefined)?.coll] as [string, string | undefined]);
+      expectSame('the drops', seen.filter(([operation]) => operation === 'drop').map(([, coll]) => coll).sort(), ['a', 'b']);
+      expectThat('dropDatabase behind them', seen.findIndex(([operation]) => operation === 'dropDatabase') >= 2, seen);
+    },
+  },
+  {
+    name: 'definitions-are-not-shown',
+    sentence: 'Before 6.0 streams show neither new collections nor changes of indexes and options.',
+    below: [6, 0, 0],
+    source: corpus,
+    otherwise: 'Nothing is lost: Convoy compares both catalogs.',
+    async run(scene) {
+      const at = await scene.now();
+      const name = await changeDefinitions(scene);
+      expectSame('the operations', operations(await shownOf(scene, at, [name])), []);
+    },
+  },
+  {
+    name: 'definitions-are-shown',
+    sentence: 'With showExpandedEvents streams show new collections and changes of indexes and options.',
+    from: [6, 0, 0],
+    source: manual,
+    otherwise: 'New collections and indexes may arrive late.',
+    async run(scene) {
+      const at = await scene.now();
+      const name = await changeDefinitions(scene);
+      expectSame('the operations', operations(await shownOf(scene, at, [name], expanded)), ['create', 'createIndexes', 'modify', 'dropIndexes']);
+    },
+  },
+  {
+    name: 'create-brings-options-and-uuid',
+    sentence: 'The event of a new collection brings its options and its UUID.',
+    from: [6, 0, 0],
+    source: manual,
+    otherwise: 'New collections may be made with other options.',
+    async run(scene) {
+      const at = await scene.now();
+      const name = await scene.collection([], { capped: true, size: 65_536 });
+      const [event] = await shownOf(scene, at, [name], expanded);
+      const { capped, size } = (event?.['operationDescription'] ?? {}) as Document;
+      expectSame('capped and size', [capped, size], [true, 65_536]);
+      expectSame('collectionUUID', event?.['collectionUUID'], await scene.uuid(name));
+    },
+  },
+  {
+    name: 'shard-collection-is-shown',
+    sentence: 'Sharding a collection is shown with its key, once.',
+    topology: 'sharded',
+    from: [6, 0, 0],
+    source: manual,
+    otherwise: 'A collection that is sharded may stay unsharded on the destination.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.now();
+      await scene.adminDone({ shardCollection: `${scene.db}.${name}`, key: { sk: 1 } });
+      const found = (await shownOf(scene, at, [name], expanded)).filter(({ operationType }) => operationType === 'shardCollection');
+      expectSame('the keys', found.map(({ operationDescription }) => (operationDescription as Document)['shardKey'] as unknown), [{ sk: 1 }]);
+    },
+  },
+  {
+    name: 'refined-keys-are-shown',
+    sentence: 'A refined shard key is shown with the new and the old key.',
+    topology: 'sharded',
+    from: [7, 0, 0],
+    source: manual,
+    otherwise: 'A refined shard key may be found late.',
+    async run(scene) {
+      const name = await scene.collection();
+      await scene.adminDone({ shardCollection: `${scene.db}.${name}`, key: { a: 1 } });
+      await scene.done({ createIndexes: name, indexes: [{ key: { a: 1, b: 1 }, name: 'a_1_b_1' }] });
+      const at = await scene.now();
+      await scene.adminDone({ refineCollectionShardKey: `${scene.db}.${name}`, key: { a: 1, b: 1 } });
+      const found = (await shownOf(scene, at, [name], expanded)).filter(({ operationType }) => operationType === 'refineCollectionShardKey');
+      expectSame('the keys', found.map(({ operationDescription: { shardKey, oldShardKey } }) => [shardKey, oldShardKey] as unknown), [[{ a: 1, b: 1 }, { a: 1 }]]);
+    },
+  },
+  {
+    name: 'views-are-shown',
+    sentence: 'A new view is shown to streams of its database, with what it reads.',
+    from: [6, 0, 0],
+    source: manual,
+    otherwise: 'New views may arrive late.',
+    async run(scene) {
+      const at = await scene.now();
+      const name = await scene.collection([], { viewOn: 'any', pipeline: [] });
+      const [event] = await shownOf(scene, at, [name], expanded);
+      const { viewOn } = (event?.['operationDescription'] ?? {}) as Document;
+      expectSame('operation and viewOn', [event?.['operationType'], viewOn], ['create', 'any']);
+    },
+  },
+];
+
+/** Makes a collection, an index, hides it and drops it. @returns the collection's name */
+async function changeDefinitions(scene: Scene): Promise<string> {
+  const name = await scene.collection();
+  await scene.done({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] });
+  await scene.done({ collMod: name, index: { name: 'a_1', hidden: true } });
+  await scene.done({ dropIndexes: name, index: 'a_1' });
+  return name;
+}

@@ -1,0 +1,100 @@
+import { type Document, Long, type Timestamp } from 'mongodb';
+import type { Scene } from './scene.js';
+import type { Server } from './server.js';
+
+/** What a stream shows: a collection, the scratch database or the whole cluster. */
+export interface StreamOf {
+  readonly on?: Server;
+  readonly collection?: string;
+  readonly database?: string;
+  /** First time that is shown. */
+  readonly at?: Timestamp;
+  /** Further options of `$changeStream`. */
+  readonly stage?: Document;
+  readonly pipeline?: readonly Document[];
+}
+
+/** How long a server holds an empty batch back. */
+const batch_ms = 250;
+
+/** A change stream as a cursor, read batch by batch. */
+export class EventStream {
+  readonly events: Document[] = [];
+  /** The token of the last batch. */
+  token = '';
+  readonly #tokens: string[] = [];
+
+  private constructor(
+    private readonly scene: Scene,
+    private readonly on: Server,
+    private readonly db: string,
+    private cursor: { id: number | Long; ns: string },
+  ) {}
+
+  static command({ collection, at, stage, pipeline = [] }: StreamOf): Document {
+    const $changeStream = { ...(at !== undefined && { startAtOperationTime: at }), ...stage };
+    return { aggregate: collection ?? 1, pipeline: [{ $changeStream }, ...pipeline], cursor: { batchSize: 0 } };
+  }
+
+  static async open(scene: Scene, of: StreamOf): Promise<EventStream> {
+    const on = of.on ?? scene.front;
+    const db = of.database ?? scene.db;
+    const reply = await scene.done(EventStream.command(of), on, db);
+    const cursor = reply['cursor'] as { id: Long; ns: string; postBatchResumeToken: { _data: string } };
+    const stream = new EventStream(scene, on, db, cursor);
+    stream.#reached(cursor.postBatchResumeToken);
+    return stream;
+  }
+
+  /** Tokens of all batches so far. */
+  get tokens(): readonly string[] {
+    return this.#tokens;
+  }
+
+  /** Reads batches until there is enough, or nothing more is to be expected. */
+  async until(isEnough: (stream: EventStream) => boolean): Promise<Document[]> {
+    const begun_ms = performance.now();
+    if (!isEnough(this)) await this.scene.wake();
+    while (!isEnough(this) && performance.now() - begun_ms < this.scene.patience_ms) {
+      const reply = await this.next();
+      if (reply['ok'] !== 1) break;
+    }
+    return this.events;
+  }
+
+  /** Reads up to the insertion of the document that `Scene.end` has made. */
+  async toEnd(): Promise<Document[]> {
+    await this.until(({ events }) => events.some(isEnd));
+    return this.events.filter((event) => !isEnd(event));
+  }
+
+  /** One batch, as the server has answered. */
+  async next(): Promise<Document> {
+    const [, ...name] = this.cursor.ns.split('.');
+    const reply = await this.scene.ask({ getMore: asLong(this.cursor.id), collection: name.join('.'), maxTimeMS: batch_ms }, this.on, this.db);
+    const cursor = reply['cursor'] as { id: Long; ns: string; nextBatch: Document[]; postBatchResumeToken?: { _data: string } } | undefined;
+    if (cursor === undefined) return reply;
+    this.events.push(...cursor.nextBatch);
+    this.#reached(cursor.postBatchResumeToken);
+    this.cursor = cursor;
+    return reply;
+  }
+
+  #reached(token: { _data: string } | undefined): void {
+    if (token === undefined) return;
+    this.token = token._data;
+    this.#tokens.push(token._data);
+  }
+}
+
+/** The collection whose only document ends what a stream is read for. */
+export const endCollection = 'end_of_probe';
+
+function isEnd({ ns, fullDocument }: Document): boolean {
+  return (ns as { coll?: string } | undefined)?.coll === endCollection || (fullDocument as { _id?: unknown } | undefined)?._id === endCollection;
+}
+
+/** Cursor ids are 64-bit integers, which the driver gives as numbers where these are exact. */
+export function asLong(id: number | Long): Long {
+  return typeof id === 'number' ? Long.fromNumber(id) : id;
+}

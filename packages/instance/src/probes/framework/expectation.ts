@@ -1,0 +1,47 @@
+import { BSON, type Document } from 'mongodb';
+import { DoesNotHold } from './probe.js';
+
+/** Longer answers are cut: the recording has the whole. */
+const shownCharactersMax = 400;
+
+/** A value as it is shown and compared: extended JSON, with fields in their order. */
+export function shown(value: unknown): string {
+  const text = value === undefined ? 'nothing' : BSON.EJSON.stringify(value, { relaxed: true });
+  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text;
+}
+
+/**
+ * @param what is compared, in words
+ * @throws DoesNotHold unless both are the same, the order of fields included
+ */
+export function expectSame(what: string, answered: unknown, expected: unknown): void {
+  const whole = (value: unknown): string => (value === undefined ? '' : BSON.EJSON.stringify(value, { relaxed: true }));
+  if (whole(answered) !== whole(expected)) throw new DoesNotHold(`${what}: ${shown(expected)}`, shown(answered));
+}
+
+/** @throws DoesNotHold unless it is true */
+export function expectThat(what: string, isTrue: boolean, answered: unknown): void {
+  if (!isTrue) throw new DoesNotHold(what, shown(answered));
+}
+
+/** The code of a failed command, or of its first failed statement; 0 where all went well. */
+export function codeIn(reply: Document): number {
+  if (reply['ok'] !== 1) return typeof reply['code'] === 'number' ? reply['code'] : -1;
+  const [first] = (reply['writeErrors'] as { code: number }[] | undefined) ?? [];
+  return first?.code ?? 0;
+}
+
+/** @throws DoesNotHold unless the reply is a refusal with one of the codes */
+export function expectRefused(what: string, reply: Document, ...codes: readonly number[]): void {
+  if (!codes.includes(codeIn(reply))) throw new DoesNotHold(`${what} is refused with ${codes.join(' or ')}`, shownReply(reply));
+}
+
+/** @throws DoesNotHold unless the command went well */
+export function expectDone(what: string, reply: Document): void {
+  if (codeIn(reply) !== 0) throw new DoesNotHold(`${what} is carried out`, shownReply(reply));
+}
+
+/** A reply without what every reply has. */
+export function shownReply({ $clusterTime: _time, operationTime: _operation, ...reply }: Document): string {
+  return shown(reply);
+}

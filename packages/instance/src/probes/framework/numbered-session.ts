@@ -1,0 +1,51 @@
+import { type ClientSession, type Document, Long } from 'mongodb';
+
+/** Asks a command in a session. */
+export type AskInSession = (db: string | null, command: Document, session: ClientSession) => Promise<Document>;
+
+/** A session whose writes and transactions bear numbers of the caller's choice, as those of Convoy do. */
+export class NumberedSession {
+  constructor(
+    private readonly session: ClientSession,
+    private readonly askIn: AskInSession,
+  ) {}
+
+  /** The session's id as commands carry it. */
+  get lsid(): Document {
+    return this.session.serverSession.id;
+  }
+
+  /** A retryable write; without a number, one that brings its own. */
+  write(command: Document, number?: Long): Promise<Document> {
+    return number === undefined ? this.askIn(null, { ...command, lsid: this.lsid }, this.session) : this.#ask(null, command, number, {});
+  }
+
+  /** The first command of a transaction. */
+  begin(command: Document, number: Long): Promise<Document> {
+    return this.#ask(null, command, number, { startTransaction: true, autocommit: false });
+  }
+
+  /** A further command of it. */
+  go(command: Document, number: Long): Promise<Document> {
+    return this.#ask(null, command, number, { autocommit: false });
+  }
+
+  commit(number: Long): Promise<Document> {
+    return this.#ask('admin', { commitTransaction: 1 }, number, { autocommit: false, writeConcern: { w: 'majority' } });
+  }
+
+  abort(number: Long): Promise<Document> {
+    return this.#ask('admin', { abortTransaction: 1 }, number, { autocommit: false });
+  }
+
+  #ask(db: string | null, command: Document, number: Long, more: Document): Promise<Document> {
+    // The driver puts its own number into what ends a transaction.
+    this.session.serverSession.txnNumber = number.toNumber();
+    return this.askIn(db, { ...command, lsid: this.lsid, txnNumber: number, ...more }, this.session);
+  }
+}
+
+/** A number as Convoy makes it: the epoch of an owner above, a count below. */
+export function numberOf(epoch: number, count: number): Long {
+  return Long.fromNumber(epoch).shiftLeft(32).add(count);
+}

@@ -1,0 +1,86 @@
+import type { Scene } from './scene.js';
+
+/** A release as its servers tell it, for example [5, 0, 7]. */
+export type Version = readonly [number, number, number];
+
+export type Topology = 'replicaSet' | 'sharded';
+
+/** What a probe needs beyond a login. */
+export type Need =
+  /** Connections straight to the shards; a replica set is its own shard. */
+  | 'direct'
+  /** A sharded cluster with two shards. */
+  | 'twoShards'
+  /** Access control, and a login that may make users. */
+  | 'users'
+  /** Others who use the cluster would notice it: it is tried only where that was allowed. */
+  | 'disturbing';
+
+/** One thing that Convoy relies on, as a sentence that runs. */
+export interface Probe {
+  /** In kebab-case, unique. */
+  readonly name: string;
+  readonly sentence: string;
+  /** First release for which it is true, and the first for which it is not any more; all that Convoy takes where left out. */
+  readonly from?: Version;
+  readonly below?: Version;
+  /** Both where it is left out. */
+  readonly topology?: Topology;
+  readonly needs?: readonly Need[];
+  /** Where the fact is from. */
+  readonly source: string;
+  /** What Convoy cannot promise where it does not hold. */
+  readonly otherwise: string;
+  /**
+   * Asks the servers in the scratch database.
+   * @throws DoesNotHold, NotTried
+   */
+  run(scene: Scene): Promise<void>;
+}
+
+/** How a probe ended. */
+export type Outcome =
+  | { readonly outcome: 'holds' }
+  | { readonly outcome: 'doesNotHold'; readonly expected: string; readonly answered: string }
+  | { readonly outcome: 'notTried'; readonly reason: string };
+
+/** A probe with its outcome, as it is printed and written as JSON. */
+export type Finding = Pick<Probe, 'name' | 'sentence' | 'otherwise'> & Outcome & { readonly duration_ms: number };
+
+/** The servers do otherwise than the sentence says. Both texts are about the scratch database alone. */
+export class DoesNotHold extends Error {
+  override readonly name = 'DoesNotHold';
+
+  constructor(
+    readonly expected: string,
+    readonly answered: string,
+  ) {
+    super(`expected ${expected}; answered ${answered}`);
+  }
+}
+
+/** The sentence could not be tried here. */
+export class NotTried extends Error {
+  override readonly name = 'NotTried';
+}
+
+/** Whether a version is this release or a later one. */
+export function isAtLeast(version: Version, release: Version): boolean {
+  for (const [index, number] of release.entries()) {
+    const own = version[index] ?? 0;
+    if (own !== number) return own > number;
+  }
+  return true;
+}
+
+/** Whether a probe's sentence is about servers of this release. */
+export function isFor({ from, below }: Pick<Probe, 'from' | 'below'>, version: Version): boolean {
+  return (from === undefined || isAtLeast(version, from)) && (below === undefined || !isAtLeast(version, below));
+}
+
+/** The releases of a sentence in words. */
+export function releasesText({ from, below }: Pick<Probe, 'from' | 'below'>): string {
+  const text = ([major, minor, patch]: Version): string => (patch === 0 ? `${major}.${minor}` : `${major}.${minor}.${patch}`);
+  const parts = [...(from === undefined ? [] : [`from ${text(from)} on`]), ...(below === undefined ? [] : [`before ${text(below)}`])];
+  return parts.length === 0 ? 'all' : parts.join(', ');
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Document } from 'mongodb';
+import type { Reached } from './reach.js';
+
+/** How the names of scratch databases begin; some probes have one beside it, whose name goes on. */
+const namePattern = /^convoy_probe_[0-9a-f]{12}/;
+/** Says whose a scratch database is: the first that is written to it. */
+const ownerCollection = 'run';
+/** A drop waits for what a killed run has left open, for no longer than this. */
+const removal_ms = 60_000;
+
+/** A name that nobody has. */
+export function newScratchName(): string {
+  return `convoy_probe_${randomBytes(6).toString('hex')}`;
+}
+
+/** Makes the scratch database; on a sharded cluster on the first shard. */
+export async function makeScratch({ front, shardIds }: Reached, db: string, endsWithin_ms: number, signal: AbortSignal): Promise<Document> {
+  const [primaryShard] = shardIds;
+  if (primaryShard !== undefined) {
+    const reply = await front.ask('admin', { enableSharding: db, primaryShard }, { signal });
+    if (reply['ok'] !== 1) return reply;
+  }
+  const owner = { _id: ownerCollection, host: hostname(), pid: process.pid, until: new Date(Date.now() + endsWithin_ms) };
+  return front.ask(db, { insert: ownerCollection, documents: [owner] }, { signal });
+}
+
+/** Removes a scratch database, those beside it, and the users that were made in it. @returns whether it is gone */
+export async function removeScratch(reached: Reached, db: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(removal_ms);
+  try {
+    if (reached.hasUsers) {
+      for (const server of new Set([reached.front, ...reached.shards])) await server.ask(db, { dropAllUsersFromDatabase: 1 }, { signal });
+    }
+    const names = (await scratchNames(reached, signal)) ?? [db];
+    for (const name of new Set([...names.filter((name) => name.startsWith(db)), db])) await reached.front.ask(name, { dropDatabase: 1 }, { signal });
+    return !((await scratchNames(reached, signal)) ?? []).some((name) => name.startsWith(db));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Removes what killed runs have left.
+ * @returns names of what was removed, and of what belongs to a run that may still go on
+ */
+export async function removeLeftBehind(reached: Reached, signal: AbortSignal): Promise<{ removed: string[]; kept: string[] }> {
+  const found = new Set(((await scratchNames(reached, signal)) ?? []).map((name) => namePattern.exec(name)?.[0] ?? name));
+  const [removed, kept]: [string[], string[]] = [[], []];
+  for (const db of found) {
+    const isLeft = (await isLeftBehind(reached, db, signal)) && (await removeScratch(reached, db));
+    (isLeft ? removed : kept).push(db);
+  }
+  return { removed, kept };
+}
+
+async function isLeftBehind({ front }: Reached, db: string, signal: AbortSignal): Promise<boolean> {
+  const reply = await front.ask(db, { find: ownerCollection, limit: 1 }, { signal });
+  const [owner] = (reply['cursor'] as { firstBatch: Document[] } | undefined)?.firstBatch ?? [];
+  if (owner === undefined) return reply['ok'] === 1;
+  if ((owner['until'] as Date).getTime() < Date.now()) return true;
+  return owner['host'] === hostname() && !lives(owner['pid'] as number);
+}
+
+/** Whether another process of this machine has this id. */
+function lives(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Null where databases may not be listed. */
+async function scratchNames({ front }: Reached, signal: AbortSignal): Promise<string[] | null> {
+  const reply = await front.ask('admin', { listDatabases: 1, nameOnly: true, filter: { name: namePattern } }, { signal });
+  if (reply['ok'] !== 1) return null;
+  return (reply['databases'] as { name: string }[]).map(({ name }) => name).filter((name) => namePattern.test(name));
+}

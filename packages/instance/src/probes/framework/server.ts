@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { Binary, type ClientSession, type Document, MongoClient, MongoServerError } from 'mongodb';
+
+/** A command on its way. */
+export interface Asked {
+  /** `router`, or the id of a shard. */
+  readonly on: string;
+  readonly db: string;
+  readonly command: Document;
+}
+
+/** Sees every reply of a probe, and gives what the probe is to see. */
+export type Observer = (asked: Asked, reply: Document) => Document;
+
+export interface AskOptions {
+  readonly session?: ClientSession;
+  readonly signal?: AbortSignal;
+}
+
+/** A server that does not answer this long is not there. */
+const selection_ms = 10_000;
+/** Probes ask one after the other; a stream and a transaction are open beside. */
+const connectionsMax = 4;
+
+/** One server (or a router) that is asked plain commands through the driver. Nothing is repeated, and nothing is added. */
+export class Server {
+  readonly #client: MongoClient;
+  /** Cursors belong to the session that has opened them. */
+  #session: ClientSession | null = null;
+
+  constructor(
+    readonly name: string,
+    readonly connectionString: string,
+  ) {
+    this.#client = new MongoClient(connectionString, {
+      appName: 'convoy probe',
+      retryReads: false,
+      retryWrites: false,
+      serverSelectionTimeoutMS: selection_ms,
+      maxPoolSize: connectionsMax,
+    });
+  }
+
+  /** A session for numbered writes and transactions. Its id is new: the driver would take one that another probe has had. */
+  startSession(): ClientSession {
+    const session = this.#client.startSession({ causalConsistency: false });
+    session.serverSession.id = { id: new Binary(randomBytes(16), Binary.SUBTYPE_UUID) };
+    return session;
+  }
+
+  /**
+   * @returns the reply as it came, also of a refusal (`ok: 0`)
+   * @throws the driver's errors when nothing came; the signal's reason
+   */
+  async ask(db: string, command: Document, { session, signal }: AskOptions = {}): Promise<Document> {
+    this.#session ??= this.startSession();
+    try {
+      return await this.#client.db(db).command({ ...command }, { session: session ?? this.#session, ...(signal !== undefined && { signal }) });
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof MongoServerError && error.errorResponse['ok'] !== undefined) return error.errorResponse;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+}

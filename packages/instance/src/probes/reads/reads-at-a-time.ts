@@ -1,0 +1,196 @@
+import { type Document, Timestamp } from 'mongodb';
+import { expectRefused, expectSame } from '../framework/expectation.js';
+import { asLong } from '../framework/event-stream.js';
+import { isAtLeast, type Probe } from '../framework/probe.js';
+import { type Scene, timeOf } from '../framework/scene.js';
+
+const corpus = 'corpus 08-reads-at-a-time';
+const two = [{ _id: 1, v: 'old' }, { _id: 2, v: 'old' }];
+
+/** A read concern that reads at one time. */
+export function at(atClusterTime: Timestamp): Document {
+  return { readConcern: { level: 'snapshot', atClusterTime } };
+}
+
+/** A collection, the time of its two documents, and changes after that. */
+async function changedSince(scene: Scene): Promise<{ name: string; time: Timestamp }> {
+  const name = await scene.collection();
+  const time = await scene.insert(name, two);
+  await scene.update(name, { _id: 1 }, { $set: { v: 'new' } });
+  await scene.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
+  await scene.insert(name, [{ _id: 3, v: 'new' }]);
+  return { name, time };
+}
+
+/** Reads at one time. */
+export const readsAtATime: readonly Probe[] = [
+  {
+    name: 'find-at-a-time',
+    sentence: 'A find at a time shows exactly the documents of that time, whatever was written since.',
+    source: corpus,
+    otherwise: 'Copied documents and change events may not fit together.',
+    async run(scene) {
+      const { name, time } = await changedSince(scene);
+      for (const on of scene.everywhere) expectSame(`documents at the time, on ${on.name}`, await scene.rows({ find: name, sort: { _id: 1 }, ...at(time) }, on), two);
+    },
+  },
+  {
+    name: 'aggregate-at-a-time',
+    sentence: 'An aggregate at a time shows exactly the documents of that time.',
+    source: corpus,
+    otherwise: 'Samples and groups of the comparison may belong to another time than its documents.',
+    async run(scene) {
+      const { name, time } = await changedSince(scene);
+      const pipeline = [{ $group: { _id: '$v', n: { $sum: 1 } } }];
+      for (const on of scene.everywhere) expectSame(`groups at the time, on ${on.name}`, await scene.rows({ aggregate: name, pipeline, cursor: {}, ...at(time) }, on), [{ _id: 'old', n: 2 }]);
+    },
+  },
+  {
+    name: 'cursor-keeps-its-time',
+    sentence: 'A cursor that reads at a time keeps it over all its batches.',
+    source: corpus,
+    otherwise: 'A partition may hold documents of several times.',
+    async run(scene) {
+      const name = await scene.collection();
+      const time = await scene.insert(name, [...two, { _id: 3, v: 'old' }]);
+      for (const on of scene.everywhere) {
+        const { cursor } = await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, on);
+        await scene.update(name, { _id: 2 }, { $set: { v: on.name } });
+        const { cursor: second } = await scene.done({ getMore: asLong((cursor as { id: number }).id), collection: name, batchSize: 1 }, on);
+        expectSame(`the second batch, on ${on.name}`, (second as { nextBatch: Document[] }).nextBatch, [{ _id: 2, v: 'old' }]);
+      }
+    },
+  },
+  {
+    name: 'read-states-its-time',
+    sentence: 'The reply to a find at a time states that time.',
+    source: corpus,
+    otherwise: 'Convoy cannot tell a collection that is empty from one that is not there.',
+    async run(scene) {
+      const name = await scene.collection();
+      const time = await scene.insert(name, two);
+      for (const on of scene.everywhere) expectSame(`cursor.atClusterTime, on ${on.name}`, (await scene.done({ find: name, ...at(time) }, on))['cursor'].atClusterTime, time);
+    },
+  },
+  {
+    name: 'shard-states-no-time-for-absent',
+    sentence: 'A shard answers a find at a time, of a collection that is not there, with an empty batch and without the time.',
+    needs: ['direct'],
+    source: corpus,
+    otherwise: 'A collection that was renamed or dropped is copied as an empty one.',
+    async run(scene) {
+      const time = await scene.now(scene.shard);
+      const { cursor } = await scene.done({ find: scene.newName(), ...at(time) }, scene.shard);
+      expectSame('the first batch', cursor.firstBatch, []);
+      expectSame('cursor.atClusterTime', cursor.atClusterTime, undefined);
+    },
+  },
+  {
+    name: 'router-states-time-for-absent',
+    sentence: 'A router states the time of a find also where there is no such collection: behind it, empty and absent look the same.',
+    topology: 'sharded',
+    source: 'measured on 5.0.7',
+    otherwise: 'Nothing is lost: Convoy waits for the definition changes anyway.',
+    async run(scene) {
+      const time = await scene.now();
+      const { cursor } = await scene.done({ find: scene.newName(), ...at(time) });
+      expectSame('the first batch', cursor.firstBatch, []);
+      expectSame('cursor.atClusterTime', cursor.atClusterTime, time);
+    },
+  },
+  {
+    name: 'time-too-old-is-refused',
+    sentence: 'A find at a time before the history that is kept is refused with SnapshotTooOld (239), SnapshotUnavailable (246) or StaleChunkHistory (250).',
+    source: corpus,
+    otherwise: 'Partitions whose time has become too old may hold documents of another time.',
+    async run(scene) {
+      const name = await scene.collection(two);
+      const old = new Timestamp({ t: 1_600_000_000, i: 1 });
+      for (const on of scene.everywhere) expectRefused(`a find at ${old.toString()}, on ${on.name},`, await scene.ask({ find: name, ...at(old) }, on), 239, 246, 250);
+    },
+  },
+  {
+    name: 'time-to-come-is-refused',
+    sentence: 'A find at a time that is still to come is refused with InvalidOptions (72).',
+    source: corpus,
+    otherwise: 'A read may wait without end.',
+    async run(scene) {
+      const name = await scene.collection(two);
+      const now = await scene.now();
+      const later = new Timestamp({ t: now.t + 3600, i: 1 });
+      for (const on of scene.everywhere) expectRefused(`a find an hour ahead, on ${on.name},`, await scene.ask({ find: name, ...at(later) }, on), 72);
+    },
+  },
+  {
+    name: 'capped-at-a-time',
+    sentence: 'A find at a time of a capped collection is refused with SnapshotUnavailable (246).',
+    below: [6, 0, 0],
+    source: corpus,
+    otherwise: 'Nothing is lost: Convoy reads capped collections as they are.',
+    async run(scene) {
+      const name = await scene.collection([], { capped: true, size: 4096 });
+      const time = await scene.insert(name, two);
+      for (const on of scene.everywhere) expectRefused(`the find, on ${on.name},`, await scene.ask({ find: name, ...at(time) }, on), 246);
+    },
+  },
+  {
+    name: 'rename-ends-older-times',
+    sentence: 'Before 7.0, a find by UUID at a time before the rename of its collection is refused with 246; from 7.0 on it shows the documents of that time.',
+    needs: ['direct'],
+    source: `${corpus}; SERVER-73679`,
+    otherwise: 'A partition that is read across a rename may lack documents.',
+    async run(scene) {
+      const name = await scene.collection();
+      const time = await scene.insert(name, two);
+      const uuid = await scene.uuid(name, scene.shard);
+      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
+      const reply = await scene.ask({ find: uuid, sort: { _id: 1 }, ...at(time) }, scene.shard);
+      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('documents at the time', reply['cursor']?.firstBatch, two);
+      else expectRefused('the find', reply, 246);
+    },
+  },
+  {
+    name: 'rename-ends-cursors',
+    sentence: 'Before 7.0, an open cursor ends with QueryPlanKilled (175) when its collection is renamed; from 7.0 on one that reads at a time goes on.',
+    needs: ['direct'],
+    source: `${corpus}; SERVER-73679`,
+    otherwise: 'A partition that is read across a rename may lack documents.',
+    async run(scene) {
+      const name = await scene.collection();
+      const time = await scene.insert(name, two);
+      const { cursor } = await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, scene.shard);
+      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
+      const reply = await scene.ask({ getMore: asLong(cursor.id as number), collection: name }, scene.shard);
+      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('the rest', reply['cursor']?.nextBatch, two.slice(1));
+      else expectRefused('the second batch', reply, 175);
+    },
+  },
+  {
+    name: 'drop-ends-cursors',
+    sentence: 'Before 7.0, an open cursor ends with QueryPlanKilled (175) when its collection is dropped.',
+    below: [7, 0, 0],
+    needs: ['direct'],
+    source: corpus,
+    otherwise: 'A partition of a dropped collection may count as copied.',
+    async run(scene) {
+      const name = await scene.collection();
+      const time = await scene.insert(name, two);
+      const { cursor } = await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, scene.shard);
+      await scene.done({ drop: name });
+      expectRefused('the second batch', await scene.ask({ getMore: asLong(cursor.id as number), collection: name }, scene.shard), 175);
+    },
+  },
+  {
+    name: 'own-writes-at-majority',
+    sentence: 'A find at majority with afterClusterTime of a write shows that write.',
+    source: 'manual: causal consistency',
+    otherwise: 'Convoy may not find its own state again.',
+    async run(scene) {
+      const name = await scene.collection();
+      for (const _id of [1, 2, 3]) {
+        const afterClusterTime = timeOf(await scene.done({ insert: name, documents: [{ _id }] }));
+        expectSame('the documents', await scene.rows({ find: name, filter: { _id }, readConcern: { level: 'majority', afterClusterTime } }), [{ _id }]);
+      }
+    },
+  },
+];

@@ -1,0 +1,141 @@
+import { Int32 } from 'mongodb';
+import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
+import { numberOf } from '../framework/numbered-session.js';
+import type { Probe } from '../framework/probe.js';
+import type { Scene } from '../framework/scene.js';
+
+const corpus = 'corpus 12-fencing';
+const lost = 'A process that was frozen may still write after another one has taken over.';
+
+/** Counts the document up. */
+function count(name: string, q: Record<string, unknown> = { _id: 1 }): Record<string, unknown> {
+  return { update: name, updates: [{ q, u: { $inc: { n: 1 } } }], ordered: false };
+}
+
+async function counted(scene: Scene, name: string): Promise<unknown[]> {
+  return (await scene.rows({ find: name, sort: { _id: 1 } })).map(({ n }) => n as unknown);
+}
+
+/** What numbers of retryable writes do. */
+export const numberedWrites: readonly Probe[] = [
+  {
+    name: 'repeated-number-takes-effect-once',
+    sentence: 'A bulk that is sent again under its number answers the same counts and changes nothing.',
+    source: corpus,
+    otherwise: 'A write whose answer was lost may take effect twice.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, n: 0 }]);
+      const session = scene.session();
+      const replies = [await session.write(count(name), numberOf(1, 1)), await session.write(count(name), numberOf(1, 1))];
+      for (const reply of replies) expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 1]);
+      expectSame('what was counted', await counted(scene, name), [1]);
+    },
+  },
+  {
+    name: 'repeated-duplicates-are-told-again',
+    sentence: 'An insert that is sent again under its number tells the same duplicate keys.',
+    source: corpus,
+    otherwise: 'A key in doubt may be forgotten.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 2 }]);
+      const session = scene.session();
+      const insert = { insert: name, documents: [1, 2, 3].map((_id) => ({ _id })), ordered: false };
+      for (const reply of [await session.write(insert, numberOf(1, 1)), await session.write(insert, numberOf(1, 1))]) {
+        expectSame('n and the failed statements', [reply['n'], (reply['writeErrors'] as { index: number }[] | undefined)?.map(({ index }) => index)], [2, [1]]);
+      }
+    },
+  },
+  {
+    name: 'lower-number-is-refused',
+    sentence: 'After a write with a higher number, one with a lower number in the same session is refused with TransactionTooOld (225).',
+    source: corpus,
+    otherwise: lost,
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, n: 0 }]);
+      const session = scene.session();
+      expectDone('the write with the higher number', await session.write(count(name), numberOf(2, 0)));
+      expectRefused('the write with the lower number', await session.write(count(name), numberOf(1, 7)), 225);
+      expectSame('what was counted', await counted(scene, name), [1]);
+    },
+  },
+  {
+    name: 'lower-number-is-refused-on-each-shard',
+    sentence: 'A router passes TransactionTooOld (225) on for each shard that has seen the higher number, and carries out the rest.',
+    needs: ['twoShards'],
+    source: corpus,
+    otherwise: lost,
+    async run(scene) {
+      const name = await scene.split([{ _id: 1, sk: -1, n: 0 }, { _id: 2, sk: 1, n: 0 }]);
+      const session = scene.session();
+      expectDone('the write with the higher number', await session.write(count(name, { sk: -1, _id: 1 }), numberOf(2, 0)));
+      const updates = [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }].map((q) => ({ q, u: { $inc: { n: 1 } } }));
+      const reply = await session.write({ update: name, updates, ordered: false }, numberOf(1, 1));
+      expectSame('failed statements', (reply['writeErrors'] as { index: number; code: number }[] | undefined)?.map(({ index, code }) => [index, code]), [[0, 225]]);
+      expectSame('what was counted', await counted(scene, name), [1, 1]);
+    },
+  },
+  {
+    name: 'one-write-fences-all-shards',
+    sentence: 'One bulk that changes a document on each shard raises the number on all of them.',
+    needs: ['twoShards'],
+    source: corpus,
+    otherwise: lost,
+    async run(scene) {
+      const name = await scene.split([{ _id: 1, sk: -1, n: 0 }, { _id: 2, sk: 1, n: 0 }]);
+      const session = scene.session();
+      const updates = [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }].map((q) => ({ q, u: { $inc: { n: 1 } } }));
+      expectDone('the fence', await session.write({ update: name, updates, ordered: false, writeConcern: { w: 'majority' } }, numberOf(2, 0)));
+      for (const q of [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }]) expectRefused('the late write', await session.write(count(name, q), numberOf(1, 1)), 225);
+    },
+  },
+  {
+    name: 'fence-is-of-its-session',
+    sentence: 'A higher number in one session refuses nothing in another.',
+    source: corpus,
+    otherwise: 'Instances may refuse each other.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, n: 0 }]);
+      expectDone('the write with the higher number', await scene.session().write(count(name), numberOf(9, 0)));
+      expectDone('the write of another session', await scene.session().write(count(name), numberOf(1, 0)));
+    },
+  },
+  {
+    name: 'fence-outlives-a-refresh',
+    sentence: 'refreshSessions and killSessions leave a raised number in place.',
+    source: corpus,
+    otherwise: lost,
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, n: 0 }]);
+      const session = scene.session();
+      expectDone('the write with the higher number', await session.write(count(name), numberOf(2, 0)));
+      await scene.done({ refreshSessions: [session.lsid] });
+      await scene.done({ killSessions: [session.lsid] });
+      expectRefused('the write with the lower number', await session.write(count(name), numberOf(1, 0)), 225);
+    },
+  },
+  {
+    name: 'numbers-have-64-bits',
+    sentence: 'Numbers are 64-bit integers: epoch × 2^32 + n is taken, and an int is refused (14).',
+    source: corpus,
+    otherwise: lost,
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, n: 0 }]);
+      const session = scene.session();
+      expectDone('a number of epoch 2,000,000', await session.write(count(name), numberOf(2_000_000, 5)));
+      expectRefused('one below it', await session.write(count(name), numberOf(2_000_000, 4)), 225);
+      expectRefused('an int', await session.write({ ...count(name), txnNumber: new Int32(7) }), 14);
+    },
+  },
+  {
+    name: 'numbered-delete-of-many-is-refused',
+    sentence: 'Several documents cannot be deleted by one numbered statement (72).',
+    source: corpus,
+    otherwise: 'Nothing is lost: Convoy deletes one document with each statement.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1 }]);
+      const reply = await scene.session().write({ delete: name, deletes: [{ q: {}, limit: 0 }] }, numberOf(1, 1));
+      expectRefused('the delete of several', reply, 72);
+      expectThat('nothing was deleted', (await counted(scene, name)).length === 1, codeIn(reply));
+    },
+  },
+];

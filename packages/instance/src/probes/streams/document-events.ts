@@ -1,0 +1,215 @@
+import { type Document, Long, type Timestamp } from 'mongodb';
+import { expectSame, expectThat } from '../framework/expectation.js';
+import type { EventStream } from '../framework/event-stream.js';
+import { isAtLeast, type Probe } from '../framework/probe.js';
+import { after, type Scene } from '../framework/scene.js';
+
+const corpus = 'corpus 04-events-documents';
+
+/** What updates of one document show. */
+async function updatesOf(scene: Scene, document: Document, updates: readonly (Document | Document[])[], stage: Document = {}): Promise<Document[]> {
+  const name = await scene.collection();
+  const at = await scene.insert(name, [{ _id: 1, ...document }]);
+  for (const update of updates) await scene.update(name, { _id: 1 }, update);
+  await scene.end(name);
+  const events = await (await scene.stream({ collection: name, at, stage })).toEnd();
+  return events.filter(({ operationType }) => operationType === 'update');
+}
+
+/** Streams of a split collection: through the router, and on each shard. */
+async function splitStreams(scene: Scene, name: string, at: Timestamp): Promise<EventStream[]> {
+  const opened: EventStream[] = [];
+  for (const on of [scene.front, scene.shard, scene.otherShard]) opened.push(await scene.stream({ on, collection: name, at }));
+  return opened;
+}
+
+/** A document that is small beside what changes in it is shown as replaced. */
+const rest = 'x'.repeat(1_000);
+
+/** What changes of documents show. */
+export const documentEvents: readonly Probe[] = [
+  {
+    name: 'insert-and-replace-bring-the-document',
+    sentence: 'Events of inserts and replacements bring the whole document, with its fields in order.',
+    source: corpus,
+    otherwise: 'Documents arrive changed.',
+    async run(scene) {
+      const name = await scene.collection();
+      const [before, after] = [{ _id: 1, b: 1, $a: 1, 'c.d': { z: 1, a: 2 } }, { _id: 1, z: [1, { y: 1 }], b: 2 }];
+      const at = await scene.insert(name, [before]);
+      await scene.update(name, { _id: 1 }, after);
+      await scene.end(name);
+      const events = await (await scene.stream({ collection: name, at })).toEnd();
+      expectSame('the events', events.map(({ operationType, fullDocument }) => [operationType, fullDocument] as unknown), [['insert', before], ['replace', after]]);
+    },
+  },
+  {
+    name: 'update-description',
+    sentence: 'An update shows the values of what it has set, the names of what it has taken out, and the new lengths of arrays that it has cut.',
+    source: corpus,
+    otherwise: 'Updates cannot be replayed.',
+    async run(scene) {
+      const [event] = await updatesOf(scene, { a: 1, b: 1, list: [1, 2, 3, 4], inner: { x: 1, y: 1, rest }, rest }, [
+        [{ $set: { a: 2, 'inner.x': 2, list: [1, 2] } }, { $unset: ['b', 'inner.y'] }],
+      ]);
+      const { updatedFields, removedFields, truncatedArrays } = (event?.['updateDescription'] ?? {}) as Document;
+      expectSame('updatedFields', sorted(updatedFields as Document), { a: 2, 'inner.x': 2 });
+      expectSame('removedFields', [...(removedFields as string[])].sort(), ['b', 'inner.y']);
+      expectSame('truncatedArrays', truncatedArrays, [{ field: 'list', newSize: 2 }]);
+    },
+  },
+  {
+    name: 'array-elements-by-index',
+    sentence: 'What an update changes inside of an array is shown under the index.',
+    source: corpus,
+    otherwise: 'Updates of arrays cannot be replayed.',
+    async run(scene) {
+      const events = await updatesOf(scene, { list: [1, { x: 1 }] }, [{ $set: { 'list.1.x': 2 } }, { $push: { list: 3 } }]);
+      expectSame('updatedFields', events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown), [{ 'list.1.x': 2 }, { 'list.2': 3 }]);
+    },
+  },
+  {
+    name: 'ambiguous-paths',
+    sentence: 'Where a path may mean a name with dots, a field of digits or an array, disambiguatedPaths tells from 6.1 on; before, nothing does.',
+    source: `${corpus}; manual: showExpandedEvents`,
+    otherwise: 'Such updates may be applied to other fields.',
+    async run(scene) {
+      const tells = isAtLeast(scene.version, [6, 1, 0]);
+      const stage = isAtLeast(scene.version, [6, 0, 0]) ? { showExpandedEvents: true } : {};
+      const [event] = await updatesOf(scene, { o: { 0: { x: 1 } } }, [{ $set: { 'o.0.x': 2 } }], stage);
+      const description = event?.['updateDescription'] as Document | undefined;
+      expectSame('updatedFields', description?.['updatedFields'], { 'o.0.x': 2 });
+      expectSame('disambiguatedPaths', description?.['disambiguatedPaths'], tells ? { 'o.0.x': ['o', '0', 'x'] } : undefined);
+    },
+  },
+  {
+    name: 'nothing-changed-shows-nothing',
+    sentence: 'An update that changes nothing shows no event.',
+    source: corpus,
+    otherwise: 'Nothing is lost: Convoy reads such a key anew.',
+    async run(scene) {
+      const events = await updatesOf(scene, { a: 1, rest }, [{ $set: { a: 1 } }, [{ $set: { a: 1 } }], { $set: { a: 2 } }]);
+      expectSame('updatedFields', events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown), [{ a: 2 }]);
+    },
+  },
+  {
+    name: 'keys-hold-the-shard-key',
+    sentence: 'Events of updates, replacements and deletes hold the whole document key, shard key first, on shards and through the router.',
+    needs: ['direct', 'twoShards'],
+    source: corpus,
+    otherwise: 'A write may reach no document, or that of another shard.',
+    async run(scene) {
+      const name = await scene.split();
+      const at = await scene.insert(name, [{ _id: 1, sk: -1, v: 1 }]);
+      await scene.update(name, { sk: -1, _id: 1 }, { $set: { v: 2 } });
+      await scene.update(name, { sk: -1, _id: 1 }, { _id: 1, sk: -1, v: 3 });
+      await scene.done({ delete: name, deletes: [{ q: { sk: -1, _id: 1 }, limit: 1 }] });
+      await scene.end(name, { sk: -1 });
+      const [front, shard] = await splitStreams(scene, name, at);
+      for (const stream of [front, shard]) {
+        const keys = ((await stream?.toEnd()) ?? []).slice(1).map(({ operationType, documentKey }) => [operationType, documentKey] as unknown);
+        expectSame('the keys', keys, ['update', 'replace', 'delete'].map((operation) => [operation, { sk: -1, _id: 1 }]));
+      }
+    },
+  },
+  {
+    name: 'insert-keys-on-shards',
+    sentence: 'Before 6.0 an insert shows its _id alone as its key on a shard, later the whole key; the document has it all the same.',
+    needs: ['direct', 'twoShards'],
+    source: `${corpus}; manual: change events`,
+    otherwise: 'Nothing is lost: Convoy takes the key from the document.',
+    async run(scene) {
+      const name = await scene.split();
+      const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
+      await scene.end(name, { sk: -1 });
+      const [event] = await (await scene.stream({ on: scene.shard, collection: name, at })).toEnd();
+      expectSame('the document', event?.['fullDocument'], { _id: 1, sk: -1 });
+      expectSame('the key', event?.['documentKey'], isAtLeast(scene.version, [6, 0, 0]) ? { sk: -1, _id: 1 } : { _id: 1 });
+    },
+  },
+  {
+    name: 'new-shard-key-on-one-shard',
+    sentence: 'A shard-key change that stays on its shard is an update whose key holds the old value.',
+    needs: ['direct', 'twoShards'],
+    source: corpus,
+    otherwise: 'Documents whose shard key changes may be lost.',
+    async run(scene) {
+      const name = await scene.split();
+      const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
+      expectThat('the change is carried out', (await changeKey(scene, name, -1, -2))['n'] === 1, null);
+      await scene.end(name, { sk: -1 });
+      const [, event] = await (await scene.stream({ on: scene.shard, collection: name, at })).toEnd();
+      expectSame('operation and key', [event?.['operationType'], event?.['documentKey']], ['update', { sk: -1, _id: 1 }]);
+    },
+  },
+  {
+    name: 'new-shard-key-on-another-shard',
+    sentence: 'A shard-key change to another shard is a delete there and an insert here, with one session and number.',
+    needs: ['direct', 'twoShards'],
+    source: corpus,
+    otherwise: 'Documents whose shard key changes may be lost.',
+    async run(scene) {
+      const name = await scene.split();
+      const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
+      expectThat('the change is carried out', (await changeKey(scene, name, -1, 1))['n'] === 1, null);
+      await scene.insert(name, [{ _id: 'other end', sk: 2 }]);
+      const [, shard, other] = await splitStreams(scene, name, at);
+      await shard?.until(({ events }) => events.some(({ operationType }) => operationType === 'delete'));
+      await other?.until(({ events }) => events.length > 1);
+      const left = shard?.events.find(({ operationType }) => operationType === 'delete');
+      const [arrived] = other?.events ?? [];
+      expectSame('what the old shard shows', left?.['documentKey'], { sk: -1, _id: 1 });
+      expectSame('what the new shard shows', [arrived?.['operationType'], arrived?.['fullDocument']], ['insert', { _id: 1, sk: 1 }]);
+      expectSame('session and number', [arrived?.['lsid'], arrived?.['txnNumber']], [left?.['lsid'], left?.['txnNumber']]);
+    },
+  },
+  {
+    name: 'moved-chunks-show-nothing',
+    sentence: 'Documents that a chunk migration moves show no events on either shard.',
+    needs: ['direct', 'twoShards'],
+    source: corpus,
+    otherwise: 'Documents that the balancer moves count as changed.',
+    async run(scene) {
+      const name = await scene.ownSplit([{ _id: 1, sk: -1 }]);
+      const at = after(await scene.now());
+      await moveFirst(scene, name);
+      await scene.insert(name, [{ _id: 2, sk: 1 }]);
+      const [front, , other] = await splitStreams(scene, name, at);
+      for (const stream of [front, other]) {
+        await stream?.until(({ events }) => events.some(({ documentKey }) => (documentKey as Document)['_id'] === 2));
+        expectSame('the events', stream?.events.map(({ fullDocument }) => fullDocument as unknown), [{ _id: 2, sk: 1 }]);
+      }
+    },
+  },
+  {
+    name: 'moved-documents-are-read-once',
+    sentence: 'After a chunk migration the router shows each document once, from the shard that owns it.',
+    needs: ['direct', 'twoShards'],
+    source: 'corpus 13-orphans',
+    otherwise: 'Orphans may be copied, or documents that were moved be left out.',
+    async run(scene) {
+      const name = await scene.ownSplit([{ _id: 1, sk: -1 }]);
+      await moveFirst(scene, name);
+      expectSame('through the router', await scene.rows({ find: name }), [{ _id: 1, sk: -1 }]);
+      expectSame('on its new shard', await scene.rows({ find: name }, scene.otherShard), [{ _id: 1, sk: -1 }]);
+    },
+  },
+];
+
+/** Moves the document with `sk` -1 to the other shard. What is left behind keeps the shards in balance. */
+async function moveFirst(scene: Scene, name: string): Promise<void> {
+  await scene.adminDone({ split: `${scene.db}.${name}`, middle: { sk: -10 } });
+  await scene.adminDone({ moveChunk: `${scene.db}.${name}`, find: { sk: -1 }, to: scene.shardIds[1] ?? '' });
+}
+
+/** A shard key is changed in a transaction, as drivers do. */
+async function changeKey(scene: Scene, name: string, from: number, to: number): Promise<Document> {
+  const session = scene.session();
+  const reply = await session.begin({ update: name, updates: [{ q: { sk: from, _id: 1 }, u: { $set: { sk: to } } }] }, Long.fromNumber(1));
+  await session.commit(Long.fromNumber(1));
+  return reply;
+}
+
+function sorted(fields: Document): Document {
+  return Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

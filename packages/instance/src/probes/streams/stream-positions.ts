@@ -1,0 +1,243 @@
+import { type Document, Long, Timestamp } from 'mongodb';
+import { EventStream } from '../framework/event-stream.js';
+import { codeIn, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
+import { isAtLeast, type Probe } from '../framework/probe.js';
+import { after, type Scene } from '../framework/scene.js';
+
+const corpus = 'corpus 06-resume-and-errors';
+
+/** Seconds and increment of a token, as it bears them behind its first two digits. */
+function timeIn(token: string): string {
+  return token.slice(2, 18);
+}
+
+function digits(time: Timestamp): string {
+  return [time.t, time.i].map((part) => part.toString(16).padStart(8, '0')).join('').toUpperCase();
+}
+
+function tokenOf(event: Document): string {
+  return (event['_id'] as { _data: string })._data;
+}
+
+function idsOf(events: readonly Document[]): unknown[] {
+  return events.map(({ documentKey }) => (documentKey as Document)['_id'] as unknown);
+}
+
+/** Where streams begin, go on and end. */
+export const streamPositions: readonly Probe[] = [
+  {
+    name: 'start-time-is-inclusive',
+    sentence: 'A stream that starts at a time shows the events of that very time, and none before it.',
+    source: corpus,
+    otherwise: 'Changes may be lost when a stream is opened again.',
+    async run(scene) {
+      const name = await scene.collection();
+      await scene.insert(name, [{ _id: 1 }]);
+      const at = await scene.insert(name, [{ _id: 2 }]);
+      await scene.insert(name, [{ _id: 3 }]);
+      await scene.end(name);
+      for (const on of scene.everywhere) expectSame(`_ids, on ${on.name}`, idsOf(await (await scene.stream({ on, collection: name, at })).toEnd()), [2, 3]);
+    },
+  },
+  {
+    name: 'tokens-begin-with-the-time',
+    sentence: 'A resume token begins with 82 and the seconds and the increment of its cluster time, and so sorts by time.',
+    source: corpus,
+    otherwise: 'Convoy cannot tell how far a stream was read.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.insert(name, [{ _id: 1 }]);
+      await scene.insert(name, [{ _id: 2 }]);
+      await scene.end(name);
+      for (const on of scene.everywhere) {
+        const stream = await scene.stream({ on, collection: name, at });
+        for (const event of await stream.toEnd()) {
+          expectThat(`the token of an event begins with 82 and ${digits(event['clusterTime'] as Timestamp)}`, tokenOf(event).startsWith(`82${digits(event['clusterTime'] as Timestamp)}`), tokenOf(event));
+        }
+        const times = stream.tokens.map(timeIn);
+        expectSame(`the tokens of batches, on ${on.name}`, times, [...times].sort());
+        expectThat('the first batch begins at the time', (times[0] ?? '') <= digits(at), times[0]);
+      }
+    },
+  },
+  {
+    name: 'tokens-name-the-uuid',
+    sentence: 'The token of an event holds the UUID of its collection behind 5A1004.',
+    source: corpus,
+    otherwise: 'Changes may be applied to another collection of the same name.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.insert(name, [{ _id: 1 }]);
+      await scene.update(name, { _id: 1 }, { $set: { v: 1 } });
+      await scene.done({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] });
+      await scene.end(name);
+      const uuid = (await scene.uuid(name)) as { buffer: Uint8Array };
+      const wanted = Buffer.from(uuid.buffer).toString('hex').toUpperCase();
+      for (const on of scene.everywhere) {
+        const stream = await scene.stream({ on, collection: name, at });
+        await stream.toEnd();
+        for (const event of stream.events) expectThat(`5A1004 and ${wanted} in the token`, tokenOf(event).includes(`5A1004${wanted}`, 18), tokenOf(event));
+      }
+    },
+  },
+  {
+    name: 'empty-batches-move-on',
+    sentence: 'The token of an empty batch moves on to what was written elsewhere, also where a stage leaves all events out.',
+    source: corpus,
+    otherwise: 'Streams of idle shards stand still, and the commit with them.',
+    async run(scene) {
+      const [name, other] = [await scene.collection(), await scene.collection()];
+      const at = await scene.now();
+      for (const on of scene.everywhere) {
+        const idle = await scene.stream({ on, collection: name, at });
+        const filtered = await scene.stream({ on, at, pipeline: [{ $match: { operationType: 'nothing' } }] });
+        const time = digits(await scene.insert(other, [{ on: on.name }]));
+        for (const stream of [idle, filtered]) {
+          await stream.until(({ token }) => timeIn(token) >= time);
+          expectThat(`a token at or above ${time}, on ${on.name}`, timeIn(stream.token) >= time, stream.token);
+          expectSame('the events', stream.events, []);
+        }
+      }
+    },
+  },
+  {
+    name: 'token-is-a-lower-bound',
+    sentence: 'A stream that starts at the time of a batch\'s token shows everything that the batch and those before it did not.',
+    source: corpus,
+    otherwise: 'Changes may be lost when a stream is opened again.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.insert(name, [{ _id: 1 }]);
+      const stream = await scene.stream({ collection: name, at });
+      await stream.until(({ events }) => events.length > 0);
+      const reached = timeIn(stream.token);
+      await scene.insert(name, [{ _id: 2 }, { _id: 3 }]);
+      await scene.end(name);
+      const again = new Timestamp({ t: parseInt(reached.slice(0, 8), 16), i: parseInt(reached.slice(8), 16) });
+      const ids = idsOf(await (await scene.stream({ collection: name, at: again })).toEnd());
+      expectSame('_ids from the token on', ids.filter((_id) => _id !== 1), [2, 3]);
+    },
+  },
+  {
+    name: 'lost-history-is-told',
+    sentence: 'A stream that starts before the oplog does is refused with ChangeStreamHistoryLost (286), at its first batch at the latest.',
+    needs: ['direct'],
+    source: corpus,
+    otherwise: 'Changes that the oplog has forgotten may be passed over silently.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = new Timestamp({ t: 1_000, i: 1 });
+      const opened = await scene.ask({ ...EventStream.command({ collection: name, at }), cursor: {} }, scene.shard);
+      if (codeIn(opened) !== 0) expectRefused('the stream', opened, 286);
+      // A young oplog still begins with the first entry of the set, before which there was nothing to forget.
+      else expectThat('no event is left out', (await scene.rows({ find: 'oplog.rs', sort: { $natural: 1 }, projection: { op: 1, 'o.msg': 1 }, limit: 1 }, scene.shard, 'local')).some(isFirstEntry), 'a stream from the beginning, though the oplog has forgotten it');
+    },
+  },
+  {
+    name: 'unknown-options-are-refused',
+    sentence: 'Before 6.0 showExpandedEvents is refused (40415), and streams show neither creations nor indexes.',
+    below: [6, 0, 0],
+    source: corpus,
+    otherwise: 'Nothing is lost: Convoy compares both catalogs.',
+    async run(scene) {
+      const name = await scene.collection();
+      expectRefused('the stream', await scene.ask(EventStream.command({ collection: name, stage: { showExpandedEvents: true } })), 40_415);
+    },
+  },
+  {
+    name: 'router-brings-time-order',
+    sentence: 'A router brings the events of all shards in the order of their times.',
+    needs: ['twoShards'],
+    source: corpus,
+    otherwise: 'Changes of one document that moves between shards may be applied in another order.',
+    async run(scene) {
+      const name = await scene.split();
+      const at = after(await scene.now());
+      for (let _id = 1; _id <= 12; _id += 1) await scene.insert(name, [{ _id, sk: _id % 3 === 0 ? -_id : _id }]);
+      await scene.end(name, { sk: 1 });
+      const events = await (await scene.stream({ collection: name, at })).toEnd();
+      expectSame('_ids', idsOf(events), Array.from({ length: 12 }, (_, index) => index + 1));
+    },
+  },
+  {
+    name: 'transaction-has-one-time',
+    sentence: 'The events of a transaction come in the order of its statements, with one time, session and number.',
+    source: 'corpus 11-transactions',
+    otherwise: 'A transaction may be applied in part.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.insert(name, [{ _id: 0 }]);
+      const [session, number] = [scene.session(), Long.fromNumber(1)];
+      await session.begin({ insert: name, documents: [{ _id: 1 }, { _id: 2 }] }, number);
+      await session.go({ update: name, updates: [{ q: { _id: 2 }, u: { $set: { v: 1 } } }] }, number);
+      await session.go({ delete: name, deletes: [{ q: { _id: 0 }, limit: 1 }] }, number);
+      expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
+      await scene.end(name);
+      for (const on of scene.everywhere) {
+        const [, ...events] = await (await scene.stream({ on, collection: name, at })).toEnd();
+        expectSame('operations and _ids', events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)['_id']] as unknown), [['insert', 1], ['insert', 2], ['update', 2], ['delete', 0]]);
+        expectSame('their times', new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1);
+        expectSame('their sessions and numbers', events.map(({ lsid, txnNumber }) => [(lsid as Document)['id'], Number(txnNumber)] as unknown), events.map(() => [session.lsid['id'], 1]));
+      }
+    },
+  },
+  {
+    name: 'transaction-over-shards-shows-both-parts',
+    sentence: 'A transaction over two shards shows its part on each, with the same session and number.',
+    needs: ['direct', 'twoShards'],
+    source: 'corpus 11-transactions',
+    otherwise: 'A transaction may be applied in part.',
+    async run(scene) {
+      const name = await scene.split();
+      const at = after(await scene.now());
+      const [session, number] = [scene.session(), Long.fromNumber(1)];
+      await session.begin({ insert: name, documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] }, number);
+      expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
+      for (const [on, _id] of [[scene.shard, 1], [scene.otherShard, 2]] as const) {
+        const stream = await scene.stream({ on, collection: name, at });
+        const [event] = await stream.until(({ events }) => events.length > 0);
+        expectSame(`_id, session and number, on ${on.name}`, [event?.['documentKey']._id, (event?.['lsid'] as Document | undefined)?.['id'], Number(event?.['txnNumber'])], [_id, session.lsid['id'], 1]);
+      }
+    },
+  },
+  {
+    name: 'large-events-are-split',
+    sentence: 'With $changeStreamSplitLargeEvent an event of more than 16 MB comes in fragments; before 6.0.9 it ends the stream with BSONObjectTooLarge (10334).',
+    source: 'measured on 5.0.7; manual: $changeStreamSplitLargeEvent',
+    otherwise: 'A stream may end at a large event, or lose it.',
+    async run(scene) {
+      if (isAtLeast(scene.version, [6, 0, 9])) await expectFragments(scene);
+      else await expectEndOfStream(scene);
+    },
+  },
+];
+
+/** An event of 17 MB: the changed field, and the whole document as it is looked up. */
+async function expectFragments(scene: Scene): Promise<void> {
+  const name = await scene.collection([{ _id: 1, large: 'x' }]);
+  const at = await scene.update(name, { _id: 1 }, { $set: { large: 'x'.repeat(8_500_000) } });
+  const stream = await scene.stream({ collection: name, at, stage: { fullDocument: 'updateLookup' }, pipeline: [{ $changeStreamSplitLargeEvent: {} }] });
+  const fragments = await stream.until(({ events }) => events.some(isLastFragment));
+  expectSame('the fragments', fragments.map(({ splitEvent }) => splitEvent as unknown), fragments.map((_, index) => ({ fragment: index + 1, of: fragments.length })));
+  expectThat('more than one', fragments.length > 1, fragments.length);
+}
+
+/** An event whose document has 16 MB, and whose key comes three times. */
+async function expectEndOfStream(scene: Scene): Promise<void> {
+  const name = await scene.collection();
+  const at = await scene.insert(name, [{ _id: 'k'.repeat(40_000), large: 'x'.repeat(16_730_000) }]);
+  const stream = await scene.stream({ collection: name, at });
+  let reply: Document = {};
+  for (let left = 40; left > 0 && codeIn(reply) <= 0 && stream.events.length === 0; left -= 1) reply = await stream.next();
+  expectRefused('the batch', reply, 10_334);
+}
+
+function isLastFragment({ splitEvent }: Document): boolean {
+  const { fragment, of } = (splitEvent ?? {}) as { fragment?: number; of?: number };
+  return fragment !== undefined && fragment === of;
+}
+
+/** What a replica set writes when it is made. */
+function isFirstEntry({ op, o }: Document): boolean {
+  return op === 'n' && (o as Document | undefined)?.['msg'] === 'initiating set';
+}

@@ -1,0 +1,83 @@
+import { type Timestamp } from 'mongodb';
+import { EventStream } from '../framework/event-stream.js';
+import { codeIn, expectDone, expectRefused, expectThat } from '../framework/expectation.js';
+import { isAtLeast, NotTried, type Probe } from '../framework/probe.js';
+import { timeOf } from '../framework/scene.js';
+
+const unauthorized = 13;
+
+/** What cluster times say. */
+export const clusterTimes: readonly Probe[] = [
+  {
+    name: 'writes-have-rising-times',
+    sentence: 'The operation time of a write lies above that of every write before it on its shard.',
+    source: 'corpus 03-crud',
+    otherwise: 'A time that is taken as the present may lie below earlier writes.',
+    async run(scene) {
+      const name = await scene.collection();
+      let last: Timestamp | null = null;
+      for (let _id = 0; _id < 5; _id += 1) {
+        const time = timeOf(await scene.done({ insert: name, documents: [{ _id }] }));
+        expectThat('a later time', last === null || time.greaterThan(last), [last, time]);
+        last = time;
+      }
+    },
+  },
+  {
+    name: 'events-bear-the-time-of-their-write',
+    sentence: 'An event bears the operation time that its write was answered with.',
+    source: 'corpus 04-events-documents',
+    otherwise: 'Changes may count as older or younger than a read.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.insert(name, [{ _id: 1 }]);
+      await scene.end(name);
+      for (const on of scene.everywhere) {
+        const [event] = await (await scene.stream({ on, collection: name, at })).toEnd();
+        expectThat(`${at.toString()} as the time of the event`, (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true, event?.['clusterTime']);
+      }
+    },
+  },
+  {
+    name: 'notes-lie-above-all',
+    sentence: 'appendOplogNote answers a time above everything written before on that shard.',
+    needs: ['direct'],
+    source: 'corpus 08-reads-at-a-time',
+    otherwise: 'The start time may lie above a write that is still to come.',
+    async run(scene) {
+      const name = await scene.collection();
+      const written = await scene.insert(name, [{ _id: 1 }]);
+      const reply = await scene.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, scene.shard, 'admin');
+      if (codeIn(reply) === unauthorized) throw new NotTried('the login may not appendOplogNote');
+      expectDone('the note', reply);
+      expectThat('its time is later', timeOf(reply).greaterThan(written), [written, timeOf(reply)]);
+    },
+  },
+  {
+    name: 'routers-and-notes',
+    sentence: 'Routers take appendOplogNote from 6.0 on, and do not know it (59) before.',
+    topology: 'sharded',
+    source: 'measured on 5.0.7; SERVER-59777',
+    otherwise: 'Idle shards may hold a commit back for ten seconds.',
+    async run(scene) {
+      const reply = await scene.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, scene.front, 'admin');
+      if (codeIn(reply) === unauthorized) throw new NotTried('the login may not appendOplogNote');
+      if (isAtLeast(scene.version, [6, 0, 0])) expectDone('the note', reply);
+      else expectRefused('the note', reply, 59);
+    },
+  },
+  {
+    name: 'reading-after-a-time-moves-idle-shards',
+    sentence: 'A router that opens a stream after a time has every shard reach that time, idle ones too.',
+    needs: ['direct', 'twoShards'],
+    source: 'measured on 5.0.7',
+    otherwise: 'Idle shards may hold a commit back for ten seconds.',
+    async run(scene) {
+      const name = await scene.collection();
+      const afterClusterTime = await scene.insert(name, [{ _id: 1 }]);
+      await scene.done({ ...EventStream.command({}), readConcern: { level: 'majority', afterClusterTime } });
+      const reached = await scene.now(scene.otherShard);
+      expectThat('the time of the other shard is not below', reached.greaterThanOrEqual(afterClusterTime), [afterClusterTime, reached]);
+    },
+  },
+];

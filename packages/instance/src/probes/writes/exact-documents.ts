@@ -1,0 +1,187 @@
+import { type Document, MaxKey, Timestamp } from 'mongodb';
+import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
+import { isAtLeast, type Probe } from '../framework/probe.js';
+import type { Scene } from '../framework/scene.js';
+
+const zero = new Timestamp(0n);
+
+/** The first document of a collection. */
+async function first(scene: Scene, name: string, _id: unknown = 1): Promise<Document | undefined> {
+  const [document] = await scene.rows({ find: name, filter: { _id } });
+  return document;
+}
+
+/** Puts a whole document, as Convoy does where there may be one already. */
+function put(name: string, document: Document, q: Document = { _id: document['_id'] as unknown }): Document {
+  return { update: name, updates: [{ q, u: [{ $replaceWith: { $literal: document } }], upsert: true }] };
+}
+
+/** That what is written is what is stored. */
+export const exactDocuments: readonly Probe[] = [
+  {
+    name: 'insert-keeps-fields',
+    sentence: 'An insert stores fields in their order, also those whose names begin with $ or contain dots.',
+    source: 'corpus 03-crud',
+    otherwise: 'Documents with such fields arrive changed, or not at all.',
+    async run(scene) {
+      const document = { _id: 1, b: 1, $a: 1, 'c.d': { $e: 1, 'f.g': 2 }, a: 1, '': 0 };
+      const name = await scene.collection();
+      expectDone('the insert', await scene.ask({ insert: name, documents: [document] }));
+      expectSame('what is stored', await first(scene, name), document);
+    },
+  },
+  {
+    name: 'put-keeps-fields',
+    sentence: 'An upserting update by [{$replaceWith: {$literal: …}}] stores exactly that document, whether there was one or not.',
+    source: 'corpus 03-crud',
+    otherwise: 'Documents that are read anew arrive changed.',
+    async run(scene) {
+      const name = await scene.collection();
+      for (const document of [{ _id: 1, b: 1, $a: 1, 'c.d': 2 }, { _id: 1, z: { $e: 1 }, 'f.g': '$b', t: zero }]) {
+        expectDone('the put', await scene.ask(put(name, document)));
+        expectSame('what is stored', await first(scene, name), document);
+      }
+    },
+  },
+  {
+    name: 'insert-replaces-zero-timestamps',
+    sentence: 'An insert replaces Timestamp(0, 0) in a field of the top level, and keeps it elsewhere.',
+    source: 'corpus 03-crud',
+    otherwise: 'Nothing is lost: Convoy puts such documents.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, t: zero, inner: { t: zero } }]);
+      const stored = await first(scene, name);
+      expectThat('the top level has the present time', !zero.equals(stored?.['t'] as Timestamp), stored);
+      expectSame('the inner field', stored?.['inner'], { t: zero });
+    },
+  },
+  {
+    name: 'bypass-keeps-zero-timestamps',
+    sentence: 'bypassEmptyTsReplacement lets an insert keep Timestamp(0, 0).',
+    from: [8, 0, 0],
+    source: 'manual: bypassEmptyTsReplacement',
+    otherwise: 'Nothing is lost: Convoy puts such documents.',
+    async run(scene) {
+      const name = await scene.collection();
+      expectDone('the insert', await scene.ask({ insert: name, documents: [{ _id: 1, t: zero }], bypassEmptyTsReplacement: true }));
+      expectSame('what is stored', await first(scene, name), { _id: 1, t: zero });
+    },
+  },
+  {
+    name: 'stage-adds-in-order',
+    sentence: 'A $set stage adds new fields at the end in the order given, and leaves others where they are.',
+    source: 'corpus 16-found-data',
+    otherwise: 'Fields of updated documents may come in another order than on the source.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, m: 0, k: 0 }]);
+      await scene.update(name, { _id: 1 }, [{ $set: { z: { $literal: 1 }, m: { $literal: 2 }, a: { $literal: 3 } } }]);
+      expectSame('the document', await first(scene, name), { _id: 1, m: 2, k: 0, z: 1, a: 3 });
+    },
+  },
+  {
+    name: 'operator-adds-by-name',
+    sentence: 'The $set operator adds new fields in the order of their names.',
+    source: 'manual: update operators',
+    otherwise: 'Nothing is lost: Convoy replays updates as stages.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1 }]);
+      await scene.update(name, { _id: 1 }, { $set: { z: 1, a: 1, m: 1 } });
+      expectSame('the document', await first(scene, name), { _id: 1, a: 1, m: 1, z: 1 });
+    },
+  },
+  {
+    name: 'set-again-in-one-pipeline',
+    sentence: 'A field that one stage of a pipeline unsets and a later one sets keeps its place; two updates put it at the end.',
+    source: 'measured on 5.0.7',
+    otherwise: 'Updates that are folded into one may give another order of fields.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, a: 1, b: 1 }, { _id: 2, a: 1, b: 1 }]);
+      await scene.update(name, { _id: 1 }, [{ $unset: ['a'] }, { $set: { a: 2 } }]);
+      await scene.update(name, { _id: 2 }, [{ $unset: ['a'] }]);
+      await scene.update(name, { _id: 2 }, [{ $set: { a: 2 } }]);
+      expectSame('by one pipeline', await first(scene, name), { _id: 1, a: 2, b: 1 });
+      expectSame('by two updates', await first(scene, name, 2), { _id: 2, b: 1, a: 2 });
+    },
+  },
+  {
+    name: 'unset-of-what-is-not-there',
+    sentence: 'A stage that unsets what is not there, or sets what is there already, changes nothing and shows no event.',
+    source: 'corpus 04-events-documents',
+    otherwise: 'The comparison may see changes that nobody made.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.insert(name, [{ _id: 1, a: 1 }]);
+      const reply = await scene.done({ update: name, updates: [{ q: { _id: 1 }, u: [{ $unset: ['z'] }, { $set: { a: 1 } }] }] });
+      expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 0]);
+      await scene.end(name);
+      const stream = await scene.stream({ collection: name, at });
+      expectSame('the events', (await stream.toEnd()).map(({ operationType }) => operationType as unknown), ['insert']);
+    },
+  },
+  {
+    name: 'set-field-takes-any-name',
+    sentence: '$setField and $unsetField take a field by its very name, with dots and dollars.',
+    source: 'corpus 04-events-documents',
+    otherwise: 'Updates of such fields may change others.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, a: { b: 1 }, 'a.b': 2 }]);
+      const field = { $literal: 'a.b' };
+      await scene.update(name, { _id: 1 }, [{ $replaceWith: { $setField: { field, input: '$$ROOT', value: 3 } } }]);
+      expectSame('after $setField', await first(scene, name), { _id: 1, a: { b: 1 }, 'a.b': 3 });
+      await scene.update(name, { _id: 1 }, [{ $replaceWith: { $unsetField: { field, input: '$$ROOT' } } }]);
+      expectSame('after $unsetField', await first(scene, name), { _id: 1, a: { b: 1 } });
+    },
+  },
+  {
+    name: 'full-key-reaches-one-shard',
+    sentence: 'A put by the whole shard key is carried out on the shard that owns it; a missing field of the key is matched by null.',
+    needs: ['twoShards'],
+    source: 'corpus 03-crud',
+    otherwise: 'Documents without a field of their shard key do not arrive.',
+    async run(scene) {
+      const name = await scene.split();
+      for (const [document, q] of [[{ _id: 1, sk: 5 }, { sk: 5, _id: 1 }], [{ _id: 2, v: 1 }, { sk: null, _id: 2 }]] as const) {
+        expectDone('the put', await scene.ask(put(name, document, q)));
+        expectDone('the repeated put', await scene.ask(put(name, document, q)));
+        expectSame('what is stored', await first(scene, name, document._id), document);
+      }
+    },
+  },
+  {
+    name: 'wrong-key-matches-nothing',
+    sentence: 'A write with another shard-key value than the document has matches nothing.',
+    needs: ['twoShards'],
+    source: 'corpus 03-crud',
+    otherwise: 'A write may touch a document that another instance owns.',
+    async run(scene) {
+      const name = await scene.split([{ _id: 1, sk: 5 }]);
+      for (const sk of [-5, 6]) expectSame(`n of a delete by sk ${sk}`, (await scene.done({ delete: name, deletes: [{ q: { sk, _id: 1 }, limit: 1 }] }))['n'], 0);
+    },
+  },
+  {
+    name: 'id-is-unique-per-shard',
+    sentence: 'One _id under two shard keys is refused (11000) where both lie on one shard, and taken where they do not.',
+    needs: ['twoShards'],
+    source: 'corpus 03-crud',
+    otherwise: 'Documents with equal _ids may be lost.',
+    async run(scene) {
+      const name = await scene.split([{ _id: 1, sk: -1 }]);
+      expectRefused('the insert on the same shard', await scene.ask({ insert: name, documents: [{ _id: 1, sk: -2 }] }), 11_000);
+      expectDone('the insert on the other shard', await scene.ask({ insert: name, documents: [{ _id: 1, sk: 1 }] }));
+    },
+  },
+  {
+    name: 'max-key-in-shard-key-is-refused',
+    sentence: 'A ranged shard key cannot take MaxKey (61).',
+    topology: 'sharded',
+    source: 'measured on 5.0.7',
+    otherwise: 'Documents at MaxKey may belong to no range.',
+    async run(scene) {
+      const name = scene.newName();
+      await scene.adminDone({ shardCollection: `${scene.db}.${name}`, key: { _id: 1 } });
+      const reply = await scene.ask({ insert: name, documents: [{ _id: new MaxKey() }] });
+      if (!isAtLeast(scene.version, [6, 0, 0])) expectRefused('the insert', reply, 61);
+      else expectThat('the insert is refused, or the document is found', codeIn(reply) !== 0 || (await first(scene, name, new MaxKey())) !== undefined, reply['n']);
+    },
+  },
+];
