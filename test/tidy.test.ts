@@ -47,6 +47,12 @@ describe('layers', () => {
     expect(wrong.map(describeArrow)).toEqual([]);
   });
 
+  test('probes, which may show the engine wrong, share with it the parsing of connection strings alone, and it asks them for their names alone', () => {
+    const crossing = arrows(instanceSources(), (path) => (folderOf(path) === 'probes' ? 'probes' : 'engine'));
+    const allowed = (arrow: Arrow): boolean => arrow.target.endsWith('/cluster/driver/connection-string.ts') || folderOf(arrow.module) === 'preflight';
+    expect(crossing.filter((arrow) => !allowed(arrow)).map(describeArrow)).toEqual([]);
+  });
+
   test('floors of lifecycle do not import those above them', () => {
     const own = instanceSources().filter(({ path }) => folderOf(path) === 'lifecycle');
     const inside = own.map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter((path) => folderOf(path) === 'lifecycle') } }));

@@ -34,7 +34,7 @@ export interface ProbeFlags extends Flags {
 export async function probeCluster(flags: ProbeFlags): Promise<number> {
   const probes = chosenProbes(flags.only);
   if (flags.list) {
-    console.log(flags.json ? JSON.stringify(probes.map(({ run: _run, ...probe }) => probe)) : listLines(probes).join('\n'));
+    console.log(flags.json ? JSON.stringify(probes) : listLines(probes).join('\n'));
     return exitCodes.done;
   }
   const signal = interruption('Interrupted: removing the scratch database …');

@@ -1,4 +1,5 @@
 import { type Finding, type Probe, releasesText } from '@convoy/instance/probes/framework/probe';
+import { needsText } from '@convoy/instance/probes/release-table';
 import type { ProbeReport } from '@convoy/instance/probes/framework/run-probes';
 
 /** Word and sign of each outcome: the sign is never alone. */
@@ -38,17 +39,5 @@ function wrongLines({ name, sentence, otherwise, expected, answered }: Extract<F
 
 /** All probes with their sentences, and what they are about. */
 export function listLines(probes: readonly Probe[]): string[] {
-  return probes.flatMap((probe) => {
-    const { name, sentence, source, topology, needs = [] } = probe;
-    const kind = topology === undefined ? [] : [topology === 'sharded' ? 'sharded clusters' : 'replica sets'];
-    const about = [`releases: ${releasesText(probe)}`, ...kind, ...needs.map((need) => needWords[need]), `from ${source}`];
-    return [name, `  ${sentence}`, `  ${about.join('; ')}`];
-  });
+  return probes.flatMap((probe) => [probe.name, `  ${probe.sentence}`, `  releases: ${releasesText(probe)}; servers: ${needsText(probe)}; from ${probe.source}`]);
 }
-
-const needWords: Readonly<Record<NonNullable<Probe['needs']>[number], string>> = {
-  direct: 'straight to the shards',
-  twoShards: 'with two shards',
-  users: 'with access control',
-  disturbing: 'with --allow-disturbing',
-};

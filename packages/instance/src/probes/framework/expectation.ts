@@ -1,4 +1,4 @@
-import { BSON, type Document } from 'mongodb';
+import { BSON, type Document, type Long, type Timestamp } from 'mongodb';
 import { DoesNotHold } from './probe.js';
 
 /** Longer answers are cut: the recording has the whole. */
@@ -22,6 +22,18 @@ export function expectSame(what: string, answered: unknown, expected: unknown): 
 /** @throws DoesNotHold unless it is true */
 export function expectThat(what: string, isTrue: boolean, answered: unknown): void {
   if (!isTrue) throw new DoesNotHold(what, shown(answered));
+}
+
+/** What a reply says of its cursor; nothing of a refusal. */
+export interface ShownCursor {
+  readonly id?: number | Long;
+  readonly firstBatch?: Document[];
+  readonly nextBatch?: Document[];
+  readonly atClusterTime?: Timestamp;
+}
+
+export function cursorIn(reply: Document): ShownCursor {
+  return (reply['cursor'] as ShownCursor | undefined) ?? {};
 }
 
 /** The code of a failed command, or of its first failed statement; 0 where all went well. */

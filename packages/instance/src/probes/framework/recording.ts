@@ -43,7 +43,7 @@ export class Recording {
   readonly observe = ({ on, db, command }: Asked, reply: Document): Document => {
     const step = this.#lines.length;
     const outcome = reply['ok'] === 1 ? { reply: masked(reply) } : { error: masked(reply) };
-    const line = this.#text({ step, on: this.#part(on), db, command: this.#relative(command), ...outcome });
+    const line = this.#text(step, { on: this.#part(on), db, command: this.#relative(command), ...outcome });
     const [name = ''] = Object.keys(command);
     this.#lines.push(line.length > lineCharactersMax ? JSON.stringify({ step, note: `${name} with ${line.length} characters, left out` }) : line);
     this.#learn(step, reply);
@@ -61,8 +61,9 @@ export class Recording {
     return index < 0 ? name : `shard${index}`;
   }
 
-  #text(line: Document): string {
-    let text = BSON.EJSON.stringify(line, { relaxed: false }).replaceAll(/convoy_probe_[0-9a-f]{12}/g, scratchName);
+  #text(step: number, line: Document): string {
+    const rest = BSON.EJSON.stringify(line, { relaxed: false }).slice(1);
+    let text = `{"step":${step},${rest}`.replaceAll(/convoy_probe_[0-9a-f]{12}/g, scratchName);
     for (const [from, to] of this.#texts) text = text.replaceAll(from, to);
     return text;
   }

@@ -36,7 +36,7 @@ export class Server {
       appName: 'convoy probe',
       retryReads: false,
       retryWrites: false,
-      serverSelectionTimeoutMS: selection_ms,
+      ...(/[?&]serverSelectionTimeoutMS=/i.test(connectionString) ? {} : { serverSelectionTimeoutMS: selection_ms }),
       maxPoolSize: connectionsMax,
     });
   }

@@ -1,8 +1,9 @@
 import { type Document, Timestamp } from 'mongodb';
-import { expectRefused, expectSame } from '../framework/expectation.js';
+import { cursorIn, expectRefused, expectSame } from '../framework/expectation.js';
 import { asLong } from '../framework/event-stream.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
 import { type Scene, timeOf } from '../framework/scene.js';
+import type { Server } from '../framework/server.js';
 
 const corpus = 'corpus 08-reads-at-a-time';
 const two = [{ _id: 1, v: 'old' }, { _id: 2, v: 'old' }];
@@ -20,6 +21,12 @@ async function changedSince(scene: Scene): Promise<{ name: string; time: Timesta
   await scene.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
   await scene.insert(name, [{ _id: 3, v: 'new' }]);
   return { name, time };
+}
+
+/** Reads the first of several documents at a time. @returns the command that reads on */
+async function firstOf(scene: Scene, name: string, time: Timestamp, on: Server): Promise<Document> {
+  const { id = 0 } = cursorIn(await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, on));
+  return { getMore: asLong(id), collection: name };
 }
 
 /** Reads at one time. */
@@ -54,10 +61,9 @@ export const readsAtATime: readonly Probe[] = [
       const name = await scene.collection();
       const time = await scene.insert(name, [...two, { _id: 3, v: 'old' }]);
       for (const on of scene.everywhere) {
-        const { cursor } = await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, on);
+        const getMore = await firstOf(scene, name, time, on);
         await scene.update(name, { _id: 2 }, { $set: { v: on.name } });
-        const { cursor: second } = await scene.done({ getMore: asLong((cursor as { id: number }).id), collection: name, batchSize: 1 }, on);
-        expectSame(`the second batch, on ${on.name}`, (second as { nextBatch: Document[] }).nextBatch, [{ _id: 2, v: 'old' }]);
+        expectSame(`the second batch, on ${on.name}`, cursorIn(await scene.done({ ...getMore, batchSize: 1 }, on)).nextBatch, [{ _id: 2, v: 'old' }]);
       }
     },
   },
@@ -69,7 +75,7 @@ export const readsAtATime: readonly Probe[] = [
     async run(scene) {
       const name = await scene.collection();
       const time = await scene.insert(name, two);
-      for (const on of scene.everywhere) expectSame(`cursor.atClusterTime, on ${on.name}`, (await scene.done({ find: name, ...at(time) }, on))['cursor'].atClusterTime, time);
+      for (const on of scene.everywhere) expectSame(`cursor.atClusterTime, on ${on.name}`, cursorIn(await scene.done({ find: name, ...at(time) }, on)).atClusterTime, time);
     },
   },
   {
@@ -80,7 +86,7 @@ export const readsAtATime: readonly Probe[] = [
     otherwise: 'A collection that was renamed or dropped is copied as an empty one.',
     async run(scene) {
       const time = await scene.now(scene.shard);
-      const { cursor } = await scene.done({ find: scene.newName(), ...at(time) }, scene.shard);
+      const cursor = cursorIn(await scene.done({ find: scene.newName(), ...at(time) }, scene.shard));
       expectSame('the first batch', cursor.firstBatch, []);
       expectSame('cursor.atClusterTime', cursor.atClusterTime, undefined);
     },
@@ -93,7 +99,7 @@ export const readsAtATime: readonly Probe[] = [
     otherwise: 'Nothing is lost: Convoy waits for the definition changes anyway.',
     async run(scene) {
       const time = await scene.now();
-      const { cursor } = await scene.done({ find: scene.newName(), ...at(time) });
+      const cursor = cursorIn(await scene.done({ find: scene.newName(), ...at(time) }));
       expectSame('the first batch', cursor.firstBatch, []);
       expectSame('cursor.atClusterTime', cursor.atClusterTime, time);
     },
@@ -106,7 +112,7 @@ export const readsAtATime: readonly Probe[] = [
     async run(scene) {
       const name = await scene.collection(two);
       const old = new Timestamp({ t: 1_600_000_000, i: 1 });
-      for (const on of scene.everywhere) expectRefused(`a find at ${old.toString()}, on ${on.name},`, await scene.ask({ find: name, ...at(old) }, on), 239, 246, 250);
+      for (const on of scene.everywhere) expectRefused(`a find long ago, on ${on.name},`, await scene.ask({ find: name, ...at(old) }, on), 239, 246, 250);
     },
   },
   {
@@ -145,7 +151,7 @@ export const readsAtATime: readonly Probe[] = [
       const uuid = await scene.uuid(name, scene.shard);
       await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
       const reply = await scene.ask({ find: uuid, sort: { _id: 1 }, ...at(time) }, scene.shard);
-      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('documents at the time', reply['cursor']?.firstBatch, two);
+      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('documents at the time', cursorIn(reply).firstBatch, two);
       else expectRefused('the find', reply, 246);
     },
   },
@@ -158,10 +164,10 @@ export const readsAtATime: readonly Probe[] = [
     async run(scene) {
       const name = await scene.collection();
       const time = await scene.insert(name, two);
-      const { cursor } = await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, scene.shard);
+      const getMore = await firstOf(scene, name, time, scene.shard);
       await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
-      const reply = await scene.ask({ getMore: asLong(cursor.id as number), collection: name }, scene.shard);
-      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('the rest', reply['cursor']?.nextBatch, two.slice(1));
+      const reply = await scene.ask(getMore, scene.shard);
+      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('the rest', cursorIn(reply).nextBatch, two.slice(1));
       else expectRefused('the second batch', reply, 175);
     },
   },
@@ -175,9 +181,9 @@ export const readsAtATime: readonly Probe[] = [
     async run(scene) {
       const name = await scene.collection();
       const time = await scene.insert(name, two);
-      const { cursor } = await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, scene.shard);
+      const getMore = await firstOf(scene, name, time, scene.shard);
       await scene.done({ drop: name });
-      expectRefused('the second batch', await scene.ask({ getMore: asLong(cursor.id as number), collection: name }, scene.shard), 175);
+      expectRefused('the second batch', await scene.ask(getMore, scene.shard), 175);
     },
   },
   {

@@ -177,7 +177,7 @@ export const streamPositions: readonly Probe[] = [
         const [, ...events] = await (await scene.stream({ on, collection: name, at })).toEnd();
         expectSame('operations and _ids', events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)['_id']] as unknown), [['insert', 1], ['insert', 2], ['update', 2], ['delete', 0]]);
         expectSame('their times', new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1);
-        expectSame('their sessions and numbers', events.map(({ lsid, txnNumber }) => [(lsid as Document)['id'], Number(txnNumber)] as unknown), events.map(() => [session.lsid['id'], 1]));
+        expectSame('their sessions and numbers', events.map(({ lsid, txnNumber }) => [(lsid as Document | undefined)?.['id'], Number(txnNumber)] as unknown), events.map(() => [session.lsid['id'], 1] as unknown));
       }
     },
   },
@@ -196,7 +196,7 @@ export const streamPositions: readonly Probe[] = [
       for (const [on, _id] of [[scene.shard, 1], [scene.otherShard, 2]] as const) {
         const stream = await scene.stream({ on, collection: name, at });
         const [event] = await stream.until(({ events }) => events.length > 0);
-        expectSame(`_id, session and number, on ${on.name}`, [event?.['documentKey']._id, (event?.['lsid'] as Document | undefined)?.['id'], Number(event?.['txnNumber'])], [_id, session.lsid['id'], 1]);
+        expectSame(`_id, session and number, on ${on.name}`, [(event?.['documentKey'] as Document | undefined)?.['_id'] as unknown, (event?.['lsid'] as Document | undefined)?.['id'] as unknown, Number(event?.['txnNumber'])], [_id, session.lsid['id'], 1]);
       }
     },
   },

@@ -34,7 +34,7 @@ export const clusterTimes: readonly Probe[] = [
       await scene.end(name);
       for (const on of scene.everywhere) {
         const [event] = await (await scene.stream({ on, collection: name, at })).toEnd();
-        expectThat(`${at.toString()} as the time of the event`, (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true, event?.['clusterTime']);
+        expectThat('the time of the write as that of the event', (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true, event?.['clusterTime']);
       }
     },
   },
@@ -57,7 +57,7 @@ export const clusterTimes: readonly Probe[] = [
     name: 'routers-and-notes',
     sentence: 'Routers take appendOplogNote from 6.0 on, and do not know it (59) before.',
     topology: 'sharded',
-    source: 'measured on 5.0.7; SERVER-59777',
+    source: 'measured on 5.0.7; server sources',
     otherwise: 'Idle shards may hold a commit back for ten seconds.',
     async run(scene) {
       const reply = await scene.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, scene.front, 'admin');

@@ -76,8 +76,8 @@ export const bulkWrites: readonly Probe[] = [
         { q: { _id: 3 }, u: [{ $set: { v: 1 } }] },
         { q: { _id: 4 }, u: [{ $replaceWith: { $literal: { _id: 4 } } }], upsert: true },
       ];
-      const { n, nModified, upserted } = await scene.ask({ update: name, updates, ordered: false });
-      expectSame('the counts', { n, nModified, upserted } as unknown, { n: 3, nModified: 1, upserted: [{ index: 3, _id: 4 }] });
+      const { n, nModified, upserted }: Record<string, unknown> = await scene.ask({ update: name, updates, ordered: false });
+      expectSame('the counts', { n, nModified, upserted }, { n: 3, nModified: 1, upserted: [{ index: 3, _id: 4 }] });
     },
   },
   {

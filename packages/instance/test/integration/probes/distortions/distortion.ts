@@ -27,7 +27,7 @@ export const isFind = (command: Document): boolean => command['find'] !== undefi
 
 /** Carries out what was refused. */
 export function accepted(reply: Document): Document {
-  const { operationTime, $clusterTime } = reply;
+  const { operationTime, $clusterTime }: Record<string, unknown> = reply;
   return { ok: 1, n: 1, nModified: 1, cursor: { id: 0, ns: 'db.c', firstBatch: [], nextBatch: [] }, operationTime, $clusterTime };
 }
 
@@ -41,7 +41,7 @@ export function acceptedCode(code: number): Distortion {
 
 /** Refuses what was carried out. */
 export function refused(code: number): Alter {
-  return ({ operationTime, $clusterTime }) => ({ ok: 0, code, errmsg: 'distorted', operationTime, $clusterTime });
+  return ({ operationTime, $clusterTime }: Record<string, unknown>) => ({ ok: 0, code, errmsg: 'distorted', operationTime, $clusterTime });
 }
 
 /** Sets fields of a reply. */

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import {
-  accepted, both, cursor, type Distortion, each, events, eventsWith, isFind, none, on, oneUuid, refused, repeated, uuids, where, without,
+  accepted, batch, both, cursor, type Distortion, each, events, eventsWith, isFind, none, on, oneUuid, refused, repeated, uuids, where, without,
 } from './distortion.js';
 
 /** A document with its fields in the other order. */
@@ -16,13 +16,25 @@ function described(set: Document): Distortion {
 const isEmptyBatch = on('getMore', cursor({ postBatchResumeToken: { _data: '8200000001000000012B0229296E04' } }));
 const keyAlone = events((event) => [{ ...event, documentKey: { _id: (event['documentKey'] as Document | undefined)?.['_id'] as unknown } }]);
 const otherToken = events((event) => [{ ...event, _id: { _data: '8200000001000000012B022C0100296E04' } }]);
+/** Shows what has gone to several shards once, and what has gone to one never. */
 const onlyFirst = ((): Distortion => {
   const seen = new Set<string>();
   return events((event) => {
     const key = JSON.stringify([event['operationType'], event['ns']]);
-    if (!['drop', 'rename'].includes(event['operationType'] as string) || !seen.has(key)) return seen.add(key) && [event];
-    return [];
+    const isFirst = !seen.has(key);
+    seen.add(key);
+    return isFirst ? [event] : [];
   });
+})();
+
+/** Shows the creation of the last collection that was made. */
+const creation = ((): Distortion => {
+  let ns: Document = {};
+  return ({ command, db }, reply) => {
+    if (typeof command['create'] === 'string') ns = { db, coll: command['create'] };
+    if (command['getMore'] === undefined) return reply;
+    return batch((documents) => [{ _id: { _data: '' }, operationType: 'create', ns }, ...documents])(reply, command);
+  };
 })();
 
 /** Streams that show something else. */
@@ -44,7 +56,7 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'tokens-name-the-uuid': otherToken,
   'empty-batches-move-on': isEmptyBatch,
   'token-is-a-lower-bound': both(without('update'), events((event) => ((event['documentKey'] as Document)['_id'] === 2 ? [] : [event]))),
-  'lost-history-is-told': on('aggregate', accepted),
+  'lost-history-is-told': both(on('aggregate', accepted), on('find', each({ op: 'u' }))),
   'unknown-options-are-refused': on('aggregate', accepted),
   'router-brings-time-order': events((event) => ((event['documentKey'] as Document)['_id'] === 5 ? [] : [event])),
   'transaction-has-one-time': eventsWith({ lsid: { id: oneUuid } }),
@@ -58,7 +70,7 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'convert-to-capped-is-a-rename': without('rename'),
   'out-is-a-rename': without('rename'),
   'drop-database-shows-its-drops': without('drop'),
-  'definitions-are-not-shown': on('getMore', (reply) => reply),
+  'definitions-are-not-shown': creation,
   'definitions-are-shown': without('modify'),
   'create-brings-options-and-uuid': eventsWith({ collectionUUID: oneUuid }),
   'shard-collection-is-shown': repeated('shardCollection'),

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { MongoClient } from 'mongodb';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { convoyProgram } from '@convoy/cli/environment/fleet/convoy-program';
+import { runConvoy } from '@convoy/cli/environment/fleet/run-convoy';
+import { Closers } from '@convoy/testbed/closers';
+import { startLocalCluster, type LocalCluster } from '@convoy/testbed/cluster/local-cluster';
+import { Child } from '@convoy/testbed/process/child';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+
+const readyWithin_ms = 60_000;
+
+describe('convoy probe', () => {
+  const closers = new Closers();
+  let cluster: LocalCluster;
+  let client: MongoClient;
+  let folder: ScratchFolder;
+
+  beforeAll(async () => {
+    cluster = await startLocalCluster({ topology: { shards: 2 }, withUsers: true, noopInterval_ms: 20 });
+    closers.defer(() => cluster.close());
+    client = closers.use(new MongoClient(cluster.connectionStringOf('root')));
+    folder = closers.use(ScratchFolder.create('probe'));
+  });
+
+  afterAll(() => closers[Symbol.asyncDispose]());
+
+  const uri = (): string => cluster.connectionStringOf('root');
+
+  async function scratchDatabases(): Promise<string[]> {
+    const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
+    return databases.map(({ name }) => name).filter((name) => name.startsWith('convoy_probe'));
+  }
+
+  /** A run that is in the middle, once a probe has ended. */
+  function begun(name: string): Promise<Child> {
+    return Child.start({ name, command: process.execPath, args: [convoyProgram, 'probe', '--cluster', uri()], ready: /holds {2}/, readyWithin_ms, logFile: folder.file(`${name}.log`) });
+  }
+
+  test('says of each what came of it, ends with 0, leaves nothing, and records without addresses and passwords', async () => {
+    const file = folder.file('recording.jsonl');
+    const ended = await runConvoy('probe', '--cluster', uri(), '--only', 'find-at-a-time', 'use-uuid-is-needed', 'block-refuses-writes', '--record', file);
+    expect(ended).toMatchObject({ code: 0, stderr: '' });
+    expect(ended.stdout).toContain('✓ holds          find-at-a-time\n');
+    expect(ended.stdout).toContain('- not tried      block-refuses-writes: it is about other releases: from 6.0 on\n');
+    expect(ended.stdout).toMatch(/^Sharded cluster, [\d.]+, with access control: 2 hold, 0 do not, 1 were not tried; [\d.]+ s\.$/m);
+    expect(await scratchDatabases()).toEqual([]);
+    const recording = readFileSync(file, 'utf8');
+    const ports = [...new URL(uri().split(',')[0] ?? '').host.matchAll(/\d{4,5}$/g)].map(([port]) => port);
+    for (const own of [...ports, ':secret', 'convoy_probe_']) expect(recording).not.toContain(own);
+    const lines = recording.trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines[0]).toMatchObject({ scenario: 'probes' });
+    expect(lines.slice(1).map(({ step }) => step)).toEqual(lines.slice(1).map((_, index) => index + 1));
+    expect(new Set(lines.slice(1).flatMap(({ on }) => (on === undefined ? [] : [on])))).toEqual(new Set(['router', 'shard0']));
+  });
+
+  test('prints its report as JSON, and lists probes without a cluster', async () => {
+    const { code, stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-told', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ topology: 'sharded', hasUsers: true, left: null, findings: [{ name: 'limits-are-told', outcome: 'holds' }] });
+    const listed = await runConvoy('probe', '--list', '--only', 'limits-are-told');
+    expect(listed.stdout.split('\n')[0]).toBe('limits-are-told');
+  });
+
+  test('ends with 1 for a name that there is not, and with 3 where nothing answers', async () => {
+    expect(await runConvoy('probe', '--cluster', uri(), '--only', 'nothing')).toMatchObject({ code: 1, stdout: '' });
+    const nowhere = 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100';
+    expect(await runConvoy('probe', '--cluster', nowhere)).toMatchObject({ code: 3 });
+  });
+
+  test('removes its scratch database when it is interrupted', async () => {
+    const run = await begun('interrupted');
+    process.kill(run.pid, 'SIGINT');
+    expect(await run.exited).toMatchObject({ code: 130 });
+    expect(await scratchDatabases()).toEqual([]);
+  });
+
+  test('removes what a killed run has left', async () => {
+    const run = await begun('killed');
+    const [left] = await scratchDatabases();
+    await run.kill();
+    expect(left).toBeDefined();
+    const { stdout } = await runConvoy('probe', '--cluster', uri(), '--only', 'limits-are-told');
+    expect(stdout).toContain(`Removed ${left}, which an earlier run had left behind.`);
+    expect(await scratchDatabases()).toEqual([]);
+  });
+});
