@@ -1,11 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { allProbes, probesByTopic } from '@convoy/instance/probes/all-probes';
+import { recordedSeries } from '@convoy/instance/probes/recorded-releases';
 import { releaseCells } from '@convoy/instance/probes/release-table';
 import { documentTable } from './document-table.js';
+import { readText, trackedFiles } from './source-tree.js';
 
 describe('docs/releases.md', () => {
   test.each(Object.entries(probesByTopic))('has the row of every probe: %s', (topic, probes) => {
     expect(documentTable('docs/releases.md', topic).rows).toEqual(probes.map(releaseCells));
+  });
+});
+
+describe('recorded releases', () => {
+  test('are those whose servers tell their version in the corpus', () => {
+    const versions = trackedFiles()
+      .filter((path) => path.startsWith('packages/simulator/corpus/'))
+      .flatMap((path) => [...readText(path).matchAll(/"command":\{"buildInfo".*?"version":"(\d+\.\d+)\./g)].map(([, series = '']) => series));
+    expect([...new Set(versions)].sort()).toEqual(recordedSeries);
   });
 });
 

@@ -11,6 +11,7 @@ import { applyShardingEntries } from '../catalog/plan/sharding-plan.js';
 import { type Clock, systemClock } from '../cluster/clock.js';
 import type { Cluster } from '../cluster/door.js';
 import { adviseBalancers, adviseEqualIds, adviseMatched } from './advise.js';
+import { adviseUnseen } from './advise-unseen.js';
 import { checkClusters } from './check-clusters.js';
 import { checkDestination } from './check-destination.js';
 import { checkDiskSpace } from './check-disk-space.js';
@@ -79,6 +80,7 @@ const CATALOG_CHECKS: readonly CheckName[] = ['collections', 'sharding', 'verifi
 async function examine(input: StartCheck, examination: Examination): Promise<Catalog | undefined> {
   const { source, destination, request, signal } = input;
   await examination.require('clusters', () => checkClusters(source, destination), () => describeClusters(source, destination));
+  await examination.advise('recordedReleases', () => Promise.resolve(adviseUnseen(source, destination)));
   await examination.require('options', () => checkOptions(source, destination, request), () => 'The options fit the versions and topologies.');
   const filter = await examination.require('filter', () => compileNamespaceFilter(request), () => 'The filter is well-formed.');
   await examination.require('featureCompatibilityVersion', () => checkFeatureVersions(source, destination, request, signal), describeFeatureVersions);

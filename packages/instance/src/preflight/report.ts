@@ -2,7 +2,7 @@ import type { ErrorName } from '@convoy/api/errors/table';
 
 /** What is checked before a start, in the order in which it is. */
 export const checkNames = [
-  'clusters', 'options', 'filter', 'featureCompatibilityVersion', 'privileges', 'collections', 'sharding', 'verification', 'destination', 'matched',
+  'clusters', 'recordedReleases', 'options', 'filter', 'featureCompatibilityVersion', 'privileges', 'collections', 'sharding', 'verification', 'destination', 'matched',
   'diskSpace', 'equalIds', 'balancers', 'oplogWindow',
 ] as const;
 

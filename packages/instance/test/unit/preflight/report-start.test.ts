@@ -57,6 +57,19 @@ describe('the preflight report', () => {
   });
 });
 
+describe('recordedReleases', () => {
+  it('names the probes of releases that were never recorded, and does not stand in the way', async () => {
+    const scene = new Scene();
+    scene.destination = { version: [7, 0, 16] };
+    scene.sourceServer.add('app.c');
+    const { canStart, items } = await scene.report();
+    expect(canStart).toBe(true);
+    const found = items.find(({ check }) => check === 'recordedReleases');
+    expect(found).toMatchObject({ result: 'unchecked', description: expect.stringMatching(/cluster1 \(7\.0\.16\).*convoy probe: .*definitions-are-shown/) as unknown });
+    expect(found?.description).not.toContain('definitions-are-not-shown');
+  });
+});
+
 describe('featureCompatibilityVersion', () => {
   it.each([
     ['a source below 5.0', { version: '4.4' }, { version: '5.0' }, 'failed'],

@@ -1,0 +1,16 @@
+import type { Cluster } from '../cluster/door.js';
+import { recordedSeries, unseenProbes } from '../probes/recorded-releases.js';
+import type { Advice } from './examination.js';
+
+/** Names the probes of releases that were never recorded: what is known of these is from documents alone. */
+export function adviseUnseen(source: Cluster, destination: Cluster): Advice {
+  const unseen = [source, destination].map((cluster) => ({ cluster, probes: unseenProbes(cluster.version, cluster.kind) }));
+  const named = unseen.filter(({ probes }) => probes.length > 0);
+  if (named.length === 0) return { result: 'passed', description: `Servers of ${recordedSeries.join(', ')} were recorded.` };
+  const clusters = named.map(({ cluster: { name, version } }) => `${name} (${version.join('.')})`).join(' and ');
+  const probes = [...new Set(named.flatMap((one) => one.probes))];
+  return {
+    result: 'unchecked',
+    description: `Servers of the release of ${clusters} were never recorded: what Convoy relies on there is known from documents alone. Try it on a staging cluster of the same release with convoy probe: ${probes.join(', ')}.`,
+  };
+}
