@@ -8,15 +8,27 @@ import { SessionIdentity } from '../shard/session/session-identity.js';
 /** Transactions a router may know of at once; the longest untouched is forgotten beyond it. */
 const transactionsMax = 10_000;
 
-/** What a router knows of one transaction. */
+/** What a participant has said of itself: nothing yet, or nothing that worked; that it has only read; that it has written, or given up. */
+type Standing = 'unheard' | 'reads' | 'wrote';
+
+/**
+ * What a router knows of one transaction. It does not remember that one has failed: shards do, each for itself, and one that is asked
+ * for the first time afterwards begins it anew (seen on 5.0.7).
+ */
 export class RoutedTransaction {
-  /** By shard: true once it has written. */
-  readonly participants = new Map<string, boolean>();
-  state: 'open' | 'committed' | 'aborted' | 'recovering' = 'open';
+  readonly participants = new Map<string, Standing>();
+  /** Set once the client has asked for its end; what participants say then changes nothing. */
+  ending = false;
+  /** True for a number of which the router has seen the commit alone. */
+  recovering = false;
   /** The answer to a commit over several shards, once it is decided: participants may commit later. */
   decision: Promise<Doc> | undefined;
   /** The shard that can tell the outcome later: the first one that wrote. */
   recoveryShard: string | undefined;
+  /** False once the first participant was told to abort: it then no longer decides over the others. */
+  isCoordinated = true;
+  /** True once the router has given it up of its own accord; what participants say after that changes nothing either. */
+  gaveUp = false;
 
   constructor(
     readonly txnNumber: bigint,
@@ -26,19 +38,20 @@ export class RoutedTransaction {
 
   /** Takes note of what a participant says about itself with each reply. */
   noteReply(shard: string, readOnly: boolean): void {
-    if (readOnly) return;
-    this.participants.set(shard, true);
-    this.recoveryShard ??= shard;
+    if (this.ending || this.gaveUp) return;
+    if (readOnly && this.participants.get(shard) === 'wrote') return;
+    this.participants.set(shard, readOnly ? 'reads' : 'wrote');
+    if (!readOnly) this.recoveryShard ??= shard;
   }
 
-  /** A write that failed counts: the shard that was asked last knows about the transaction. */
-  noteFailedWrite(): void {
-    this.recoveryShard ??= [...this.participants.keys()].at(-1);
+  /** Decides over a commit of several shards: the first that was asked. */
+  get coordinator(): string | undefined {
+    return this.participants.keys().next().value;
   }
 
   /** Participants in the order in which they commit: by id, as recorded in 04-events-documents and 11-transactions. */
-  shards(wrote?: boolean): string[] {
-    return [...this.participants].filter(([, written]) => wrote === undefined || written === wrote).map(([shard]) => shard).sort();
+  shards(standing?: Standing): string[] {
+    return [...this.participants].filter(([, own]) => standing === undefined || own === standing).map(([shard]) => shard).sort();
   }
 }
 
@@ -51,7 +64,7 @@ export class RouterTransactions {
   /**
    * Registers a statement of a client's transaction.
    * @returns undefined for commands outside of transactions
-   * @throws CommandError 117, 225 or 251 for a number that cannot be begun or gone on with
+   * @throws CommandError 72, 117, 225 or 251 for a number that cannot be begun or gone on with
    */
   enter(body: Doc): RoutedTransaction | undefined {
     const session = sessionKey(body);
@@ -60,7 +73,7 @@ export class RouterTransactions {
     const known = this.#known.get(session);
     this.refuseOlder(body);
     if (body.get('startTransaction') === true) {
-      if (known?.txnNumber === txnNumber && known.state !== 'aborted') {
+      if (known?.txnNumber === txnNumber) {
         throw new CommandError(117, 'ConflictingOperationInProgress', `txnNumber ${txnNumber} for session ${sessionText(body)} already started`);
       }
       return this.begin(body);
@@ -68,9 +81,8 @@ export class RouterTransactions {
     if (known?.txnNumber !== txnNumber) {
       throw this.unknown(body);
     }
-    if (known.state === 'aborted') throw noSuchTransaction(`Transaction ${txnNumber} has been aborted.`);
-    if (known.state === 'committed') {
-      throw new CommandError(256, 'TransactionCommitted', `Transaction ${txnNumber} has been committed.`);
+    if ((docOf(body.get('readConcern'))?.size ?? 0) > 0) {
+      throw new CommandError(72, 'InvalidOptions', 'Only the first command in a transaction may specify a readConcern');
     }
     return known;
   }
@@ -84,9 +96,11 @@ export class RouterTransactions {
   }
 
   /** Notes the number of a transaction whose outcome is asked for and that this router has not carried out. */
-  recover(body: Doc): void {
+  recover(body: Doc): RoutedTransaction {
     this.refuseOlder(body);
-    this.begin(body).state = 'recovering';
+    const transaction = this.begin(body);
+    transaction.recovering = true;
+    return transaction;
   }
 
   /** The error of a number that this router has not seen a transaction of. */
@@ -117,11 +131,11 @@ export class RouterTransactions {
   joined(shard: string, body: Doc): Doc {
     if (body.get('autocommit') !== false) return body;
     const transaction = this.of(body);
-    if (transaction === undefined || transaction.state === 'recovering') return body;
+    if (transaction === undefined || body.has('coordinateCommitTransaction')) return body;
     body.delete('startTransaction');
     body.delete('readConcern');
     if (transaction.participants.has(shard)) return body;
-    transaction.participants.set(shard, false);
+    transaction.participants.set(shard, 'unheard');
     body.set('startTransaction', true);
     if (transaction.readConcern !== undefined) body.set('readConcern', transaction.readConcern);
     return body;

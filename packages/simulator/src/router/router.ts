@@ -204,7 +204,7 @@ export class Router implements ServedNode {
     reply.set('operationTime', time);
     for (const last of ['recoveryToken', 'errorLabels']) {
       const value = reply.get(last);
-      if (value === undefined) continue;
+      if (value === undefined || (last === 'errorLabels' && reply.keys().next().value === last)) continue;
       reply.delete(last);
       reply.set(last, value);
     }

@@ -4,6 +4,10 @@ import type { ClusterShard } from '../config/cluster-shard.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { doc, docOf, textOrEmpty } from '../node/doc-fields.js';
+import { errorLabels } from '../node/error-labels.js';
+import { SessionIdentity } from '../shard/session/session-identity.js';
+import { refuseInTransaction } from '../shard/session/transaction-rules.js';
+import { uuidText } from '../shard/uuid-text.js';
 import type { RouterContext } from './router-context.js';
 import { noSuchTransaction, type RoutedTransaction } from './router-transactions.js';
 
@@ -12,22 +16,18 @@ const commitTriesMax = 1000;
 const commitPause_ms = 50;
 
 /**
- * Runs a statement of a transaction. One that fails ends the transaction on every shard that takes part, as the server's router does.
+ * Runs a statement of a transaction. One that fails ends the transaction on every shard that takes part so far, as the server's router does.
  */
 export async function runStatement(context: RouterContext, request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
+  refuseInTransaction(request);
   const transaction = context.transactions.enter(request.body);
   if (transaction === undefined) return run();
   try {
     const reply = await run();
-    if (reply.has('writeErrors')) {
-      // Every shard gives its part up; the router learns of it with what is asked next.
-      transaction.noteFailedWrite();
-      await abortEverywhere(context, request, transaction);
-      transaction.state = 'open';
-    }
+    if (reply.has('writeErrors')) await giveUp(context, request, transaction);
     return reply.set('recoveryToken', recoveryToken(transaction));
   } catch (error) {
-    await abortEverywhere(context, request, transaction);
+    await giveUp(context, request, transaction);
     throw error;
   }
 }
@@ -36,15 +36,41 @@ function recoveryToken({ recoveryShard }: RoutedTransaction): Doc {
   return recoveryShard === undefined ? doc() : doc(['recoveryShardId', recoveryShard]);
 }
 
+/**
+ * A shard's refusal that a router hands on as a whole: its labels stand first, as in the shard's own reply, and last what the router
+ * knows of the transaction. Anything but a refusal within a transaction is given back as it is.
+ */
+export function handedOn(context: RouterContext, request: CommandRequest, error: unknown): unknown {
+  const transaction = request.body.get('autocommit') === false ? context.transactions.of(request.body) : undefined;
+  if (!(error instanceof CommandError) || transaction === undefined) return error;
+  const labels = errorLabels('router', request, error);
+  const first: [string, Value][] = labels.length === 0 ? [] : [['errorLabels', [...labels]]];
+  const extra = new Map<string, Value>([...first, ...error.extra, ['recoveryToken', recoveryToken(transaction)]]);
+  return new CommandError(error.code, error.codeName, error.message, labels, extra);
+}
+
 /** `commitTransaction`: directly when at most one shard has written, else in two phases; may be repeated. */
 export async function commitTransaction(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const transaction = context.transactions.of(request.body);
-  const token = docOf(request.body.get('recoveryToken'));
-  if (transaction === undefined) context.transactions.recover(request.body);
-  if (transaction === undefined || transaction.participants.size === 0) return recovered(context, request, token);
-  if (transaction.state === 'aborted') throw noSuchTransaction(`Transaction ${transaction.txnNumber} has been aborted.`);
-  const reply = await commitEverywhere(context, request, transaction, withoutToken(request.body));
-  return reply.set('recoveryToken', recoveryToken(transaction));
+  const { transactions } = context;
+  const transaction = transactions.of(request.body) ?? transactions.recover(request.body);
+  transaction.ending = true;
+  if (transaction.recovering) return recovered(context, request, docOf(request.body.get('recoveryToken')));
+  if (transaction.participants.size > 0) refuseUnheard(request, transaction);
+  try {
+    const reply = transaction.participants.size === 0 ? doc() : await commitEverywhere(context, request, transaction, withoutToken(request.body));
+    return reply.set('recoveryToken', recoveryToken(transaction));
+  } catch (error) {
+    throw handedOn(context, request, error);
+  }
+}
+
+/** A participant of which nothing is known but that it failed cannot commit. Throws CommandError 251. */
+function refuseUnheard({ body }: CommandRequest, transaction: RoutedTransaction): void {
+  const [shard] = transaction.shards('unheard');
+  if (shard === undefined) return;
+  const id = uuidText(SessionIdentity.read(body.get('lsid'))?.id.buffer ?? new Uint8Array());
+  const rule = `because a previous statement on the transaction participant ${shard} was unsuccessful.`;
+  throw noSuchTransaction(`${id}:${transaction.txnNumber} Failed to commit transaction ${rule}`);
 }
 
 /**
@@ -55,17 +81,17 @@ export async function commitTransaction(context: RouterContext, request: Command
 export async function commitEverywhere(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, body: Doc): Promise<Doc> {
   // A client that asks again gets the same answer, and a participant no other time.
   if (transaction.decision !== undefined) return new Map(await transaction.decision);
-  const writers = transaction.shards(true);
+  transaction.ending = true;
+  const writers = transaction.shards('wrote');
+  if (writers.length > 1 && !transaction.isCoordinated) throw noSuchTransaction("Recovering the transaction's outcome found the transaction aborted");
   let reply: Doc = new Map();
-  for (const id of transaction.shards(false)) reply = await send(context, request, id, body);
-  if (writers.length > 1 && transaction.state === 'open') {
+  for (const id of transaction.shards('reads')) reply = await send(context, request, id, body);
+  if (writers.length > 1) {
     const commitTime = await prepareAll(context, request, transaction, writers, body);
-    transaction.state = 'committed';
     transaction.decision = carryOut(context, request, writers, new Map(body).set('commitTimestamp', commitTime));
     return new Map(await transaction.decision);
   }
   for (const id of writers) reply = worse(reply, await send(context, request, id, body));
-  transaction.state = 'committed';
   return reply;
 }
 
@@ -119,15 +145,16 @@ async function prepareAll(
   const prepare = new Map<string, Value>([['prepareTransaction', new Int32(1)], ...[...body].slice(1)]);
   prepare.delete('writeConcern');
   let latest: Timestamp | undefined;
-  try {
-    for (const id of writers) {
+  for (const id of writers) {
+    try {
       const time = (await send(context, request, id, prepare)).get('prepareTimestamp');
       if (time instanceof Timestamp && (latest === undefined || time.greaterThan(latest))) latest = time;
+    } catch (error) {
+      await abortEverywhere(context, request, transaction);
+      transaction.isCoordinated = false;
+      const cause = error instanceof Error ? error.message : '';
+      throw noSuchTransaction(`Transaction was aborted :: caused by :: from shard ${id} :: caused by :: ${cause}`);
     }
-  } catch (error) {
-    await abortEverywhere(context, request, transaction);
-    const cause = error instanceof Error ? error.message : '';
-    throw noSuchTransaction(`Transaction ${transaction.txnNumber} was aborted :: caused by :: from a participant :: caused by :: ${cause}`);
   }
   return latest ?? context.clock.current();
 }
@@ -152,31 +179,41 @@ export async function abortTransaction(context: RouterContext, request: CommandR
     context.transactions.refuseOlder(request.body);
     throw context.transactions.unknown(request.body);
   }
-  if (transaction.state === 'aborted') {
+  if (transaction.participants.size === 0) {
     throw noSuchTransaction('no known command has been sent by this router for this transaction');
   }
+  transaction.ending = true;
   const body = withoutToken(request.body);
   let reply: Doc = new Map();
-  let failure: Error | undefined;
+  let failure: unknown;
   for (const id of transaction.shards()) {
     try {
-      reply = await send(context, request, id, body);
+      reply = await abortOn(context, request, transaction, id, body);
     } catch (error) {
-      failure ??= error as Error;
+      failure ??= error;
     }
   }
-  transaction.state = 'aborted';
-  if (failure instanceof CommandError) throw new CommandError(failure.code, failure.codeName, failure.message, failure.labels, new Map([...failure.extra, ['recoveryToken', recoveryToken(transaction)]]));
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) throw handedOn(context, request, failure);
   return reply.set('recoveryToken', recoveryToken(transaction));
 }
 
-/** Gives a transaction up after a failure; shards that have ended it themselves do not mind. */
+/** Gives a transaction up after a statement has failed. A commit that is under way over several shards goes on. */
+async function giveUp(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<void> {
+  if (transaction.decision !== undefined || transaction.recovering || transaction.participants.size === 0) return;
+  await abortEverywhere(context, request, transaction);
+  transaction.gaveUp = true;
+}
+
+/** Aborts on all participants; those that have ended it themselves do not mind. */
 export async function abortEverywhere(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<void> {
-  if (transaction.state !== 'open') return;
-  transaction.state = 'aborted';
   const body = doc(['abortTransaction', new Int32(1)], ['autocommit', false]);
-  for (const id of transaction.shards()) await send(context, request, id, body).catch(() => undefined);
+  for (const id of transaction.shards()) await abortOn(context, request, transaction, id, body).catch(() => undefined);
+}
+
+async function abortOn(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, id: string, body: Doc): Promise<Doc> {
+  const reply = await send(context, request, id, body);
+  if (id === transaction.coordinator) transaction.isCoordinated = false;
+  return reply;
 }
 
 function send(context: RouterContext, request: CommandRequest, id: string, body: Doc): Promise<Doc> {

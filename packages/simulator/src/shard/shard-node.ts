@@ -69,7 +69,9 @@ export class ShardNode implements CommandNode, ShardAccess {
       if (ready !== undefined) await waitWithin(ready, request.body, request.signal);
       request.routed?.refuseStale();
       const reply = await state.writeBlock.actAs(request.connection, () => handler({ state: transactional(state, participation), request, participation }));
-      return participation.transaction === null || request.routed === undefined ? reply : reply.set('readOnly', participation.transaction.operations.length === 0);
+      const { session, transaction } = participation;
+      if (transaction === null || request.routed === undefined) return reply;
+      return reply.set('readOnly', session?.running === transaction && transaction.operations.length === 0);
     } catch (error) {
       const { session, transaction } = participation;
       const goesOn = error instanceof CommandError && error.code === WOULD_CHANGE_OWNING_SHARD;

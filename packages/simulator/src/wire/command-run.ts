@@ -48,14 +48,16 @@ function asCommandError(error: unknown): CommandError {
 
 /**
  * The answer to a failed command; `code` 0 stands for failures that the server reports without one. Where a router shows its shards' own
- * replies, these come first.
+ * replies, these come first, and so do the labels of a shard's reply that it hands on.
  */
 export function failureReply(failure: CommandError): Doc {
   const raw = failure.extra.get('raw');
   const code: [string, Value][] = failure.code === 0 ? [] : [['code', new Int32(failure.code)], ['codeName', failure.codeName]];
   const words: [string, Value][] = [['ok', new Double(0)], ['errmsg', failure.message]];
-  const reply: Doc = new Map<string, Value>(raw === undefined ? [...words, ...code] : [['raw', raw], ...code, ...words]);
+  const handedOn = failure.extra.get('errorLabels');
+  const first: [string, Value][] = handedOn === undefined ? [] : [['errorLabels', handedOn]];
+  const reply: Doc = new Map<string, Value>(raw === undefined ? [...first, ...words, ...code] : [['raw', raw], ...code, ...words]);
   for (const [name, value] of failure.extra) if (name !== 'raw') reply.set(name, value);
-  if (failure.labels.length > 0) reply.set('errorLabels', [...failure.labels]);
+  if (failure.labels.length > 0 && handedOn === undefined) reply.set('errorLabels', [...failure.labels]);
   return reply;
 }

@@ -89,6 +89,19 @@ export const patterns: readonly Pattern[] = [
     covers: { value: isText },
     reason: 'The shard that wrote first; where several were asked at once, the first to answer.',
   },
+  {
+    name: 'SHARD',
+    paths: ['errmsg'],
+    subjects: ['commitTransaction'],
+    covers: { text: /(?<=on the transaction participant |aborted :: caused by :: from shard )shard\d+/g },
+    reason: 'Of several participants that cannot commit, the first to answer, or whichever stands first in a hash table.',
+  },
+  {
+    name: 'ERRORS',
+    paths: ['writeErrors[].errmsg'],
+    covers: { text: /(?<=^multiple errors for op : ).*/gs },
+    reason: 'The errors of several shards in the order of their answers; each one of them is compared where they are listed.',
+  },
   { name: 'session', paths: ['cursor.*[].lsid.id'], covers: { value: isUuid }, reason: 'Sessions have random UUIDs.' },
   {
     name: 'UUID',
@@ -285,6 +298,7 @@ export interface UnorderedList extends Pick<Pattern, 'subjects' | 'steps' | 'rea
 export const unorderedLists: readonly UnorderedList[] = [
   { path: 'authInfo.authenticatedUserRoles', subjects: ['connectionStatus'], reason: 'Roles come in the order of a hash table.' },
   { path: 'authInfo.authenticatedUserPrivileges', subjects: ['connectionStatus'], reason: 'Privileges come in the order of a hash table.' },
+  { path: 'writeErrors[].errInfo.causedBy', reason: 'Shards answer a statement that all of them were asked as they come.' },
   { path: 'upserted', subjects: ['update'], reason: 'Shards answer the statements of an unordered bulk as they come.' },
   { path: 'cursor.firstBatch', subjects: ['listCollections'], reason: 'Collections come in the order of their random UUIDs.' },
   { path: 'cursor.firstBatch', subjects: ['aggregate $indexStats'], reason: 'Indexes come in the order of a hash table, shards in the order in which they answer.' },

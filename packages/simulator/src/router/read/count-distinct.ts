@@ -56,14 +56,11 @@ export async function distinctCommand(context: RouterContext, request: CommandRe
     if (primary === undefined) throw new CommandError(26, 'NamespaceNotFound', `database ${request.db} not found`);
     return context.sender.run(primary, request, request.body, { picture });
   }
-  if (request.body.get('autocommit') === false) {
-    const advice = 'Please see http://dochub.mongodb.org/core/transaction-distinct for a recommended alternative.';
-    throw new CommandError(263, 'OperationNotSupportedInTransaction', `Cannot run 'distinct' on a sharded collection in a multi-document transaction. ${advice}`);
-  }
   const target = targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation'));
   const all: Value[] = [];
-  for (const shard of context.shardsOf(target.shards)) {
-    const values = (await context.sender.run(shard, request, request.body, { picture })).get('values');
+  const replies = await context.sender.runOnEach(context.shardsOf(target.shards), request, request.body, { picture });
+  for (const reply of replies) {
+    const values = reply.get('values');
     if (Array.isArray(values)) all.push(...values);
   }
   const collation = docOf(request.body.get('collation')) ?? collection.defaultCollation;

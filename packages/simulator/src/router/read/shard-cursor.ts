@@ -44,14 +44,14 @@ export class ShardCursor {
     body: Doc,
     options: SendOptions = {},
   ): Promise<ShardCursor[]> {
-    const opened: ShardCursor[] = [];
-    try {
-      for (const shard of shards) opened.push(await ShardCursor.open(sender, shard, request, body, options));
-      return opened;
-    } catch (error) {
-      for (const cursor of opened) await cursor.close(request).catch(() => undefined);
-      throw error;
-    }
+    const answers: PromiseSettledResult<ShardCursor>[] = [];
+    // All shards are asked at once, whatever one of them says.
+    for (const shard of shards) answers.push(...(await Promise.allSettled([ShardCursor.open(sender, shard, request, body, options)])));
+    const opened = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const failed = answers.find((answer) => answer.status === 'rejected');
+    if (failed === undefined) return opened;
+    for (const cursor of opened) await cursor.close(request).catch(() => undefined);
+    throw failed.reason;
   }
 
   /** The documents that are here, without asking the shard. */

@@ -77,6 +77,15 @@ export class ShardSender {
     new ShardOwnership(this.catalog, shard, { picture }).refuseStale();
   }
 
+  /** Sends the same command to several shards as one that all of them are asked at once: a failure of one keeps it from no other. */
+  async runOnEach(shards: readonly ClusterShard[], request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<Doc[]> {
+    const answers: PromiseSettledResult<Doc>[] = [];
+    for (const shard of shards) answers.push(...(await Promise.allSettled([this.run(shard, request, body, options)])));
+    const failed = answers.find((answer) => answer.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  }
+
   /** Sends the same command to several shards, one after the other; stops at the first failure. */
   async runOnAll(shards: readonly ClusterShard[], request: CommandRequest, body: Doc, options: SendOptions = {}): Promise<Map<ClusterShard, Doc>> {
     const replies = new Map<ClusterShard, Doc>();

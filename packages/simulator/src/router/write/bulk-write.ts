@@ -8,7 +8,7 @@ import type { RoutingPicture } from '../target/routing-table.js';
 import { staleConfigError, staleRetriesMax } from '../target/stale-routing.js';
 import type { BulkWrite } from './bulk-write-state.js';
 import { runPart } from './run-part.js';
-import { splitByShard } from './split-by-shard.js';
+import { type ShardPart, splitByShard } from './split-by-shard.js';
 import { targetStatement } from './target-statement.js';
 import { WriteOutcome } from './write-outcome.js';
 import { type WriteKind, writeStatements } from './write-statements.js';
@@ -38,7 +38,7 @@ export async function bulkWrite(context: RouterContext, request: CommandRequest,
  * @returns those that were not executed because the picture was stale, in order
  */
 async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<number[]> {
-  const { context, namespace, ordered, outcome, statements } = bulk;
+  const { context, namespace, ordered, outcome, request, statements } = bulk;
   const asked = [...indexes];
   const picture = pictureFor(bulk, asked);
   if (picture.collection === undefined) {
@@ -51,12 +51,24 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
   for (const part of splitByShard(bulk, picture.collection, asked)) {
     // All shards of a statement are asked at once: what one of them says keeps it from no other.
     if (failedAt !== undefined && part.indexes[0] !== failedAt) break;
+    if (failedAt !== undefined && request.body.get('autocommit') === false) {
+      await runUnheard(bulk, part, picture);
+      continue;
+    }
     stale.push(...(await runPart(bulk, part, part.everywhere === true ? undefined : picture)));
     if (ordered && (outcome.failed || stale.length > 0)) failedAt = part.indexes.at(-1);
   }
   const [first] = stale;
   if (ordered && first !== undefined) return asked.filter((index) => index >= first);
   return stale.sort((a, b) => a - b);
+}
+
+/** Within a transaction a router listens no further once a shard has failed: the others have been asked all the same. */
+async function runUnheard(bulk: BulkWrite, part: ShardPart, picture: RoutingPicture): Promise<void> {
+  const transaction = bulk.context.transactions.of(bulk.request.body);
+  const before = transaction?.participants.get(part.shard) ?? 'unheard';
+  await runPart({ ...bulk, outcome: new WriteOutcome(bulk.kind) }, part, picture).catch(() => undefined);
+  transaction?.participants.set(part.shard, before);
 }
 
 /** The present picture, or a new one when statements cannot be targeted by a stale one. A transaction keeps to what it has. */

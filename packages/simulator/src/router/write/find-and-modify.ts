@@ -7,6 +7,8 @@ import { compileProjection } from '../../query/projection.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { RoutingPicture } from '../target/routing-table.js';
+import { isStale } from '../target/stale-routing.js';
+import { handedOn } from '../transaction-commands.js';
 import { changeOwningShard, imageOf, wouldChangeOwningShard } from './owning-shard-change.js';
 
 /**
@@ -38,7 +40,7 @@ async function modify(context: RouterContext, request: CommandRequest, shard: Cl
   try {
     return await context.sender.run(shard, request, request.body, { picture });
   } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined) throw error;
+    if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined) throw isStale(error) ? error : handedOn(context, request, error);
     await changeOwningShard(context, request, picture.collection, shard, error.extra, 1);
     return isTrue(error.extra.get('shouldUpsert')) ? insertedReply(request.body, error.extra) : movedReply(request.body, error.extra);
   }

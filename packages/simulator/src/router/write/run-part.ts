@@ -1,6 +1,7 @@
 import { Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { errorLabels } from '../../node/error-labels.js';
 import { doc, docOf, isTrue, numberOf } from '../../node/doc-fields.js';
 import type { RoutingPicture } from '../target/routing-table.js';
 import { isStale, isStaleCode } from '../target/stale-routing.js';
@@ -25,13 +26,14 @@ export async function runPart(bulk: BulkWrite, part: ShardPart, picture: Routing
   } catch (error) {
     if (isStale(error)) return [...part.indexes];
     if (!(error instanceof CommandError)) throw error;
-    if (request.body.get('autocommit') === false) throw metInTransaction(bulk, part, error);
+    const isTransient = errorLabels('router', request, error).includes('TransientTransactionError');
+    if (request.body.get('autocommit') === false && isTransient) throw metInTransaction(bulk, part, error);
     outcome.fail(error, ordered ? part.indexes.slice(0, 1) : part.indexes);
     return [];
   }
 }
 
-/** A failure that ends a transaction, in the words of the router. */
+/** A failure after which a whole transaction may be tried again, in the words of the router; others are told like those of statements. */
 function metInTransaction({ context }: BulkWrite, { shard }: ShardPart, error: CommandError): CommandError {
   if (shard === context.configShard.id) return error;
   const { connectionString } = context.catalog.shard(shard);

@@ -2,6 +2,7 @@ import { Int32, Long } from 'bson';
 import { decodeDocument } from '../../bson/decode.js';
 import { parseCollation } from '../../bson/collation.js';
 import type { Doc, Value } from '../../bson/value.js';
+import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { distinctValues } from '../../query/distinct-values.js';
 import { failure } from '../failure.js';
@@ -44,13 +45,17 @@ function countReply(n: number): Doc {
 
 /** `distinct`: the different values of a field in order, elements of arrays one by one. */
 export function distinct(context: CommandContext): Doc {
-  const { state, request } = context;
+  const { state, request, participation } = context;
   const key = request.body.get('key');
   if (typeof key !== 'string') throw failure.typeMismatch("BSON field 'distinct.key' is the wrong type, expected type 'string'");
   const namespace = targetNamespace(context);
   const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
   const view = state.catalog.view(namespace);
   const collection = state.catalog.collection(namespace);
+  if (request.routed !== undefined && participation.transaction !== null && collection?.target.shardKey !== undefined) {
+    const advice = 'Please see http://dochub.mongodb.org/core/transaction-distinct for a recommended alternative.';
+    throw new CommandError(263, 'OperationNotSupportedInTransaction', `Cannot run 'distinct' on a sharded collection in a multi-document transaction. ${advice}`);
+  }
   const collation = view === undefined ? collationOf(context, collection) : viewCollation(context, view).collation;
   if (view !== undefined) return new Map([['values', distinctValues(viewDocuments(context, view, [matching(filter)]), key, collation)]]);
   if (collection === undefined) return new Map([['values', []]]);

@@ -4,6 +4,7 @@ import { encodeDocument } from '../../bson/encode.js';
 import { elementName, scanElements } from '../../bson/scan.js';
 import { RawDocument, type Doc, type Value } from '../../bson/value.js';
 import { Int32 } from 'bson';
+import { CommandError } from '../../node/command.js';
 import { isTrue } from '../../node/doc-fields.js';
 import { compileProjection } from '../../query/projection.js';
 import { failure } from '../failure.js';
@@ -30,12 +31,24 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
     throw failure.failedToParse(remove ? "Cannot specify both an update and remove=true" : "Either an update or remove=true must be specified");
   }
   refuseCombinations(body, remove);
-  const { reply, wrote, touched } = await attempt(context, () => runTouching(context, () => (remove ? removeOne(context) : updateOne(context))));
+  const { reply, wrote, touched } = await during(context, () => attempt(context, () => runTouching(context, () => (remove ? removeOne(context) : updateOne(context)))));
   if (participation.retryable && wrote) {
     participation.session?.statements.set(id, { n: 1, nModified: 0, upsertedId: undefined, reply, touched });
   }
   addWriteConcernError(reply, context);
   return reply;
+}
+
+const writeConflict = 112;
+
+/** A conflict with another transaction is told as what came up while the plan was carried out, since 5.0. */
+async function during<T>({ state }: CommandContext, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.code !== writeConflict || !state.version.atLeast(5, 0)) throw error;
+    throw new CommandError(error.code, error.codeName, `Plan executor error during findAndModify :: caused by :: ${error.message}`, error.labels, error.extra);
+  }
 }
 
 /** What goes with an update does not go with a removal. Throws CommandError 9. */

@@ -123,9 +123,10 @@ export class CollectionIndex {
       if (record === except) continue;
       if (entry instanceof IndexEntry && (entry.to !== PENDING || unit.transaction?.removedEntries.has(entry) === true)) continue;
       const { newest } = record;
-      if (newest.time === PENDING && newest.transaction !== null && newest.transaction !== unit.transaction) {
+      if (newest.time === PENDING && newest.transaction !== null && newest.transaction !== unit.transaction && !isSeen(entry, unit)) {
         throw new HeldByTransaction(newest.transaction);
       }
+      if (unit.transaction !== null && !isSeen(entry, unit)) throw new HeldByTransaction(unit.transaction);
       return record;
     }
     return null;
@@ -251,6 +252,12 @@ function recordOf(entry: Entry): DocumentRecord {
 }
 
 /** The record that a reader finds under a key; whether it sees a document there is for the record's versions to say. */
+/** Whether a transaction reads what stands under a key: then it is there twice for it, whatever others do to it meanwhile. */
+function isSeen(entry: Entry, { transaction }: WriteUnit): boolean {
+  if (transaction === null) return false;
+  return visibleRecord(entry, { time: transaction.readTime, transaction }) !== null;
+}
+
 function visibleRecord(newest: Entry | null, view: ReadView): DocumentRecord | null {
   let entry = newest;
   while (entry instanceof IndexEntry) {

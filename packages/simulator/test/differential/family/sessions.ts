@@ -60,6 +60,7 @@ function long(value: number): Json {
 class Transactions {
   readonly #numbers: Record<Letter, number> = { A: 0, B: 0 };
   readonly #open: Record<Letter, boolean> = { A: false, B: false };
+  readonly #committed: Record<Letter, boolean> = { A: false, B: false };
 
   constructor(
     private readonly random: Random,
@@ -68,7 +69,7 @@ class Transactions {
 
   commands(): Command[] {
     const asked = this.random.list(6, 14, () => this.#command(this.random.chance(0.7) ? 'A' : 'B'));
-    return [...asked, ...letters.map((letter) => this.#end(letter, 'abortTransaction'))];
+    return [...asked, ...letters.filter((letter) => this.#open[letter]).map((letter) => this.#end(letter, 'abortTransaction'))];
   }
 
   #command(letter: Letter): Command {
@@ -77,7 +78,7 @@ class Transactions {
       [5, () => this.#statement(letter, write(random, layout))],
       [3, () => this.#statement(letter, read(random, layout))],
       [2, () => this.#end(letter, 'commitTransaction')],
-      [1, () => this.#end(letter, 'abortTransaction')],
+      [1, () => this.#end(letter, this.#committed[letter] ? 'commitTransaction' : 'abortTransaction')],
       [1, () => router(read(random, layout))],
       [0.3, () => ({ on: 'router', db: 'admin', command: { commitTransaction: 1, lsid: { session: letter }, txnNumber: long(this.#numbers[letter]), autocommit: false } })],
     ]);
@@ -88,13 +89,18 @@ class Transactions {
     const starts = !this.#open[letter] || random.chance(0.05);
     if (!this.#open[letter]) this.#numbers[letter] += 1;
     this.#open[letter] = true;
+    this.#committed[letter] = false;
     const concern = starts && random.chance(0.5) ? { readConcern: { level: random.pick(['snapshot', 'majority', 'local']) } } : {};
     const txnNumber = long(random.chance(0.03) ? this.#numbers[letter] - 1 : this.#numbers[letter]);
-    return router({ ...command, lsid: { session: letter }, txnNumber, ...(starts && { startTransaction: true }), autocommit: false, ...concern });
+    // Of statements for several shards that go out at once, the first answer would decide which of them count.
+    const inTurn = 'ordered' in command ? { ordered: true } : {};
+    return router({ ...command, ...inTurn, lsid: { session: letter }, txnNumber, ...(starts && { startTransaction: true }), autocommit: false, ...concern });
   }
 
+  /** What was committed is not aborted: a participant that has not heard of the decision yet would give its part up, or not, as it comes. */
   #end(letter: Letter, name: 'commitTransaction' | 'abortTransaction'): Command {
     this.#open[letter] = false;
+    this.#committed[letter] ||= name === 'commitTransaction';
     const majority = this.random.chance(0.5) ? { writeConcern: { w: 'majority' } } : {};
     return { on: 'router', db: 'admin', command: { [name]: 1, lsid: { session: letter }, txnNumber: long(Math.max(1, this.#numbers[letter])), autocommit: false, ...majority } };
   }
