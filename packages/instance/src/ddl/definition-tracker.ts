@@ -10,6 +10,8 @@ import { creationOf, type FollowedCollection, restartOf } from './followed-colle
 export interface TrackerContext {
   ledger: DefinitionLedger;
   filter: NamespaceFilter;
+  /** Every shard shows its copy of a drop or rename; otherwise one shows it for all, once all have carried it out. */
+  showsEachCopy: boolean;
   /** A replica set is being sharded: what is renamed into another database would lose the shard key that was requested for it. */
   shardsReplicaSet: boolean;
   monotonic_ms: () => number;
@@ -46,7 +48,7 @@ const reshardedPrefix = 'system.resharding.';
 /**
  * Makes one journal entry of all shards' copies of one change. A drop or rename of a sharded collection is complete
  * after as many copies as shards own chunks of it; should some never come, once the catalog shows it and a time above
- * all shards was taken after that. What a UUID went through already, or the journal includes, is another shard's copy.
+ * all shards was taken after that. Where one copy stands for all, that time is taken at once. What a UUID went through already, or the journal includes, is another shard's copy.
  */
 export class DefinitionTracker {
   readonly #incomplete = new Map<string, Incomplete>();
@@ -115,16 +117,23 @@ export class DefinitionTracker {
       return;
     }
     if (event.operation === 'rename' && isAt(collection, event.to)) return;
-    const one = this.#incomplete.get(event.uuid) ?? this.#begin(event, collection);
+    const one = this.#incomplete.get(event.uuid) ?? (await this.#begin(event, collection, signal));
     one.copies += 1;
     if (event.time > one.last) one.last = event.time;
     if (one.copies >= one.copiesExpected) await this.#complete(one, signal);
   }
 
-  #begin(event: DefinitionEvent & { uuid: string }, collection: FollowedCollection): Incomplete {
-    const chunks = this.context.ledger.entries.get(event.uuid)?.sharding?.chunks ?? [];
-    const copiesExpected = Math.max(1, new Set(chunks.map((chunk) => chunk.shard)).size);
-    const one = { event, collection, first: event.time, last: event.time, copies: 0, copiesExpected, since_ms: this.context.monotonic_ms(), includedTo: null };
+  async #begin(event: DefinitionEvent & { uuid: string }, collection: FollowedCollection, signal: AbortSignal): Promise<Incomplete> {
+    const { context } = this;
+    const chunks = context.ledger.entries.get(event.uuid)?.sharding?.chunks ?? [];
+    const copies = Math.max(1, new Set(chunks.map((chunk) => chunk.shard)).size);
+    const stands = copies > 1 && !context.showsEachCopy;
+    const one = {
+      event, collection, first: event.time, last: event.time, copies: 0,
+      copiesExpected: stands ? Infinity : copies,
+      since_ms: context.monotonic_ms(),
+      includedTo: stands ? await context.timeAboveAll(signal) : null,
+    };
     this.#incomplete.set(event.uuid, one);
     return one;
   }

@@ -74,9 +74,9 @@ describe('change streams through a router', () => {
   }
 
   it('show one write of two shards at the same cluster time on both, and go on behind either event', async () => {
-    // Without a wall clock that goes on: where a second ends between the two shards, their times differ.
+    // Without a wall clock that goes on, and without no-ops: what happens between the two shards gives them different times.
     const standing = Date.now();
-    const at = await start({ now: () => standing });
+    const at = await start({ now: () => standing, noopIntervalMs: 3_600_000 });
     await shard(at);
     const c = at.client.db('db').collection<{ _id: number; k: number; v?: number }>('c');
     await c.insertMany([-2, -1, 1, 2].map((k) => ({ _id: k, k })));
@@ -113,6 +113,20 @@ describe('change streams through a router', () => {
       presplitHashedZones: false,
     });
     expect(found.at(-1)?.operationDescription).toEqual({ shardKey: { k: 1, x: 1 }, oldShardKey: { k: 1 } });
+  });
+
+  it.each([['6.0', 2], ['7.0', 1]] as const)('show the rename and drop of a collection of two shards, in %s %i times', async (version, copies) => {
+    const at = await start({ version });
+    await shard(at);
+    const db = at.client.db('db');
+    await db.collection<{ _id: number; k: number }>('c').insertMany([{ _id: 1, k: -1 }, { _id: 2, k: 1 }]);
+    const opened = await open(at, {});
+    await db.renameCollection('c', 'd');
+    await db.dropCollection('d');
+    await db.collection<{ _id: number }>('last').insertOne({ _id: 1 });
+    const found = await events(at, opened, 2 * copies + 1);
+    const each = (kind: string): string[] => Array.from({ length: copies }, () => kind);
+    expect(found.map(({ operationType }) => operationType)).toEqual([...each('rename'), ...each('drop'), 'insert']);
   });
 
   it('hand on the stream of one shard from 6.0', async () => {

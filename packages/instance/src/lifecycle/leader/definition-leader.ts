@@ -35,6 +35,9 @@ const unknown_ms = 200;
 const compareMin_ms = 500;
 /** A build of indexes under way, or a router that has not heard of a change, passes within moments. */
 const applyAgain_ms = 500;
+/** From this release on one shard shows a drop or rename for all (SERVER-71085, SERVER-71365). */
+const oneCopyRelease = 7;
+
 /** The server does not rename a collection while it builds its indexes (BackgroundOperationInProgressForNamespace). */
 const indexBuildRunningCode = 12_587;
 
@@ -66,6 +69,7 @@ export class DefinitionLeader {
         retrying: runtime.retrying,
         ledger: parts.ledger,
         filter: filterOf(context.watch.view.record),
+        showsEachCopy: source.version[0] < oneCopyRelease,
         shardsReplicaSet: context.watch.view.record.options.sharding !== undefined,
         monotonic_ms: () => runtime.clock.monotonic_ms(),
         hasLeft: async ({ database, name, uuid }, signal) => (await this.#collection(database, uuid, signal))?.name !== name,

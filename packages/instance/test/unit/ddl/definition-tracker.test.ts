@@ -15,6 +15,7 @@ let ledger: DefinitionLedger;
 let tracker: DefinitionTracker;
 let triggers: number;
 let now_ms: number;
+let showsEachCopy: boolean;
 
 function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
   const chunks = shards.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard));
@@ -26,6 +27,7 @@ beforeEach(() => {
   entries = [];
   triggers = 0;
   now_ms = 0;
+  showsEachCopy = true;
   const append = (_epoch: number, ordinal: number, found: FoundDefinition): Promise<Definition> => {
     const definition: Definition = { ...found, ordinal, state: 'undone', entry: null };
     entries.push(definition);
@@ -36,6 +38,9 @@ beforeEach(() => {
   tracker = new DefinitionTracker({
     ledger,
     filter,
+    get showsEachCopy() {
+      return showsEachCopy;
+    },
     shardsReplicaSet: false,
     monotonic_ms: () => now_ms,
     hasLeft: () => Promise.resolve(true),
@@ -58,6 +63,18 @@ describe('copies of one change', () => {
     await saw('drop', orders, 25n, 'orders');
     expect([tracker.firstIncomplete, shown()]).toEqual([null, [['drop', orders, 'orders', null, null]]]);
     expect(entries[0]?.time.toBigInt()).toBe(25n);
+  });
+
+  it('are one where one shard shows the change for all, up to a time above all of them, without a pause', async () => {
+    showsEachCopy = false;
+    await saw('rename', orders, 20n, 'orders', 'sold');
+    await tracker.settle(1000n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([20n, []]);
+    await tracker.settle(1001n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([null, [['rename', orders, 'orders', 'sold', null]]]);
+    expect(entries[0]?.time.toBigInt()).toBe(1000n);
+    await saw('rename', items, 1100n, 'items', 'wares');
+    expect(shown()).toHaveLength(2);
   });
 
   it('that come after a collection was made under the name say nothing about it', async () => {

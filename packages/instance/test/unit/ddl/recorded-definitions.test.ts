@@ -40,6 +40,7 @@ async function journalOf(events: readonly DefinitionEvent[], begun: CatalogEntry
   const tracker = new DefinitionTracker({
     ledger,
     filter,
+    showsEachCopy: true,
     shardsReplicaSet: false,
     monotonic_ms: () => 0,
     hasLeft: () => Promise.reject(new Error('every copy is there')),

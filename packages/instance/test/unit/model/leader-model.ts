@@ -121,6 +121,7 @@ export class LeaderModel {
     return new DefinitionTracker({
       ledger,
       filter,
+      showsEachCopy: true,
       shardsReplicaSet: false,
       monotonic_ms: () => this.input.scheduler.monotonic_ms(),
       hasLeft: async ({ uuid, name }, signal) => (await this.#namesNow(signal)).get(uuid) !== name,

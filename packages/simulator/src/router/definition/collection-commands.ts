@@ -52,10 +52,10 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   const namespace = commandNamespace(request);
   const sharded = context.catalog.collection(namespace) !== undefined;
   const primary = context.primaryOf(namespace);
-  const shards = sharded ? context.catalog.shards : primary === undefined ? [] : [primary];
+  const shards = sharded ? primaryLast(context, namespace, context.catalog.shards) : primary === undefined ? [] : [primary];
   for (const shard of shards) {
     try {
-      await context.sender.run(shard, request, request.body);
+      await context.sender.run(shard, request, bodyFor(context, shard, primary, request.body));
     } catch (error) {
       if (!(error instanceof CommandError) || error.code !== namespaceNotFound) throw error;
     }
@@ -65,6 +65,18 @@ export async function dropCommand(context: RouterContext, request: CommandReques
 }
 
 const namespaceNotFound = 26;
+
+/** The primary shard comes last: when its change is seen, the others have made theirs (server tests: drop coordinator). */
+function primaryLast(context: RouterContext, namespace: string, shards: readonly ClusterShard[]): ClusterShard[] {
+  const primary = context.primaryOf(namespace)?.id;
+  return [...shards].sort((a, b) => Number(a.id === primary) - Number(b.id === primary));
+}
+
+/** From 7.0 on the primary's event alone is visible (SERVER-71085, SERVER-71365). */
+function bodyFor({ version }: RouterContext, shard: ClusterShard, primary: ClusterShard | undefined, body: Doc): Doc {
+  const isHidden = version.atLeast(7, 0) && primary !== undefined && shard.id !== primary.id;
+  return isHidden ? new Map([...body, ['fromMigrate', true]]) : body;
+}
 
 /** `dropDatabase` on all shards. */
 export async function dropDatabaseCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -97,7 +109,6 @@ export async function renameCollectionCommand(context: RouterContext, request: C
     throw new CommandError(20, 'IllegalOperation', 'Source and destination collections must be on the same database.');
   }
   if (!context.version.atLeast(5, 0)) refuseShardedOf44(sharded !== undefined, context.catalog.collection(to) !== undefined);
-  const body = new Map(request.body);
   const holders = sharded === undefined ? context.holdersOf(from) : context.catalog.shards;
   const shards = holders.filter((shard) => shard.access.collection(from) !== undefined);
   if (shards.length === 0 && !context.version.atLeast(5, 0) && holders.some((shard) => shard.stored.view(from) !== undefined)) {
@@ -106,7 +117,8 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
   refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
   await dropShardedTarget(context, request, to, sharded !== undefined);
-  for (const shard of shards) await context.sender.run(shard, request, body, { db: 'admin', atOnce: true });
+  const primary = context.primaryOf(from);
+  for (const shard of primaryLast(context, from, shards)) await context.sender.run(shard, request, bodyFor(context, shard, primary, request.body), { db: 'admin', atOnce: true });
   await context.catalog.renameCollection(from, to);
   const renamed = context.catalog.collection(to);
   // Chunks are kept from moving meanwhile.
@@ -136,8 +148,9 @@ async function dropShardedTarget(context: RouterContext, request: CommandRequest
   const target = context.catalog.collection(to);
   if (target === undefined && !sourceSharded) return;
   const holders = (target === undefined ? context.holdersOf(to) : context.catalog.shards).filter((shard) => shard.access.collection(to) !== undefined);
-  for (const shard of holders) {
-    await context.sender.run(shard, request, new Map([['drop', collectionOf(to)]]), { db: databaseOf(to) });
+  const primary = context.primaryOf(to);
+  for (const shard of primaryLast(context, to, holders)) {
+    await context.sender.run(shard, request, bodyFor(context, shard, primary, new Map([['drop', collectionOf(to)]])), { db: databaseOf(to) });
   }
   await context.catalog.dropCollection(to);
 }

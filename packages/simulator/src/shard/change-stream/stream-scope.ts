@@ -24,6 +24,7 @@ export class ScopeFilter {
   }
 
   shows(operation: OplogOperation): boolean {
+    if (isHidden(operation) && !this.options.systemEvents) return false;
     switch (operation.kind) {
       case 'silent':
         return false;
@@ -42,14 +43,13 @@ export class ScopeFilter {
 
   /** True when the operation ends the stream behind its own event. */
   invalidatedBy(operation: OplogOperation): boolean {
+    if (isHidden(operation)) return false;
     if (operation.kind === 'dropDatabase') return this.#scope.kind === 'database';
     return this.#scope.kind === 'collection' && (operation.kind === 'drop' || operation.kind === 'rename');
   }
 
   #showsDefinition(operation: DefinitionOperation): boolean {
-    const { expanded, systemEvents } = this.options;
-    if (!expanded || !this.#showsTarget(operation.target) || operation.target.collection === 'system.views') return false;
-    return operation.fromMigrate !== true || systemEvents;
+    return this.options.expanded && this.#showsTarget(operation.target) && operation.target.collection !== 'system.views';
   }
 
   #showsTarget(target: EntryNamespace): boolean {
@@ -74,4 +74,9 @@ export class ScopeFilter {
   #showsDatabase(db: string): boolean {
     return this.#scope.kind === 'cluster' ? !INTERNAL_DATABASES.has(db) : this.#scope.db === db;
   }
+}
+
+/** What a chunk migration or a router brought about on this shard only streams with system events show. */
+function isHidden(operation: OplogOperation): boolean {
+  return 'fromMigrate' in operation && operation.fromMigrate;
 }

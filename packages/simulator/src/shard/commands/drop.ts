@@ -1,6 +1,7 @@
 import { Int32 } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { isTrue } from '../../node/doc-fields.js';
 import { uuidText } from '../uuid-text.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
@@ -26,16 +27,19 @@ export function drop(context: CommandContext): Doc {
     ['nIndexesWas', new Int32(collection.indexes.length)],
     ['ns', namespace],
   ]);
-  dropCollection(state, collection);
+  dropCollection(state, collection, isTrue(context.request.body.get('fromMigrate')));
   return reply;
 }
 
-/** Drops a collection with its event; cursors on it end. */
-export function dropCollection(state: ShardState, collection: Collection): void {
+/**
+ * Drops a collection with its event; cursors on it end.
+ * @param fromMigrate another shard's event stands for it
+ */
+export function dropCollection(state: ShardState, collection: Collection, fromMigrate = false): void {
   state.writeBlock.refuse(collection.db, collection.name);
   const clusterTime = state.oplog.nextTime();
   removeCollection(state, collection);
-  state.oplog.append(clusterTime, [{ kind: 'drop', target: collection.target }]);
+  state.oplog.append(clusterTime, [{ kind: 'drop', target: collection.target, fromMigrate }]);
 }
 
 /** Takes a collection out of the catalog without an event. */

@@ -30,13 +30,16 @@ export function renameCollection(context: CommandContext): Doc {
   const target = state.catalog.collection(to);
   if (target !== undefined && !isTrue(request.body.get('dropTarget'))) throw failure.namespaceExists('target namespace exists');
   if (state.catalog.view(to) !== undefined) throw failure.namespaceExists(`a view already exists with that name: ${to}`);
-  if (splitNamespace(from).db === splitNamespace(to).db) rename(state, source, to, target);
+  if (splitNamespace(from).db === splitNamespace(to).db) rename(state, source, to, target, isTrue(request.body.get('fromMigrate')));
   else moveToDatabase(state, source, to, target);
   return new Map();
 }
 
-/** Renames within a database, with one event; a target is dropped with it. */
-export function rename(state: ShardState, source: Collection, to: string, target: Collection | undefined): void {
+/**
+ * Renames within a database, with one event; a target is dropped with it.
+ * @param fromMigrate another shard's event stands for it
+ */
+export function rename(state: ShardState, source: Collection, to: string, target: Collection | undefined, fromMigrate = false): void {
   const from = source.namespace;
   state.writeBlock.refuse(source.db, source.name);
   const clusterTime = state.oplog.nextTime();
@@ -44,7 +47,7 @@ export function rename(state: ShardState, source: Collection, to: string, target
   if (target !== undefined) removeCollection(state, target);
   state.catalog.renameCollection(source, to, timeKey(clusterTime));
   killCursorsOf(state, source, `collection renamed from '${from}' to '${to}'. UUID ${uuidText(source.uuid.buffer)}`);
-  state.oplog.append(clusterTime, [{ kind: 'rename', target: entryTarget, to: splitNamespace(to), droppedTarget: target?.uuid }]);
+  state.oplog.append(clusterTime, [{ kind: 'rename', target: entryTarget, to: splitNamespace(to), droppedTarget: target?.uuid, fromMigrate }]);
 }
 
 /** Into another database a collection is copied to a temporary one, which is renamed; then the source is dropped. */

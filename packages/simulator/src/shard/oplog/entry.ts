@@ -48,11 +48,15 @@ export interface RenameOperation {
   readonly to: { readonly db: string; readonly collection: string };
   /** UUID of the collection that the rename drops. */
   readonly droppedTarget: Binary | undefined;
+  /** True where another shard's event stands for it. */
+  readonly fromMigrate?: boolean;
 }
 
 export interface DropOperation {
   readonly kind: 'drop';
   readonly target: EntryNamespace;
+  /** True where another shard's event stands for it. */
+  readonly fromMigrate?: boolean;
 }
 
 export interface DropDatabaseOperation {
