@@ -49,6 +49,18 @@ export function variadic(apply: (values: (Value | undefined)[], name: string, co
   return ranged(0, Number.MAX_SAFE_INTEGER, apply);
 }
 
+/** An operator whose arguments are computed one after the other, as far as it looks at them. */
+export function sequential(apply: (values: Iterable<Value | undefined>, name: string) => Value | undefined): OperatorCompiler {
+  return (operand, compile, name) => {
+    const evaluated = argumentList(operand).map((each) => compile(each));
+    return (variables) => apply(inTurn(evaluated, variables), name);
+  };
+}
+
+function* inTurn(evaluated: readonly Evaluate[], variables: Variables): Generator<Value | undefined> {
+  for (const evaluate of evaluated) yield evaluate(variables);
+}
+
 /** The named arguments of an operator that takes a document. */
 export function namedArguments(operand: Value, name: string, known: readonly string[], required: readonly string[]): ReadonlyMap<string, Value> {
   if (!(operand instanceof Map)) throw located(28646, `${name} only supports an object as its argument`);

@@ -1,19 +1,18 @@
-import { Double, Int32 } from 'bson';
-import { addNumbers, divideNumbers } from '../bson/arithmetic.js';
+import { Double } from 'bson';
 import { compareValues } from '../bson/compare.js';
 import { isNumber, type NumberValue, toNumber } from '../bson/exact-number.js';
+import { totalOf } from '../bson/number-total.js';
 import type { Value } from '../bson/value.js';
 import { isNullish } from './truth.js';
 
 /** The sum of the numbers among the values; others count nothing. */
 export function sumOf(values: readonly (Value | undefined)[]): NumberValue {
-  return values.reduce<NumberValue>((sum, value) => (isNumber(value) ? addNumbers(sum, value) : sum), new Int32(0));
+  return totalOf(values.filter(isNumber)).sum();
 }
 
 /** The mean of the numbers among the values, null when there is none. */
 export function averageOf(values: readonly (Value | undefined)[]): Value {
-  const numbers = values.filter(isNumber);
-  return numbers.length === 0 ? null : divideNumbers(sumOf(numbers), new Int32(numbers.length));
+  return totalOf(values.filter(isNumber)).average();
 }
 
 /** The standard deviation of the numbers among the values. @param missing 0 for a whole population, 1 for a sample */

@@ -1,7 +1,8 @@
 import { Int32 } from 'bson';
-import { addNumbers, divideNumbers } from '../bson/arithmetic.js';
+import { addNumbers } from '../bson/arithmetic.js';
 import { isNumber, type NumberValue } from '../bson/exact-number.js';
-import { valueText } from '../bson/text.js';
+import { NumberTotal } from '../bson/number-total.js';
+import { computedText } from '../bson/computed-text.js';
 import { typeName } from '../bson/type-of.js';
 import { located } from '../query/query-error.js';
 import { encodeKeyString } from '../bson/key-string.js';
@@ -20,9 +21,9 @@ export function accumulatorOf(operator: string): (() => Accumulator) | undefined
 }
 
 const accumulators: Readonly<Record<string, () => Accumulator>> = {
-  $sum: () => folding<NumberValue>(new Int32(0), (sum, value) => (isNumber(value) ? addNumbers(sum, value) : sum)),
+  $sum: () => totalling((total) => total.sum()),
   $count: () => folding<NumberValue>(new Int32(0), (count) => addNumbers(count, new Int32(1))),
-  $avg: average,
+  $avg: () => totalling((total) => total.average()),
   $min: () => folding<Value>(null, (least, value) => minimumOf([least, value])),
   $max: () => folding<Value>(null, (greatest, value) => maximumOf([greatest, value])),
   $first: first,
@@ -47,19 +48,16 @@ function folding<T extends Value>(start: T, combine: (known: T, value: Value | u
 function merge(merged: Doc, value: Value | undefined): Doc {
   if (value instanceof Map) return new Map([...merged, ...value]);
   if (value === undefined || value === null) return merged;
-  throw located(40400, `$mergeObjects requires object inputs, but input ${valueText(value)} is of type ${typeName(value)}`);
+  throw located(40400, `$mergeObjects requires object inputs, but input ${computedText(value)} is of type ${typeName(value)}`);
 }
 
-function average(): Accumulator {
-  let sum: NumberValue = new Int32(0);
-  let count = 0;
+function totalling(result: (total: NumberTotal) => Value): Accumulator {
+  const total = new NumberTotal();
   return {
     add: (value) => {
-      if (!isNumber(value)) return;
-      sum = addNumbers(sum, value);
-      count += 1;
+      if (isNumber(value)) total.add(value);
     },
-    result: () => (count === 0 ? null : divideNumbers(sum, new Int32(count))),
+    result: () => result(total),
   };
 }
 

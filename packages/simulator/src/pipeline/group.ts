@@ -1,4 +1,4 @@
-import { Int32 } from 'bson';
+import { BSONSymbol, Int32 } from 'bson';
 import { isNumber } from '../bson/exact-number.js';
 import { encodeKeyString } from '../bson/key-string.js';
 import type { Doc, Value } from '../bson/value.js';
@@ -73,7 +73,8 @@ function grouped(docs: Iterable<Doc>, key: Evaluate, fields: readonly GroupField
   for (const doc of docs) {
     const variables = makeVariables(doc, context);
     const id = key(variables) ?? null;
-    const text = typeof id === 'string' ? `s${context.collation?.canonical(id) ?? id}` : encodeKeyString([id]).toString('latin1');
+    const plain = id instanceof BSONSymbol ? id.value : id;
+    const text = typeof plain === 'string' ? `s${context.collation?.canonical(plain) ?? plain}` : encodeKeyString([plain]).toString('latin1');
     let group = groups.get(text);
     if (group === undefined) {
       group = { id, accumulators: fields.map(({ make }) => make()) };

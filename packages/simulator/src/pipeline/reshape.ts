@@ -1,3 +1,4 @@
+import { computedText } from '../bson/computed-text.js';
 import { documentText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import type { Doc, Value } from '../bson/value.js';
@@ -51,14 +52,14 @@ function named<T>(stage: string, compile: () => T): T {
   }
 }
 
-/** `$replaceWith`, and `$replaceRoot` without its wrapper. */
-export function compileReplaceRoot(operand: Value, context: PipelineContext): RunStage {
+/** `$replaceWith`, and `$replaceRoot` without its wrapper. @param role what the operand is, for messages */
+export function compileReplaceRoot(operand: Value, context: PipelineContext, role: string): RunStage {
   const expressions = expressionContext(context);
   const evaluate = compileExpression(operand, expressions);
   return mapped((doc) => {
     const root = evaluate(makeVariables(doc, expressions));
     if (root instanceof Map) return root;
-    throw located(40228, `'newRoot' expression must evaluate to an object, but resulting value was: ${root === undefined ? 'MISSING' : typeName(root)}. Type of resulting value: '${typeName(root)}'.`);
+    throw located(40228, `${role} must evaluate to an object, but resulting value was: ${computedText(root)}. Type of resulting value: '${typeName(root)}'. Input document: ${computedText(doc)}`);
   });
 }
 

@@ -1,4 +1,5 @@
 import { Int32 } from 'bson';
+import { compareValues } from '../bson/compare.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
 import type { Doc, Value } from '../bson/value.js';
 import { compileMatcher } from '../query/matcher.js';
@@ -23,8 +24,8 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $addFields: (operand, context) => compileAddFields(operand, context, '$addFields'),
   $set: (operand, context) => compileAddFields(operand, context, '$set'),
   $unset: compileUnset,
-  $replaceRoot: (operand, context) => compileReplaceRoot(newRootOf(operand), context),
-  $replaceWith: compileReplaceRoot,
+  $replaceRoot: (operand, context) => compileReplaceRoot(newRootOf(operand), context, "'newRoot' expression"),
+  $replaceWith: (operand, context) => compileReplaceRoot(operand, context, "'replacement document'"),
   $redact: compileRedact,
   $sort: compileSortStage,
   $limit: compileLimit,
@@ -52,7 +53,16 @@ const unsimulatedStages: ReadonlySet<string> = new Set(['$geoNear', '$listLocalS
  */
 export function compilePipeline(stages: readonly Doc[], context: PipelineContext): RunStage {
   const compiled = stages.map((stage) => compileStage(stage, context));
-  return (docs) => compiled.reduce<Iterable<Doc>>((input, run) => run(input), docs);
+  // Nothing is computed before the first document is asked for, by which a failure over documents is known.
+  return function* (docs) {
+    yield* compiled.reduce<Iterable<Doc>>((input, run) => run(input), docs);
+  };
+}
+
+/** Whether `compilePipeline` knows a stage. */
+export function isStage(stage: Doc): boolean {
+  const [name = ''] = stage.keys();
+  return Object.hasOwn(stageCompilers, name);
 }
 
 function compileStage(stage: Doc, context: PipelineContext): RunStage {
@@ -82,7 +92,15 @@ function compileSortStage(operand: Value, context: PipelineContext): RunStage {
   if (!(operand instanceof Map)) throw located(15973, 'the $sort key specification must be an object');
   if (operand.size === 0) throw located(15976, '$sort stage must have at least one sort key');
   sortDocuments([], operand, context.collation);
+  if (operand.size === 1 && isNumber(operand.get('_id'))) return sortById(operand, context);
   return (docs) => sortDocuments(docs, operand, context.collation);
+}
+
+/** By `_id` alone whole values are compared: an array made by a stage is not looked into. */
+function sortById(spec: Doc, { collation }: PipelineContext): RunStage {
+  const order = spec.get('_id');
+  const direction = isNumber(order) && toNumber(order) < 0 ? -1 : 1;
+  return (docs) => [...docs].sort((a, b) => compareValues(a.get('_id') ?? null, b.get('_id') ?? null, collation) * direction);
 }
 
 function compileLimit(operand: Value): RunStage {

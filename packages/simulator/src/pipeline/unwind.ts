@@ -1,5 +1,6 @@
 import { Long } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
+import { MutableDocument } from '../expression/mutable-document.js';
 import { located } from '../query/query-error.js';
 import { splitPath, valueAtPath, withValueAt } from '../query/document-path.js';
 import type { RunStage } from './stage.js';
@@ -33,10 +34,8 @@ function numbered(doc: Doc, index: string | undefined, position: Value): Doc {
 
 function withField(doc: Doc, path: readonly string[], value: Value | undefined): Doc {
   const [name = '', ...rest] = path;
-  const copy = new Map(doc);
+  const copy = new MutableDocument(doc);
   const inner = doc.get(name);
-  if (rest.length > 0 && inner instanceof Map) copy.set(name, withField(inner, rest, value));
-  else if (value === undefined) copy.delete(name);
-  else copy.set(name, value);
-  return copy;
+  copy.set(name, rest.length > 0 && inner instanceof Map ? withField(inner, rest, value) : value);
+  return copy.frozen();
 }

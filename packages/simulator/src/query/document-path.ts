@@ -1,4 +1,5 @@
 import type { Doc, Value } from '../bson/value.js';
+import { MutableDocument } from '../expression/mutable-document.js';
 
 /** The names of a dotted path. */
 export type Path = readonly string[];
@@ -75,5 +76,7 @@ export function valuesAlong(doc: Doc, [name = '', ...rest]: Path): Value[] {
 /** Sets a value at a path; what is no document on the way becomes one. Fields keep their places. */
 export function withValueAt(doc: Doc, [name = '', ...rest]: Path, value: Value): Doc {
   const inner = doc.get(name);
-  return new Map(doc).set(name, rest.length === 0 ? value : withValueAt(inner instanceof Map ? inner : new Map<string, Value>(), rest, value));
+  const changed = new MutableDocument(doc);
+  changed.set(name, rest.length === 0 ? value : withValueAt(inner instanceof Map ? inner : new Map<string, Value>(), rest, value));
+  return changed.frozen();
 }

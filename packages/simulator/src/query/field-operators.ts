@@ -1,8 +1,9 @@
-import { Binary, BSONRegExp } from 'bson';
+import { Binary, BSONRegExp, type Decimal128 } from 'bson';
+import { roundDecimal, wholePartOfDecimal } from '../bson/decimal-arithmetic.js';
 import { decodeDocument } from '../bson/decode.js';
 import type { Collation } from '../bson/collation.js';
-import { isNumber, longValue, type NumberValue, toNumber } from '../bson/exact-number.js';
-import { isNumberType, typeOf, typeOfAlias } from '../bson/type-of.js';
+import { decimalParts, isNumber, longValue, type NumberValue, toNumber } from '../bson/exact-number.js';
+import { typeOf, typeOfAlias } from '../bson/type-of.js';
 import { type Doc, RawDocument, type Value } from '../bson/value.js';
 import { type ComparisonOperator, comparisonTest, inTest, type LeafTest } from './comparison.js';
 import { unsimulated } from '../node/unsimulated.js';
@@ -20,6 +21,8 @@ export interface FieldTest {
 
 /** Compiles embedded queries; given by the matcher, which this file must not import. */
 export interface NestedQueries {
+  /** True for conditions on one element of an array: one that is an array itself is not looked into. */
+  readonly ofElement?: true;
   compileFilter(filter: Doc): (doc: Doc) => boolean;
   compileOperators(operators: Doc): (value: Value) => boolean;
 }
@@ -126,6 +129,7 @@ function typeCodes(operand: Value): number[] {
   }
   if (!isNumber(operand)) throw failedToParse('type must be represented as a number or a string');
   const code = toNumber(operand);
+  if (code === 0) throw badValue('Invalid numerical type code: 0. Instead use {$exists:false}.');
   if (code === -1) return [0xff];
   if (!Number.isInteger(code) || code < 1 || code > TYPE_BYTE_MAX || (code > 0x13 && code < TYPE_BYTE_MAX)) throw badValue(`Invalid numerical type code: ${code}`);
   return [code];
@@ -163,7 +167,7 @@ function sizeTest(operand: Value): LeafTest {
   if (!isNumber(operand)) throw failedToParse('Failed to parse $size. Expected a number in: $size');
   const size = toNumber(operand);
   if (!Number.isInteger(size)) throw badValue('$size must be a whole number');
-  if (size < 0) throw failedToParse(`Failed to parse $size. Expected a non-negative number in: $size: ${size}`);
+  if (size < 0) throw badValue('$size may not be negative');
   return (value) => Array.isArray(value) && value.length === size;
 }
 
@@ -215,9 +219,19 @@ function bitMask(name: string, operand: Value): bigint {
   return bits;
 }
 
+/** What has no whole number in a decimal is the least long. */
 function bitsOf(value: Value | undefined): bigint | undefined {
   if (value instanceof Binary) return [...value.buffer.subarray(0, value.position)].reduce((bits, byte, index) => bits | (BigInt(byte) << BigInt(index * 8)), 0n);
-  if (!isNumber(value) || !isNumberType(typeOf(value)) || !Number.isInteger(toNumber(value))) return undefined;
-  const whole = wholePart(value);
+  if (!isNumber(value)) return undefined;
+  if (value._bsontype === 'Decimal128') return inLongs(wholeDecimal(value)) ?? -(1n << BigInt(SIGNED_64 - 1));
+  return value._bsontype !== 'Double' || Number.isInteger(value.value) ? inLongs(wholePart(value)) : undefined;
+}
+
+function wholeDecimal(value: Decimal128): bigint | undefined {
+  const parts = decimalParts(roundDecimal(value, 0, 'half even'));
+  return parts.kind === 'finite' ? wholePartOfDecimal(parts) : undefined;
+}
+
+function inLongs(whole: bigint | undefined): bigint | undefined {
   return whole === undefined || whole !== BigInt.asIntN(SIGNED_64, whole) ? undefined : whole;
 }

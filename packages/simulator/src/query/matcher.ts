@@ -21,13 +21,29 @@ const matchesAll: Matcher = () => true;
  * @throws CommandError with the server's code and message for a filter it would refuse
  */
 export function compileMatcher(filter: Doc, collation?: Collation, context?: ExpressionContext): Matcher {
+  return compileFilter(filter, { collation, context });
+}
+
+/** What the parts of a filter share. */
+interface Surroundings {
+  readonly collation: Collation | undefined;
+  readonly context: ExpressionContext | undefined;
+  /** True for a filter on the fields of an array's elements. */
+  readonly ofElements?: true;
+  /** True for operators on an array's elements themselves. */
+  readonly ofElement?: true;
+}
+
+function compileFilter(filter: Doc, around: Surroundings): Matcher {
+  const { collation, context } = around;
   const nested: NestedQueries = {
-    compileFilter: (inner) => compileMatcher(inner, collation, context),
-    compileOperators: (operators) => compileValueMatcher(operators, collation),
+    ...(around.ofElement === true && { ofElement: true }),
+    compileFilter: (inner) => compileFilter(inner, { collation, context, ofElements: true }),
+    compileOperators: (operators) => compileElementMatcher(operators, collation),
   };
   const tests: Matcher[] = [];
   for (const [name, operand] of filter) {
-    const test = name.startsWith('$') ? compileTopLevel(name, operand, collation, context) : compileField(name, operand, nested, collation);
+    const test = name.startsWith('$') ? compileTopLevel(name, operand, around) : compileField(name, operand, nested, collation);
     if (test !== matchesAll) tests.push(test);
   }
   return allOf(tests);
@@ -39,6 +55,15 @@ export function compileMatcher(filter: Doc, collation?: Collation, context?: Exp
  */
 export function compileValueMatcher(operators: Doc, collation?: Collation): (value: Value) => boolean {
   const matches = compileMatcher(new Map<string, Value>([['', operators]]), collation);
+  return (value) => matches(new Map([['', value]]));
+}
+
+/**
+ * As `compileValueMatcher`, for an element of an array: `$elemMatch` does not look into one that is an array itself.
+ * @throws CommandError as `compileMatcher`
+ */
+export function compileElementMatcher(operators: Doc, collation?: Collation): (value: Value) => boolean {
+  const matches = compileFilter(new Map<string, Value>([['', operators]]), { collation, context: undefined, ofElement: true });
   return (value) => matches(new Map([['', value]]));
 }
 
@@ -59,20 +84,21 @@ function allOf(tests: readonly Matcher[]): Matcher {
   };
 }
 
-function compileTopLevel(name: string, operand: Value, collation?: Collation, context?: ExpressionContext): Matcher {
+function compileTopLevel(name: string, operand: Value, around: Surroundings): Matcher {
   switch (name) {
     case '$and':
-      return allOf(compileList(name, operand, collation, context));
+      return allOf(compileList(name, operand, around));
     case '$or': {
-      const tests = compileList(name, operand, collation, context);
+      const tests = compileList(name, operand, around);
       return (doc) => tests.some((test) => test(doc));
     }
     case '$nor': {
-      const tests = compileList(name, operand, collation, context);
+      const tests = compileList(name, operand, around);
       return (doc) => !tests.some((test) => test(doc));
     }
     case '$expr':
-      return compileExpr(operand, collation, context);
+      if (around.ofElements === true) throw badValue('$expr can only be applied to the top-level document');
+      return compileExpr(operand, around.collation, around.context);
     case '$jsonSchema':
       return compileJsonSchema(operand);
     case '$comment':
@@ -90,12 +116,12 @@ function compileTopLevel(name: string, operand: Value, collation?: Collation, co
   }
 }
 
-function compileList(name: string, operand: Value, collation?: Collation, context?: ExpressionContext): Matcher[] {
+function compileList(name: string, operand: Value, around: Surroundings): Matcher[] {
   if (!Array.isArray(operand)) throw badValue(`${name} must be an array`);
   if (operand.length === 0) throw badValue('$and/$or/$nor must be a nonempty array');
   return operand.map((entry) => {
     if (!(entry instanceof Map)) throw badValue('$or/$and/$nor entries need to be full objects');
-    return compileMatcher(entry, collation, context);
+    return compileFilter(entry, around);
   });
 }
 
@@ -106,20 +132,21 @@ function compileExpr(operand: Value, collation?: Collation, context: ExpressionC
 
 function compileField(name: string, operand: Value, nested: NestedQueries, collation?: Collation): Matcher {
   const path = splitPath(name);
-  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, collation));
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, collation), nested);
   const tests: Matcher[] = [];
   for (const [operator, value] of operand) {
     if (operator === '$not') tests.push(compileNot(name, value, nested, collation));
     else if (operator === '$all') tests.push(compileAll(name, value, nested, collation));
     else {
       const test = compileOperator(operator, value, name, operand, nested, collation);
-      if (test !== undefined) tests.push(fieldMatcher(path, test));
+      if (test !== undefined) tests.push(fieldMatcher(path, test, nested));
     }
   }
   return allOf(tests);
 }
 
-function fieldMatcher(path: readonly string[], { test, leafArrays, negated }: FieldTest): Matcher {
+function fieldMatcher(path: readonly string[], { test, negated, leafArrays: looksInto }: FieldTest, { ofElement }: NestedQueries): Matcher {
+  const leafArrays = looksInto && ofElement !== true;
   const [name] = path;
   if (path.length > 1 || name === undefined) {
     return (doc) => anyAtPath(doc, path, leafArrays, test) !== negated;
@@ -148,7 +175,7 @@ function compileAll(name: string, operand: Value, nested: NestedQueries, collati
   const elements = operand.map((value) =>
     value instanceof Map && value.has('$elemMatch')
       ? compileField(name, value, nested, collation)
-      : fieldMatcher(splitPath(name), equalityTest(listOperand([value], '$all')[0] ?? null, collation)),
+      : fieldMatcher(splitPath(name), equalityTest(listOperand([value], '$all')[0] ?? null, collation), nested),
   );
   return allOf(elements);
 }

@@ -20,17 +20,25 @@ export function makeProjectionNode(): ProjectionNode {
   return { children: new Map() };
 }
 
-/** Keeps the named fields in the document's order, then adds computed ones. */
+/** Keeps the named fields in the document's order, then sets computed ones. */
 export function includeFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
+  const kept = namedFields(node, doc);
+  return computes(node) ? setFields(node, kept, variables) : kept;
+}
+
+function namedFields(node: ProjectionNode, doc: Doc): Doc {
   const kept = new MutableDocument();
   for (const [name, value] of doc) {
     const child = node.children.get(name);
-    if (child === undefined) continue;
-    const result = 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(value, (inner) => includeFields(child.node, inner, variables));
-    if (result !== undefined) kept.set(name, result);
+    if (child === undefined || ('leaf' in child && (child.leaf.kind === 'computed' || child.leaf.kind === 'exclude'))) continue;
+    kept.set(name, 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(child.node, value));
   }
-  addComputed(node, doc, kept, variables);
   return kept.frozen();
+}
+
+/** Whether a field is computed somewhere in a node. */
+function computes({ children }: ProjectionNode): boolean {
+  return [...children.values()].some((child) => ('leaf' in child ? child.leaf.kind === 'computed' : computes(child.node)));
 }
 
 /** Drops the named fields and keeps the others. */
@@ -49,8 +57,9 @@ export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variabl
 export function setFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
   const result = new MutableDocument(doc);
   for (const [name, child] of node.children) {
-    if ('node' in child) result.set(name, setInside(child.node, result.get(name), variables));
-    else if (child.leaf.kind === 'computed') result.set(name, child.leaf.evaluate(variables));
+    if ('node' in child) {
+      if (computes(child.node)) result.set(name, setInside(child.node, result.get(name), variables));
+    } else if (child.leaf.kind === 'computed') result.set(name, child.leaf.evaluate(variables));
   }
   return result.frozen();
 }
@@ -67,29 +76,18 @@ function includedLeaf(leaf: Leaf, value: Value): Value | undefined {
   return leaf.apply(value);
 }
 
-function addComputed(node: ProjectionNode, doc: Doc, kept: MutableDocument, variables: Variables): void {
-  for (const [name, child] of node.children) {
-    if ('leaf' in child) {
-      if (child.leaf.kind === 'computed') kept.set(name, child.leaf.evaluate(variables));
-    } else if (!(doc.get(name) instanceof Map) && !Array.isArray(doc.get(name))) {
-      const made = includeFields(child.node, new Map<string, Value>(), variables);
-      if (made.size > 0) kept.set(name, made);
-    }
-  }
-}
-
 /** Applies to a document or the documents in an array; other values stay. */
 function insideAll(value: Value, apply: (doc: Doc) => Doc): Value {
   if (value instanceof Map) return apply(value);
   return Array.isArray(value) ? value.map((item) => insideAll(item, apply)) : value;
 }
 
-/** Applies to a document or the documents in an array; other values give undefined and disappear from arrays. */
-function insideContainers(value: Value, apply: (doc: Doc) => Doc): Value | undefined {
-  if (value instanceof Map) return apply(value);
+/** The named fields of a document or of the documents in an array; other values disappear, but where fields are computed in their place. */
+function insideContainers(node: ProjectionNode, value: Value): Value | undefined {
+  if (value instanceof Map) return namedFields(node, value);
   if (!Array.isArray(value)) return undefined;
   return value.flatMap((item) => {
-    const inner = insideContainers(item, apply);
+    const inner = insideContainers(node, item) ?? (computes(node) ? null : undefined);
     return inner === undefined ? [] : [inner];
   });
 }

@@ -7,7 +7,7 @@ import { compileExpression, isExpressionName } from '../expression/evaluate.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
 import { CommandError } from '../node/command.js';
 import { isTrue } from './field-operators.js';
-import { compileMatcher, compileValueMatcher, isOperatorDocument } from './matcher.js';
+import { compileElementMatcher, compileMatcher, isOperatorDocument } from './matcher.js';
 import { badValue, located } from './query-error.js';
 import { excludeFields, includeFields, type Leaf, makeProjectionNode, type ProjectionNode } from './projection-tree.js';
 
@@ -129,40 +129,43 @@ class ProjectionParser {
   /** @returns false where the object is no expression */
   #computed(parent: ProjectionNode, name: string, operator: string, operand: Value, spec: Doc): boolean {
     if (this.options.ofFind && operator === '$slice') {
-      if (this.#slice(parent, name, operand)) return true;
-    } else if (this.options.ofFind && operator === '$elemMatch') {
+      this.#slice(parent, name, operand, spec);
+      return true;
+    }
+    if (this.options.ofFind && operator === '$elemMatch') {
       this.#elemMatch(parent, name, operand);
       return true;
-    } else if (operator === '$elemMatch') throw new CommandError(168, 'InvalidPipelineOperator', 'Cannot use $elemMatch in this context');
+    }
+    if (operator === '$elemMatch') throw new CommandError(168, 'InvalidPipelineOperator', 'Cannot use $elemMatch in this context');
     if (!isExpressionName(operator)) return false;
-    if (this.#mode === 'exclusion') throw located(31252, 'Cannot use expression other than $meta in exclusion projection');
-    this.#mode = 'inclusion';
-    addLeaf(parent, name, { kind: 'computed', evaluate: compileExpression(spec, this.options.context) });
+    this.#expression(parent, name, spec);
     return true;
   }
 
-  /** @returns false where it is the `$slice` of expressions */
-  #slice(parent: ProjectionNode, name: string, operand: Value): boolean {
+  #expression(parent: ProjectionNode, name: string, spec: Doc): void {
+    if (this.#mode === 'exclusion') throw located(31252, 'Cannot use expression other than $meta in exclusion projection');
+    this.#mode = 'inclusion';
+    addLeaf(parent, name, { kind: 'computed', evaluate: compileExpression(spec, this.options.context) });
+  }
+
+  /** What is no slice of a find may be one of expressions. */
+  #slice(parent: ProjectionNode, name: string, operand: Value, spec: Doc): void {
     try {
       addLeaf(parent, name, { kind: 'list', apply: findSlice(operand) });
       this.#hasSlice = true;
-      return true;
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      this.#refuseSlice(operand, error);
-      return false;
+      this.#sliceExpression(parent, name, spec, error);
     }
   }
 
-  /** What is no slice of a find may be one of expressions. Throws CommandError for what is neither. @param why it is none of a find */
-  #refuseSlice(operand: Value, why: CommandError): void {
-    const expression: Doc = new Map([['$slice', operand]]);
+  /** @param why it is no slice of a find */
+  #sliceExpression(parent: ProjectionNode, name: string, spec: Doc, why: CommandError): void {
     try {
-      if (this.#mode === 'exclusion') throw located(31252, 'Cannot use expression other than $meta in exclusion projection');
-      compileExpression(expression, this.options.context);
+      this.#expression(parent, name, spec);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      const reason = `Invalid $slice syntax. The given syntax ${documentText(expression)} did not match the find() syntax because :: ${why.codeName}: ${why.message} :: The given syntax did not match the expression $slice syntax.`;
+      const reason = `Invalid $slice syntax. The given syntax ${documentText(spec)} did not match the find() syntax because :: ${why.codeName}: ${why.message} :: The given syntax did not match the expression $slice syntax.`;
       throw new CommandError(error.code, error.codeName, `${reason} :: caused by :: ${error.message}`);
     }
   }
@@ -203,7 +206,7 @@ function firstMatch(condition: Doc): (items: Value[]) => Value[] | undefined {
 }
 
 function elementTest(condition: Doc): (item: Value) => boolean {
-  if (isOperatorDocument(condition)) return compileValueMatcher(condition);
+  if (isOperatorDocument(condition)) return compileElementMatcher(condition);
   const matches = compileMatcher(condition);
   return (item) => (item instanceof Map && matches(item)) || (Array.isArray(item) && matches(new Map(item.map((each, index) => [String(index), each]))));
 }

@@ -5,6 +5,7 @@ import { CommandError } from '../node/command.js';
 import { badValue } from '../query/query-error.js';
 import { ArrayFilters, isPositional, type PositionalPaths } from './positional.js';
 import { refuseArrays, renamedValue } from './rename.js';
+import { rewrites } from './rewrites.js';
 import { pathNotViable } from './update-error.js';
 import type { UpdateOptions, UpdateSite } from './update-options.js';
 import { type Modification, sortedChildren, type UpdateNode, updateTree } from './update-tree.js';
@@ -20,14 +21,27 @@ const removingOperators = new Set(['$unset', '$pop', '$pull', '$pullAll']);
  * @returns what makes a new document that shares what did not change
  * @throws CommandError for what is wrong with the update, whatever the document is
  */
-export function compileOperators(update: Doc, options: UpdateOptions): (before: Doc, site: UpdateSite) => Doc {
+export function compileOperators(update: Doc, options: UpdateOptions): (before: Doc, site: UpdateSite) => Changed {
   const filters = new ArrayFilters(options);
   const tree = updateTree(update, { ...options, identifiers: filters.identifiers });
   filters.refuseUnused(update);
-  return (before, site) => new Applier(before, filters.paths(before, site.query), site.inserting === true).document(tree, before, '');
+  return (before, site) => {
+    const applier = new Applier(before, filters.paths(before, site.query), site.inserting === true);
+    const after = applier.document(tree, before, '');
+    return { after, rewritten: applier.rewritten };
+  };
+}
+
+/** A document as operators leave it. */
+export interface Changed {
+  readonly after: Doc;
+  /** Whether an operator counts as a change though it may have left the same bytes. */
+  readonly rewritten: boolean;
 }
 
 class Applier {
+  rewritten = false;
+
   constructor(
     private readonly before: Doc,
     private readonly positions: PositionalPaths,
@@ -49,7 +63,7 @@ class Applier {
   #array(node: UpdateNode, items: Value[], path: string): Value[] {
     const after = [...items];
     for (const [name, child] of sortedChildren(node)) {
-      const indexes = isPositional(name) ? this.positions.indexes(name, items, path) : [this.#index(node, name, items, path)];
+      const indexes = isPositional(name) ? this.positions.indexes(name, items, path) : [this.#index(node, name, after, path)];
       for (const index of indexes) if (index !== undefined) this.#element(child, after, index, joined(path, String(index)));
     }
     return after;
@@ -63,6 +77,7 @@ class Applier {
       refuseNotViable({ children: new Map([[name, child]]) }, items, path);
       return undefined;
     }
+    if (child?.modification?.operator === '$rename') refuseArrays(this.before, joined(path, name), 'destination');
     throw pathNotViable(name, lastName(path), items);
   }
 
@@ -88,12 +103,17 @@ class Applier {
       if ([...node.children.keys()].some(isPositional)) throw badValue(`The path '${path}' must exist in the document in order to apply array updates.`);
       return this.document(node, new Map(), path);
     }
-    const [[name, child] = ['', node]] = sortedChildren(node);
-    if (isPositional(name)) throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(present)}`);
-    throw pathNotViable(child === node ? '' : name, lastName(path), present);
+    for (const [name, child] of sortedChildren(node)) {
+      if (isPositional(name)) throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(present)}`);
+      if (this.#creates(child)) throw pathNotViable(name, lastName(path), present);
+      refuseNotViable({ children: new Map([[name, child]]) }, present, path);
+    }
+    return present;
   }
 
-  #leaf({ operator, operand, change }: Modification, present: Value | undefined, path: string): Value | undefined {
+  #leaf(modification: Modification, present: Value | undefined, path: string): Value | undefined {
+    const { operator, operand, change } = modification;
+    this.rewritten ||= rewrites(modification, present);
     if (operator === '$rename') return typeof operand === 'string' ? this.#renamed(operand, path, present) : this.#unlessRenamed(path, present);
     return change({ present, path, name: lastName(path), id: this.before.get('_id'), inserting: this.inserting });
   }

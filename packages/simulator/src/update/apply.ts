@@ -4,7 +4,7 @@ import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { compilePipeline } from '../pipeline/stages.js';
 import { failedToParse } from '../query/query-error.js';
-import { compileOperators } from './apply-operators.js';
+import { type Changed, compileOperators } from './apply-operators.js';
 import { sameBytes } from './diff.js';
 import { dollarPrefixed, immutableId } from './update-error.js';
 import type { UpdateOptions, UpdateSite } from './update-options.js';
@@ -12,7 +12,7 @@ import type { UpdateOptions, UpdateSite } from './update-options.js';
 /** What became of a document. */
 export interface UpdateResult {
   after: Doc;
-  /** `none`: not a byte differs; of a whole document, not a byte of what was given: one without `_id` replaces. `replace`: the update was a whole document. `delta`: operators or a pipeline. */
+  /** `none`: nothing counts as a change, as a rule not a byte differs; of a whole document, not a byte of what was given: one without `_id` replaces. `replace`: the update was a whole document. `delta`: operators or a pipeline. */
   kind: 'replace' | 'delta' | 'none';
 }
 
@@ -31,8 +31,9 @@ export function compileUpdate(update: Doc | Doc[], options: UpdateOptions = {}):
   const isWhole = isReplacement || Array.isArray(update);
   const change = compileChange(update, isReplacement, options);
   return (before, site) => {
-    const after = withIdFirst(before, change(before, site), isWhole);
-    if (sameBytes(before, isReplacement ? update : after)) return { after: before, kind: 'none' };
+    const changed = change(before, site);
+    const after = withIdFirst(before, changed.after, isWhole);
+    if (!changed.rewritten && sameBytes(before, isReplacement ? update : after)) return { after: before, kind: 'none' };
     return { after, kind: isReplacement ? 'replace' : 'delta' };
   };
 }
@@ -48,12 +49,12 @@ export function isOperatorUpdate(update: Doc): boolean {
   return first?.startsWith('$') === true;
 }
 
-function compileChange(update: Doc | Doc[], isReplacement: boolean, options: UpdateOptions): (before: Doc, site: UpdateSite) => Doc {
+function compileChange(update: Doc | Doc[], isReplacement: boolean, options: UpdateOptions): (before: Doc, site: UpdateSite) => Changed {
   if (Array.isArray(update)) return compileStages(update, options);
   if (!isReplacement) return compileOperators(update, options);
   return (_before, { inserting }) => {
     if (inserting !== true) refuseDollars(update);
-    return new Map(update);
+    return { after: new Map(update), rewritten: false };
   };
 }
 
@@ -67,7 +68,7 @@ function refuseDollars(replacement: Doc): void {
   }
 }
 
-function compileStages(stages: Doc[], options: UpdateOptions): (before: Doc) => Doc {
+function compileStages(stages: Doc[], options: UpdateOptions): (before: Doc) => Changed {
   if (options.arrayFilters !== undefined && options.arrayFilters.length > 0) throw failedToParse('arrayFilters may not be specified for pipeline-syle updates');
   const run = compilePipeline(stages, { ...options.context, collation: options.collation });
   for (const stage of stages) {
@@ -76,7 +77,7 @@ function compileStages(stages: Doc[], options: UpdateOptions): (before: Doc) => 
   }
   return (before) => {
     const [after] = run([before]);
-    return after ?? before;
+    return { after: after ?? before, rewritten: false };
   };
 }
 

@@ -36,6 +36,12 @@ export function isPlainAppend(operand: Value): boolean {
   return !isModified(operand) || (!operand.has('$position') && !operand.has('$slice') && !operand.has('$sort'));
 }
 
+/** True for a `$push` of no elements that does not sort either. */
+export function pushesNothing(operand: Value): boolean {
+  const added = isModified(operand) ? operand.get('$each') : undefined;
+  return Array.isArray(added) && added.length === 0 && isModified(operand) && !operand.has('$sort');
+}
+
 function isModified(operand: Value): operand is Doc {
   return operand instanceof Map && operand.has('$each');
 }

@@ -1,7 +1,7 @@
 import { Int32, Timestamp } from 'bson';
 import { addNumbers, combineBits, multiplyNumbers } from '../bson/arithmetic.js';
 import { compareValues } from '../bson/compare.js';
-import { isNumber, type NumberValue } from '../bson/exact-number.js';
+import { compareNumbers, isNumber, type NumberValue } from '../bson/exact-number.js';
 import { valueText } from '../bson/text.js';
 import { typeName } from '../bson/type-of.js';
 import { DateTime, type Value } from '../bson/value.js';
@@ -27,8 +27,9 @@ export const numberOperators: Readonly<Record<string, LeafOperator>> = {
   },
 };
 
-/** Whole numbers that leave the range of longs are refused, unlike in expressions. */
+/** An equal number of the same type changes nothing, be it 1.0 and 1.00. Whole numbers that leave the range of longs are refused, unlike in expressions. */
 function exact(operator: string, result: NumberValue, { present, id }: LeafSite, by: NumberValue): NumberValue {
+  if (isNumber(present) && present._bsontype === result._bsontype && compareNumbers(present, result) === 0) return present;
   if (result._bsontype !== 'Double' || !isNumber(present) || !isWhole(present) || !isWhole(by)) return result;
   const type = present._bsontype === 'Int32' ? 'NumberInt' : 'NumberLong';
   throw badValue(`Failed to apply ${operator} operations to current value ((${type})${valueText(present)}) for document {_id: ${valueText(id ?? null)}}`);

@@ -3,6 +3,7 @@ import { arrayIndex } from '../query/document-path.js';
 import { isPlainAppend } from './array-operators.js';
 import { assembleDiff, type Diff, sameBytes } from './diff.js';
 import { isPositional } from './positional.js';
+import { rewrites } from './rewrites.js';
 import { sortedChildren, type UpdateNode, updateTree } from './update-tree.js';
 
 /**
@@ -24,7 +25,7 @@ function documentDiff(node: UpdateNode, before: Doc, after: Doc): Diff {
     if (value === undefined) {
       if (known !== undefined) removed.set(name, false);
     } else if (known === undefined) inserted.set(name, value);
-    else if (!sameBytes(known, value)) {
+    else if (!sameBytes(known, value) || changesWithin(child, known)) {
       const change = innerDiff(child, known, value);
       if (change === undefined) updated.set(name, value);
       else inner.set(`s${name}`, change);
@@ -55,7 +56,7 @@ function arrayDiff(node: UpdateNode, before: readonly Value[], after: readonly V
   for (const [index, value] of after.entries()) {
     const child = childAt(node, index);
     const known = before[index];
-    if (child === undefined || (known !== undefined && sameBytes(known, value))) continue;
+    if (child === undefined || (known !== undefined && sameBytes(known, value) && !changesWithin(child, known))) continue;
     const change = known === undefined ? undefined : innerDiff(child, known, value);
     diff.set(change === undefined ? `u${index}` : `s${index}`, change ?? value);
   }
@@ -68,4 +69,12 @@ function childAt(node: UpdateNode, index: number): UpdateNode | undefined {
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first;
   return { children: new Map(found.flatMap((child) => [...child.children])) };
+}
+
+/** Whether an operator below counts as a change that left the same bytes. */
+function changesWithin(node: UpdateNode, present: Value): boolean {
+  if (node.modification !== undefined) return rewrites(node.modification, present);
+  if (Array.isArray(present)) return present.some((item, index) => changesWithin(childAt(node, index) ?? { children: new Map() }, item));
+  if (!(present instanceof Map)) return false;
+  return [...node.children].some(([name, child]) => present.has(name) && changesWithin(child, present.get(name) ?? null));
 }

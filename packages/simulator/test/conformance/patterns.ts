@@ -54,6 +54,12 @@ export const patterns: readonly Pattern[] = [
     reason: 'The wall clock.',
   },
   {
+    name: 'DOCUMENT',
+    paths: ['errmsg', '**.errmsg'],
+    covers: { text: /(?<=Input document: )\{.*\}$/g },
+    reason: 'As much of a document as the plan had read when a stage failed over it.',
+  },
+  {
     name: 'TIME',
     paths: ['errmsg'],
     covers: { text: /(?<=Timestamp\()\d{10}, \d+(?=\))/g },

@@ -1,70 +1,114 @@
-import { Double, Int32, Long } from 'bson';
-import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js';
-import { addNumbers, divideNumbers, doubleOrDecimal, multiplyNumbers, remainderOfNumbers, roundNumber, subtractNumbers } from '../../bson/arithmetic.js';
+import { Decimal128, Double, Int32, Long } from 'bson';
+import { divideNumbers, multiplyNumbers, remainderOfNumbers, subtractNumbers } from '../../bson/arithmetic.js';
+import { roundDecimal, type Rounding, wholeDecimalOfDouble, wholePartOfDecimal } from '../../bson/decimal-arithmetic.js';
+import { decimalParts, isNumber, longValue, type NumberValue, toNumber } from '../../bson/exact-number.js';
+import { NumberTotal } from '../../bson/number-total.js';
 import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
-import type { CommandError } from '../../node/command.js';
-import { located, typeMismatch } from '../../query/query-error.js';
-import { fixed, type OperatorCompiler, type OperatorTable, ranged, variadic } from '../operator.js';
+import { CommandError } from '../../node/command.js';
+import { unsimulated } from '../../node/unsimulated.js';
+import { badValue, located, typeMismatch } from '../../query/query-error.js';
+import { doubleFunction } from '../double-function.js';
+import { fixed, type OperatorCompiler, type OperatorTable, ranged, sequential } from '../operator.js';
 import { isNullish } from '../truth.js';
 
 /** Sums, products and functions of numbers. Any null or missing argument gives null. */
 export const arithmeticOperators: OperatorTable = {
-  $add: variadic(add),
+  $add: sequential(add),
   $subtract: fixed(2, subtract),
-  $multiply: variadic((values, name) => fold(values, name, new Int32(1), multiplyNumbers)),
+  $multiply: sequential((values, name) => fold(values, name, new Int32(1), multiplyNumbers)),
   $divide: fixed(2, (values, name) => binary(values, name, divide)),
   $mod: fixed(2, (values, name) => binary(values, name, remainder)),
   $pow: fixed(2, (values, name) => binary(values, name, power)),
   $rand: fixed(0, () => new Double(Math.random())),
-  $log: fixed(2, (values, name) => binary(values, name, (a, b) => doubleOrDecimal(Math.log(toNumber(a)) / Math.log(toNumber(b)), a, b))),
-  $abs: fixed(1, (values, name) => unary(values, name, (value) => (toNumber(value) < 0 ? subtractNumbers(new Int32(0), value) : value))),
-  $ceil: fixed(1, (values, name) => unary(values, name, (value) => roundNumber(value, Math.ceil))),
-  $floor: fixed(1, (values, name) => unary(values, name, (value) => roundNumber(value, Math.floor))),
-  $trunc: rounding(Math.trunc),
-  $round: rounding(roundHalfEven),
-  $sqrt: mathFunction(Math.sqrt),
+  $log: fixed(2, (values, name) => binary(values, name, (a, b) => doubleFunction(name, (x, base) => Math.log(x) / Math.log(base), a, b))),
+  $abs: fixed(1, (values, name) => unary(values, name, magnitude)),
+  $ceil: fixed(1, (values, name) => unary(values, name, (value) => rounded(value, 0, 'up'))),
+  $floor: fixed(1, (values, name) => unary(values, name, (value) => rounded(value, 0, 'down'))),
+  $trunc: rounding('towards zero'),
+  $round: rounding('half even'),
+  $sqrt: mathFunction(squareRoot),
   $exp: mathFunction(Math.exp),
   $ln: mathFunction(Math.log),
   $log10: mathFunction(Math.log10),
 };
 
 /** A date among numbers makes a date. The first null ends the sum. */
-function add(values: (Value | undefined)[]): Value {
-  let [sum, date]: [NumberValue, DateTime | undefined] = [new Int32(0), undefined];
+function add(values: Iterable<Value | undefined>): Value {
+  const total = new NumberTotal();
+  let date: DateTime | undefined;
   for (const value of values) {
     if (isNullish(value)) return null;
     if (value instanceof DateTime) {
       if (date !== undefined) throw located(16612, 'only one date allowed in an $add expression');
       date = value;
-    } else if (isNumber(value)) sum = addNumbers(sum, value);
+    } else if (isNumber(value)) total.add(value);
     else throw located(16554, `$add only supports numeric or date types, not ${typeName(value)}`);
   }
-  return date === undefined ? sum : new DateTime(date.ms + BigInt(Math.trunc(toNumber(sum))));
+  if (date === undefined) return total.sum();
+  const ms = toNumber(total.sum());
+  if (!Number.isFinite(ms)) throw new CommandError(15, 'Overflow', 'date overflow in $add');
+  return new DateTime(date.ms + BigInt(Math.trunc(ms)));
 }
 
 function subtract([a, b]: (Value | undefined)[], name: string): Value {
   if (a instanceof DateTime && b instanceof DateTime) return Long.fromBigInt(a.ms - b.ms);
-  if (a instanceof DateTime && isNumber(b)) return new DateTime(a.ms - BigInt(Math.round(toNumber(b))));
+  if (a instanceof DateTime && isNumber(b)) return new DateTime(a.ms - BigInt(Math.trunc(toNumber(b))));
   return binary([a, b], name, subtractNumbers);
 }
 
-
 function divide(a: NumberValue, b: NumberValue): Value {
-  if (toNumber(b) === 0) throw located(2, "can't $divide by zero");
+  if (toNumber(b) === 0) throw badValue("can't $divide by zero");
   return divideNumbers(a, b);
 }
 
-/** Whole numbers to a power that is not negative stay whole as long as they fit. */
+/** Whole numbers stay whole as long as they fit; they do to a power that is not negative, and 1 and -1 to any. */
 function power(a: NumberValue, b: NumberValue): Value {
-  const result = toNumber(a) ** toNumber(b);
-  if (toNumber(a) === 0 && toNumber(b) < 0) throw located(28764, '$pow cannot take a base of 0 and a negative exponent');
-  const whole = isWhole(a) && isWhole(b) && toNumber(b) >= 0;
-  if (!whole) return doubleOrDecimal(result, a, b);
-  const exact = BigInt(a.toString()) ** BigInt(b.toString());
-  if (exact !== BigInt.asIntN(64, exact)) return new Double(result);
-  const fits = exact === BigInt.asIntN(32, exact) && a._bsontype === 'Int32' && b._bsontype === 'Int32';
-  return fits ? new Int32(Number(exact)) : Long.fromBigInt(exact);
+  const [base, exponent] = [toNumber(a), toNumber(b)];
+  if (base === 0 && exponent < 0) throw located(28764, '$pow cannot take a base of 0 and a negative exponent');
+  if (!isWhole(a) || !isWhole(b)) return doubleFunction('$pow', powerOfDoubles, a, b);
+  const exact = wholePower(wholeOf(a), wholeOf(b));
+  if (exact === undefined || exact !== BigInt.asIntN(64, exact)) return new Double(base ** exponent);
+  return wholeLike(exact, a._bsontype === 'Int32' && b._bsontype === 'Int32');
+}
+
+/** JavaScript says NaN where the other language says 1. */
+function powerOfDoubles(base: number, exponent: number): number {
+  return base === 1 || (base === -1 && Math.abs(exponent) === Infinity) ? 1 : base ** exponent;
+}
+
+function wholePower(base: bigint, exponent: bigint): bigint | undefined {
+  if (base === 1n || base === -1n || base === 0n) return exponent === 0n || base === 1n || (base === -1n && exponent % 2n === 0n) ? 1n : base;
+  return exponent < 0n || exponent > 63n ? undefined : base ** exponent;
+}
+
+function wholeOf(value: NumberValue): bigint {
+  return value._bsontype === 'Long' ? longValue(value) : BigInt(toNumber(value));
+}
+
+function wholeLike(value: bigint, isInt: boolean): NumberValue {
+  return isInt && value === BigInt.asIntN(32, value) ? new Int32(Number(value)) : Long.fromBigInt(value);
+}
+
+function magnitude(value: NumberValue): Value {
+  if (value._bsontype === 'Double') return new Double(Math.abs(value.value));
+  if (value._bsontype === 'Decimal128') return value.toString().startsWith('-') ? subtractNumbers(new Int32(0), value) : value;
+  const whole = wholeOf(value);
+  if (whole !== 0n && whole === BigInt.asIntN(64, -whole)) throw located(28680, "can't take $abs of long long min");
+  return wholeLike(whole < 0n ? -whole : whole, value._bsontype === 'Int32');
+}
+
+/** @param places behind the point, or before it; whole numbers have none behind it */
+function rounded(value: NumberValue, places: number, how: Rounding): Value {
+  if (value._bsontype === 'Decimal128') return isInfinite(value) && (how === 'up' || how === 'down') ? Decimal128.fromString('NaN') : roundDecimal(value, places, how);
+  if (value._bsontype === 'Double') {
+    const found = Number(roundDecimal(wholeDecimalOfDouble(value.value), places, how).toString());
+    return Number.isNaN(found) ? value : new Double(found);
+  }
+  if (places >= 0) return value;
+  const whole = wholePartOfDecimal(decimalParts(roundDecimal(wholeDecimalOf(value), places, how)));
+  if (whole !== BigInt.asIntN(64, whole)) throw unsimulated('rounding beyond the longs');
+  return wholeLike(whole, value._bsontype === 'Int32');
 }
 
 function isWhole(value: NumberValue): boolean {
@@ -76,7 +120,16 @@ function remainder(a: NumberValue, b: NumberValue): Value {
   return remainderOfNumbers(a, b);
 }
 
-function fold(values: (Value | undefined)[], name: string, start: NumberValue, combine: (a: NumberValue, b: NumberValue) => NumberValue): Value {
+function isInfinite(value: Decimal128): boolean {
+  return decimalParts(value).kind === 'infinity';
+}
+
+/** A whole number as a decimal. */
+function wholeDecimalOf(value: NumberValue): Decimal128 {
+  return Decimal128.fromString(wholeOf(value).toString());
+}
+
+function fold(values: Iterable<Value | undefined>, name: string, start: NumberValue, combine: (a: NumberValue, b: NumberValue) => NumberValue): Value {
   let result = start;
   for (const value of values) {
     if (isNullish(value)) return null;
@@ -95,20 +148,29 @@ function unary([value]: (Value | undefined)[], name: string, apply: (value: Numb
   return isNullish(value) ? null : apply(numeric(value, name));
 }
 
+function squareRoot(value: number): number {
+  if (value < 0) throw located(28714, "$sqrt's argument must be greater than or equal to 0");
+  return Math.sqrt(value);
+}
+
 function mathFunction(apply: (value: number) => number): OperatorCompiler {
-  return fixed(1, (values, name) => unary(values, name, (value) => doubleOrDecimal(apply(toNumber(value)), value)));
+  return fixed(1, (values, name) => unary(values, name, (value) => doubleFunction(name, apply, value)));
 }
 
-function rounding(round: (value: number) => number): OperatorCompiler {
-  return ranged(1, 2, ([value, place], name) => {
-    const digits = isNumber(place) ? toNumber(place) : 0;
-    return unary([value], name, (number) => roundNumber(number, (plain) => round(plain * 10 ** digits) / 10 ** digits));
+const PLACES_MIN = -20;
+const PLACES_MAX = 100;
+
+function rounding(how: Rounding): OperatorCompiler {
+  return ranged(1, 2, (values, name) => {
+    const [value, places = new Int32(0)] = values;
+    if (isNullish(value)) return null;
+    if (!isNumber(value)) throw located(51081, `${name} only supports numeric types, not ${typeName(value)}`);
+    if (isNullish(places) || (values.length > 1 && values[1] === undefined)) return null;
+    const count = isNumber(places) ? toNumber(places) : Number.NaN;
+    if (!Number.isInteger(count)) throw located(51082, `precision argument to  ${name} must be a integral value`);
+    if (count < PLACES_MIN || count > PLACES_MAX) throw located(51083, `cannot apply ${name} with precision value ${count} value must be in [-20, 100]`);
+    return rounded(value, count, how);
   });
-}
-
-function roundHalfEven(value: number): number {
-  const rounded = Math.round(value);
-  return Math.abs(value % 1) === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
 }
 
 /** How servers refuse a pair that is no two numbers. */
@@ -116,7 +178,7 @@ function refusedPair(name: string, a: Value | undefined, b: Value | undefined): 
   const [left, right] = [typeName(a), typeName(b)];
   if (name === '$mod') return located(16611, `$mod only supports numeric types, not ${left} and ${right}`);
   if (name === '$divide') return typeMismatch(`$divide only supports numeric types, not ${left} and ${right}`);
-  if (name === '$subtract') return typeMismatch(`can't $subtract ${right} from ${left}`);
+  if (name === '$subtract') return typeMismatch(`can't $subtract ${right} from ${left === 'date' ? 'Date' : left}`);
   if (name === '$pow') return isNumber(a) ? located(28763, `$pow's exponent must be numeric, not ${right}`) : located(28762, `$pow's base must be numeric, not ${left}`);
   return typeMismatch(`${name} only supports numeric types, not ${isNumber(a) ? right : left}`);
 }

@@ -1,10 +1,11 @@
 import { Int32 } from 'bson';
 import { compareValues, equalValues } from '../../bson/compare.js';
+import { computedText } from '../../bson/computed-text.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
-import { argumentList, type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable, ranged, variadic } from '../operator.js';
+import { argumentList, type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable, ranged, sequential, variadic } from '../operator.js';
 import { averageOf, deviationOf, maximumOf, minimumOf, sumOf } from '../totals.js';
 import { isNullish, isTruthy } from '../truth.js';
 
@@ -15,7 +16,7 @@ export const arrayOperators: OperatorTable = {
   $arrayElemAt: fixed(2, ([list, index]) => elementAt(list, index)),
   $first: listFunction((values) => values[0]),
   $last: listFunction((values) => values.at(-1)),
-  $concatArrays: variadic(concatArrays),
+  $concatArrays: sequential(concatArrays),
   $slice: ranged(2, 3, slice),
   $in: fixed(2, ([value, list]) => required(list, 40081, '$in').some((item) => value !== undefined && equalValues(item, value))),
   $indexOfArray: ranged(2, 4, indexOfArray),
@@ -26,7 +27,7 @@ export const arrayOperators: OperatorTable = {
   $setDifference: fixed(2, ([a, b]) => {
     if (isNullish(a) || isNullish(b)) return null;
     const excluded = required(b, 17049, '$setDifference');
-    return distinct(required(a, 17048, '$setDifference').filter((item) => !contains(excluded, item)));
+    return required(a, 17048, '$setDifference').filter((item, index, items) => !contains(excluded, item) && !contains(items.slice(0, index), item));
   }),
   $setEquals: ranged(2, Number.MAX_SAFE_INTEGER, (lists) => {
     const [first = [], ...others] = lists.map((list) => required(list, 17044, '$setEquals'));
@@ -47,11 +48,11 @@ export const arrayOperators: OperatorTable = {
 function required(value: Value | undefined, code: number, name: string): Value[] {
   if (Array.isArray(value)) return value;
   const refusal = refusals[code] ?? ((type: string) => `The argument to ${name} must be an array, but was of type: ${type}`);
-  throw located(code, refusal(typeName(value), name));
+  throw located(code, refusal(typeName(value), name, value));
 }
 
 /** How servers refuse what is no array, by code. */
-const refusals: Readonly<Record<number, (type: string, name: string) => string>> = {
+const refusals: Readonly<Record<number, (type: string, name: string, value: Value | undefined) => string>> = {
   17040: (type) => `$allElementsTrue's argument must be an array, but is ${type}`,
   17041: (type) => `$anyElementTrue's argument must be an array, but is ${type}`,
   17042: (type) => `both operands of $setIsSubset must be arrays. Second argument is of type: ${type}`,
@@ -66,7 +67,7 @@ const refusals: Readonly<Record<number, (type: string, name: string) => string>>
   28724: (type) => `First argument to $slice must be an array, but is of type: ${type}`,
   40081: (type) => `$in requires an array as a second argument, found: ${type}`,
   40090: (type) => `$indexOfArray requires an array as a first argument, found: ${type}`,
-  34468: (type) => `$zip found a non-array expression in input: ${type}`,
+  34468: (_type, _name, value) => `$zip found a non-array expression in input: ${computedText(value)}`,
 };
 
 function listFunction(apply: (values: Value[]) => Value | undefined): OperatorCompiler {
@@ -79,8 +80,13 @@ function elementAt(list: Value | undefined, index: Value | undefined): Value | u
   return required(list, 28689, '$arrayElemAt').at(toNumber(index));
 }
 
-function concatArrays(lists: (Value | undefined)[]): Value {
-  return lists.some(isNullish) ? null : lists.flatMap((list) => required(list, 28664, '$concatArrays'));
+function concatArrays(lists: Iterable<Value | undefined>): Value {
+  const items: Value[] = [];
+  for (const list of lists) {
+    if (isNullish(list)) return null;
+    items.push(...required(list, 28664, '$concatArrays'));
+  }
+  return items;
 }
 
 function slice([list, first, second]: (Value | undefined)[]): Value {
@@ -110,14 +116,25 @@ function indexOfArray([list, searched, start, end]: (Value | undefined)[]): Valu
 }
 
 function range([start, end, step]: (Value | undefined)[]): Value {
-  const from = integer(start ?? null, 34443);
-  const to = integer(end ?? null, 34445);
-  const by = step === undefined ? 1 : integer(step ?? null, 34447);
+  const from = bound(start, 34443, 'a starting');
+  const to = bound(end, 34445, 'an ending');
+  const by = step === undefined ? 1 : bound(step, 34447, 'a step');
   if (by === 0) throw located(34449, '$range requires a non-zero step value');
   const values: Value[] = [];
   for (let value = from; by > 0 ? value < to : value > to; value += by) values.push(new Int32(value));
   return values;
 }
+
+/** @param code for what is no number; the next one is for what is no int */
+function bound(value: Value | undefined, code: number, what: string): number {
+  const [, role = ''] = what.split(' ');
+  if (!isNumber(value)) throw located(code, `$range requires a numeric ${role} value, found value of type:${role === 'step' ? '' : ' '}${typeName(value)}`);
+  const number = toNumber(value);
+  if (number === Math.trunc(number) && Math.abs(number) < INT_LIMIT) return number;
+  throw located(code + 1, `$range requires ${what} value that can be represented as a 32-bit integer, found value: ${computedText(value)}`);
+}
+
+const INT_LIMIT = 2 ** 31;
 
 function setIntersection(lists: (Value | undefined)[]): Value {
   if (lists.some(isNullish)) return null;

@@ -1,6 +1,7 @@
 import { Int32 } from 'bson';
 import { compareValues } from '../../bson/compare.js';
-import type { Value } from '../../bson/value.js';
+import { UndefinedValue, type Value } from '../../bson/value.js';
+import { isConstant } from '../constant.js';
 import { argumentList, fixed, type OperatorCompiler, type OperatorTable } from '../operator.js';
 import { isTruthy } from '../truth.js';
 import type { ExpressionContext } from '../variables.js';
@@ -19,20 +20,24 @@ export const booleanOperators: OperatorTable = {
   $cmp: fixed(2, ([a, b], _name, context) => new Int32(Math.sign(compareMissing(a, b, context)))),
 };
 
-/** Compares two results; a missing one comes before null, with undefined. */
+/** Compares two results; a missing one comes where undefined does: after MinKey and before null. */
 export function compareMissing(a: Value | undefined, b: Value | undefined, context: ExpressionContext): number {
-  if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
-  return compareValues(a, b, context.collation);
+  return compareValues(a ?? orUndefined(a), b ?? orUndefined(b), context.collation);
+}
+
+function orUndefined(value: null | undefined): Value {
+  return value === undefined ? UndefinedValue.instance : value;
 }
 
 function comparison(accepts: (order: number) => boolean): OperatorCompiler {
   return fixed(2, ([a, b], _name, context) => accepts(compareMissing(a, b, context)));
 }
 
-/** Evaluates its arguments only as far as needed. */
+/** Evaluates its arguments only as far as needed, those without variables and fields first, as they are known before any document. */
 function connective(combine: (values: (() => boolean)[]) => boolean): OperatorCompiler {
   return (operand, compile) => {
-    const evaluated = argumentList(operand).map((each) => compile(each));
+    const list = argumentList(operand);
+    const evaluated = [...list.filter(isConstant), ...list.filter((each) => !isConstant(each))].map((each) => compile(each));
     return (variables) => combine(evaluated.map((evaluate) => () => isTruthy(evaluate(variables))));
   };
 }

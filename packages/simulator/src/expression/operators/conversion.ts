@@ -1,4 +1,4 @@
-import { Binary, Decimal128, Double, Int32, Long, ObjectId, Timestamp } from 'bson';
+import { Binary, Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 import { toDecimal } from '../../bson/arithmetic.js';
 import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js';
 import { encodeDocument } from '../../bson/encode.js';
@@ -38,9 +38,15 @@ export const conversionOperators: OperatorTable = {
   $isNumber: fixed(1, ([value]) => value !== undefined && isNumberType(typeOf(value))),
   ...Object.fromEntries(Object.entries(conversions).map(([type, convert]) => [`$to${OPERATOR_NAMES[type] ?? ''}`, conversion(convert)])),
   $convert: compileConvert,
-  $bsonSize: fixed(1, ([value]) => (value instanceof Map ? new Int32(encodeDocument(value).length) : null)),
+  $bsonSize: fixed(1, ([value]) => bsonSize(value)),
   $binarySize: fixed(1, ([value]) => binarySize(value)),
 };
+
+function bsonSize(value: Value | undefined): Value {
+  if (isNullish(value)) return null;
+  if (value instanceof Map) return new Int32(encodeDocument(value).length);
+  throw located(31393, `$bsonSize requires a document input, found: ${typeName(value)}`);
+}
 
 const UTC = timeZone('UTC');
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
@@ -58,7 +64,7 @@ function numberFrom(value: Value, target: string): number {
   if (typeof value === 'boolean') return Number(value);
   if (value instanceof DateTime) return Number(value.ms);
   if (typeof value === 'string' && value.trim() !== '' && !Number.isNaN(Number(value))) return Number(value);
-  if (typeof value === 'string') throw new CommandError(241, 'ConversionFailure', `Failed to parse number '${value}' in $convert with no onError value`);
+  if (typeof value === 'string') throw notParsed(value, value === '' ? 'Empty string' : /^[+-]?\.?\d/.test(value) ? notWhole : 'Did not consume any digits');
   throw failure(value, target);
 }
 
@@ -67,7 +73,7 @@ function longFrom(value: Value): NumberValue {
   if (isNumber(value) && value._bsontype === 'Long') return value;
   if (typeof value === 'string' && WHOLE_TEXT.test(value)) {
     const whole = BigInt(value);
-    if (whole !== BigInt.asIntN(64, whole)) throw notParsed(value);
+    if (whole !== BigInt.asIntN(64, whole)) throw notParsed(value, 'Overflow');
     return Long.fromBigInt(whole);
   }
   return Long.fromBigInt(BigInt(wholeFrom(value, 'long', LONG_LIMIT)));
@@ -77,7 +83,7 @@ const WHOLE_TEXT = /^[+-]?\d+$/;
 
 /** The whole part of a number. Throws CommandError 241 for one that does not fit. */
 function wholeFrom(value: Value, target: string, limit: number): number {
-  if (typeof value === 'string' && !WHOLE_TEXT.test(value)) throw notParsed(value);
+  if (typeof value === 'string' && !WHOLE_TEXT.test(value)) throw notParsed(value, value === '' ? 'No digits' : notWhole);
   if (value instanceof DateTime && target === 'int') throw failure(value, target);
   const number = numberFrom(value, target);
   if (Number.isNaN(number) || Math.abs(number) === Infinity) {
@@ -85,6 +91,7 @@ function wholeFrom(value: Value, target: string, limit: number): number {
   }
   const whole = Math.trunc(number);
   if (whole >= limit || whole < -limit) {
+    if (typeof value === 'string') throw notParsed(value, 'Overflow');
     throw new CommandError(241, 'ConversionFailure', `Conversion would overflow target type in $convert with no onError value: ${number}`);
   }
   return whole;
@@ -92,16 +99,20 @@ function wholeFrom(value: Value, target: string, limit: number): number {
 
 function decimalFrom(value: Value): NumberValue {
   if (isNumber(value)) return toDecimal(value);
-  if (typeof value !== 'string') return toDecimal(new Double(numberFrom(value, 'decimal')));
+  if (value instanceof DateTime) return toDecimal(Long.fromBigInt(value.ms));
+  if (typeof value === 'boolean') return toDecimal(new Int32(Number(value)));
+  if (typeof value !== 'string') throw failure(value, 'decimal');
   try {
     return Decimal128.fromString(value);
   } catch {
-    throw notParsed(value);
+    throw notParsed(value, value === '' ? 'Empty string' : 'Failed to parse string to decimal');
   }
 }
 
-function notParsed(text: string): CommandError {
-  return new CommandError(241, 'ConversionFailure', `Failed to parse number '${text}' in $convert with no onError value`);
+const notWhole = 'Did not consume whole string.';
+
+function notParsed(text: string, why: string): CommandError {
+  return new CommandError(241, 'ConversionFailure', `Failed to parse number '${text}' in $convert with no onError value: ${why}`);
 }
 
 function binarySize(value: Value | undefined): Value {
@@ -150,11 +161,12 @@ function typeNameOf(type: number): string | undefined {
 function dateFrom(value: Value): Value {
   if (typeof value === 'string') return dateFromText(value, UTC, undefined);
   if (isNumber(value) && value._bsontype !== 'Int32') return new DateTime(BigInt(wholeFrom(value, 'date', LONG_LIMIT)));
-  if (value instanceof DateTime || value instanceof ObjectId || value instanceof Timestamp) return dateOf(value);
+  if (value instanceof DateTime || value instanceof ObjectId) return dateOf(value);
   throw failure(value, 'date');
 }
 
 function textFrom(value: Value): string {
+  if (value instanceof Double && Object.is(value.value, -0)) return '-0';
   if (isNumber(value)) return value.toString();
   if (typeof value === 'boolean') return String(value);
   if (value instanceof ObjectId) return value.toHexString();
@@ -165,5 +177,13 @@ function textFrom(value: Value): string {
 function objectIdFrom(value: Value): Value {
   if (value instanceof ObjectId) return value;
   if (typeof value === 'string' && OBJECT_ID.test(value)) return new ObjectId(value);
+  if (typeof value === 'string') throw new CommandError(241, 'ConversionFailure', notAnId(value));
   throw failure(value, 'objectId');
 }
+
+function notAnId(text: string): string {
+  const why = text.length === ID_DIGITS ? `Invalid character found in hex string: ${/[^0-9a-fA-F]/.exec(text)?.[0] ?? ''}` : `Invalid string length for parsing to OID, expected ${ID_DIGITS} but found ${encodeUtf8(text).length}`;
+  return `Failed to parse objectId '${text}' in $convert with no onError value: ${why}`;
+}
+
+const ID_DIGITS = 24;

@@ -8,7 +8,7 @@ import { type Compile, type Evaluate, namedArguments, type OperatorTable } from 
 import { compileTimeZone, momentOf, type TimeZone, wallClock } from '../time-zone.js';
 import { isNullish } from '../truth.js';
 import type { Variables } from '../variables.js';
-import { dateOf } from './date.js';
+import { dateOf, isDate } from './date.js';
 
 /** Dates put together, taken apart, moved, and compared. */
 export const dateArithmeticOperators: OperatorTable = {
@@ -44,6 +44,7 @@ function compileShift(operand: Value, compile: Compile, name: string, sign: numb
     const named = unitOf(unit(variables), name);
     if (isNullish(from) || isNullish(by) || zone === null || named === null) return null;
     if (!isNumber(by) || !Number.isInteger(toNumber(by))) throw located(5166405, `${name} expects integer amount of time units`);
+    if (!isDate(from)) throw located(5166403, `${name} requires startDate to be convertible to a date`);
     return new DateTime(BigInt(shifted(Number(dateOf(from).ms), named, toNumber(by) * sign, zone)));
   };
 }
@@ -78,6 +79,9 @@ function compileDiff(operand: Value, compile: Compile, name: string): Evaluate {
   return (variables) => {
     const [from, to, zone, named] = [start(variables), end(variables), zoneOf(variables), unitOf(unit(variables), name)];
     if (isNullish(from) || isNullish(to) || zone === null || named === null) return null;
+    for (const [part, value] of [['startDate', from], ['endDate', to]] as const) {
+      if (!isDate(value)) throw located(5166307, `${name} requires '${part}' to be a date, but got ${typeName(value)}`);
+    }
     const first = week(variables);
     const count = (value: Value): number => boundariesBefore(wallClock(Number(dateOf(value).ms), zone), named, weekStart(first, name));
     const fixed = fixedUnits.get(named);
@@ -110,6 +114,7 @@ function compileTrunc(operand: Value, compile: Compile, name: string): Evaluate 
     const size = parts.has('binSize') ? bin(variables) : new Int32(1);
     if (isNullish(value) || zone === null || named === null || isNullish(size)) return null;
     if (!isNumber(size) || !Number.isInteger(toNumber(size)) || toNumber(size) < 1) throw located(5439018, "$dateTrunc requires 'binSize' to be a positive 64-bit integer");
+    if (!isDate(value)) throw located(5439012, `${name} requires 'date' to be a date, but got ${typeName(value)}`);
     const wall = wallClock(Number(dateOf(value).ms), zone);
     return new DateTime(BigInt(momentOf(truncated(wall, named, toNumber(size), weekStart(week(variables), name)), zone)));
   };

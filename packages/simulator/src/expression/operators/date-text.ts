@@ -1,6 +1,7 @@
 import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { dayOfYear, isoDayOfWeek, isoWeek, weekOfYear } from '../calendar.js';
 import { type Compile, type Evaluate, namedArguments, type OperatorTable } from '../operator.js';
@@ -102,12 +103,19 @@ const ISO = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2})(?::(\d{1,2})(?::(\d{1,
  */
 export function dateFromText(text: string, zone: TimeZone, format: string | undefined): DateTime {
   const fields = format === undefined ? isoFields(text) : formatFields(text, format);
-  if (fields === undefined) throw conversionFailure(`Error parsing date string '${text}'`);
+  if (fields === undefined) throw unreadable(text);
   const { year, month, day, hour, minute, second, millisecond, offset } = fields;
   const wall = Date.UTC(year, month - 1, day, hour, minute, second, millisecond);
-  const inRange = month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour < 25 && minute < 60 && second < 61;
-  if (Number.isNaN(wall) || !inRange) throw conversionFailure(`Error parsing date string '${text}'`);
+  const inRange = month >= 1 && month <= 12 && day >= 1 && day <= 31 && hour < 24 && minute < 60 && second < 61;
+  if (Number.isNaN(wall) || !inRange) throw unreadable(text);
+  if (new Date(wall).getUTCDate() !== day) throw conversionFailure(`Error parsing date string '${text}'; ${text.length + 1}: The parsed date was invalid '\0'`);
   return new DateTime(BigInt(momentOf(wall, offset ?? zone)));
+}
+
+/** What is no date at all; of others only a part is read here. */
+function unreadable(text: string): CommandError {
+  if (/\d/.test(text)) return unsimulated(`the date '${text}'`);
+  return conversionFailure(`an incomplete date/time string has been found, with elements missing: "${text}"`);
 }
 
 interface DateFields {

@@ -31,6 +31,11 @@ export function isoText(date: DateTime): string {
   return new Date(Number(date.ms)).toISOString();
 }
 
+/** Whether a value is a date or has one in it. */
+export function isDate(value: Value): boolean {
+  return value instanceof DateTime || value instanceof Timestamp || value instanceof ObjectId;
+}
+
 /**
  * A date from a date, timestamp or object id.
  * @throws CommandError 16006 for other types

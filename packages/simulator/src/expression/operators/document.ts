@@ -1,3 +1,4 @@
+import { computedText } from '../../bson/computed-text.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
@@ -20,7 +21,7 @@ function mergeObjects(values: (Value | undefined)[]): Value {
   const merged: Doc = new Map();
   for (const value of lists) {
     if (isNullish(value)) continue;
-    if (!(value instanceof Map)) throw located(40400, `$mergeObjects requires object inputs, but input is of type ${typeName(value)}`);
+    if (!(value instanceof Map)) throw located(40400, `$mergeObjects requires object inputs, but input ${computedText(value)} is of type ${typeName(value)}`);
     for (const [name, field] of value) merged.set(name, field);
   }
   return merged;
@@ -85,6 +86,10 @@ function constantName(field: Value | undefined, operator: string): string {
   const literal = field instanceof Map ? (field.get('$literal') ?? field.get('$const')) : undefined;
   const name = literal ?? field;
   if (typeof name !== 'string') throw located(4161107, `${operator} requires 'field' to evaluate to type String, but got ${typeName(name)}`);
-  if (literal === undefined && name.startsWith('$')) throw located(4161108, `A field path reference which is not allowed in this context. Did you mean {$literal: '${name}'}?`);
+  if (literal === undefined && name.startsWith('$')) throw located(4161108, notAllowedHere(`$CURRENT.${name.slice(1)}`));
   return name;
+}
+
+function notAllowedHere(path: string): string {
+  return `'${path}' is a field path reference which is not allowed in this context. Did you mean {$literal: '${path}'}?`;
 }

@@ -1,3 +1,4 @@
+import { computedText } from '../../bson/computed-text.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
@@ -66,6 +67,7 @@ function variableName(value: Value | undefined): string {
 
 function listOrNull(value: Value | undefined, code: number, name: string): Value[] | null {
   if (isNullish(value)) return null;
-  if (!Array.isArray(value)) throw located(code, `input to ${name} must be an array not ${typeName(value)}`);
-  return value;
+  if (Array.isArray(value)) return value;
+  if (name === '$reduce') throw located(code, `$reduce requires that 'input' be an array, found: ${computedText(value)}`);
+  throw located(code, `input to ${name} must be an array not ${typeName(value)}`);
 }

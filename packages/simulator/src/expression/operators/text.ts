@@ -1,31 +1,33 @@
-import { BSONSymbol, Int32 } from 'bson';
+import { BSONSymbol, Code, Int32, Timestamp } from 'bson';
 import { compareStrings } from '../../bson/compare.js';
+import { computedText } from '../../bson/computed-text.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import { decodeUtf8, encodeUtf8 } from '../../bson/utf8.js';
 import { DateTime, type Value } from '../../bson/value.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
-import { type Compile, type Evaluate, fixed, namedArguments, type OperatorTable, ranged, variadic } from '../operator.js';
+import { type Compile, type Evaluate, fixed, namedArguments, type OperatorTable, ranged, sequential } from '../operator.js';
 import { isNullish } from '../truth.js';
 import { isoText } from './date.js';
 
 /** Operators on texts. */
 export const textOperators: OperatorTable = {
-  $concat: variadic((values) => (values.some(isNullish) ? null : values.map((value) => onlyText(value, 16702, '$concat')).join(''))),
-  $toLower: fixed(1, ([value]) => textOf(value).toLowerCase()),
-  $toUpper: fixed(1, ([value]) => textOf(value).toUpperCase()),
-  $strcasecmp: fixed(2, ([a, b]) => new Int32(Math.sign(compareStrings(textOf(a).toUpperCase(), textOf(b).toUpperCase())))),
+  $concat: sequential(concat),
+  $toLower: fixed(1, ([value]) => textOf(value).replace(/[A-Z]/g, (letter) => letter.toLowerCase())),
+  $toUpper: fixed(1, ([value]) => upperCase(textOf(value))),
+  $strcasecmp: fixed(2, ([a, b]) => new Int32(Math.sign(compareStrings(upperCase(textOf(a)), upperCase(textOf(b)))))),
   $strLenCP: fixed(1, ([value]) => new Int32(Array.from(onlyText(value, 34471, '$strLenCP')).length)),
   $strLenBytes: fixed(1, ([value]) => new Int32(encodeUtf8(onlyText(value, 34473, '$strLenBytes')).length)),
   $substr: fixed(3, substringBytes),
   $substrBytes: fixed(3, substringBytes),
-  $substrCP: fixed(3, ([value, start, count]) => {
-    const from = numberOf(start);
-    return Array.from(textOf(value)).slice(from, from + numberOf(count)).join('');
+  $substrCP: fixed(3, substringPoints),
+  $split: fixed(2, ([value, separator]) => {
+    if (isNullish(value) || isNullish(separator)) return null;
+    const [text, by] = [onlyText(value, 40085, '$split'), onlyText(separator, 40086, '$split')];
+    if (by === '') throw located(40087, '$split requires a non-empty separator');
+    return text.split(by);
   }),
-  $split: fixed(2, ([value, separator]) =>
-    isNullish(value) || isNullish(separator) ? null : onlyText(value, 40085, '$split').split(onlyText(separator, 40086, '$split')),
-  ),
   $indexOfCP: ranged(2, 4, ([value, searched, start, end]) => {
     if (isNullish(value)) return null;
     const points = Array.from(onlyText(value, 40093, '$indexOfCP'));
@@ -52,13 +54,27 @@ export const textOperators: OperatorTable = {
 
 const SPACES = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a';
 
+function concat(values: Iterable<Value | undefined>): Value {
+  let text = '';
+  for (const value of values) {
+    if (isNullish(value)) return null;
+    text += onlyText(value, 16702, '$concat');
+  }
+  return text;
+}
+
+/** Only the letters of ASCII have two cases here. */
+function upperCase(text: string): string {
+  return text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
+}
+
 function onlyText(value: Value | undefined, code: number, name: string): string {
   if (typeof value === 'string') return value;
-  throw located(code, refusals[code]?.(typeName(value)) ?? `${name} requires a string argument, found: ${typeName(value)}`);
+  throw located(code, refusals[code]?.(typeName(value), value, name) ?? `${name} requires a string argument, found: ${typeName(value)}`);
 }
 
 /** How servers refuse what is no text, by code. */
-const refusals: Readonly<Record<number, (type: string) => string>> = {
+const refusals: Readonly<Record<number, (type: string, value: Value | undefined, name: string) => string>> = {
   16702: (type) => `$concat only supports strings, not ${type}`,
   40085: (type) => `$split requires an expression that evaluates to a string as a first argument, found: ${type}`,
   40086: (type) => `$split requires an expression that evaluates to a string as a second argument, found: ${type}`,
@@ -66,6 +82,11 @@ const refusals: Readonly<Record<number, (type: string) => string>> = {
   40092: (type) => `$indexOfBytes requires a string as the second argument, found: ${type}`,
   40093: (type) => `$indexOfCP requires a string as the first argument, found: ${type}`,
   40094: (type) => `$indexOfCP requires a string as the second argument, found: ${type}`,
+  50699: (type, value, name) => `${name} requires its input to be a string, got ${computedText(value)} (of type ${type}) instead.`,
+  50700: (type, value, name) => `${name} requires 'chars' to be a string, got ${computedText(value)} (of type ${type}) instead.`,
+  51744: (_type, value, name) => `${name} requires that 'replacement' be a string, found: ${computedText(value)}`,
+  51745: (_type, value, name) => `${name} requires that 'find' be a string, found: ${computedText(value)}`,
+  51746: (_type, value, name) => `${name} requires that 'input' be a string, found: ${computedText(value)}`,
 };
 
 /** A value as text where operators convert: numbers and dates too, null as nothing. */
@@ -75,7 +96,15 @@ function textOf(value: Value | undefined): string {
   if (isNumber(value)) return value.toString();
   if (value instanceof DateTime) return isoText(value);
   if (value instanceof BSONSymbol) return value.value;
+  if (value instanceof Code) return value.code;
+  if (value instanceof Timestamp) return timestampText(value);
   throw located(16007, `can't convert from BSON type ${typeName(value)} to String`);
+}
+
+/** For example `Jan  1 00:00:03:1`. */
+function timestampText({ t, i }: Timestamp): string {
+  const [, day = '', month = '', , time = ''] = new Date(t * 1000).toUTCString().split(' ');
+  return `${month} ${String(Number(day)).padStart(2)} ${time}:${i}`;
 }
 
 function numberOf(value: Value | undefined): number {
@@ -86,10 +115,25 @@ function numberOf(value: Value | undefined): number {
 function substringBytes([value, start, count]: (Value | undefined)[], name: string): Value {
   const bytes = encodeUtf8(textOf(value));
   const from = numberOf(start);
-  if (from < 0) throw located(50752, `${name}: starting index must be non-negative (got: ${from})`);
-  const length = numberOf(count);
-  const part = bytes.subarray(from, length < 0 ? undefined : from + length);
+  if (from < 0) throw located(50752, `${name}:  starting index must be non-negative (got: ${from})`);
+  const length = numberOf(count) < 0 ? bytes.length : numberOf(count);
+  if (isContinuation(bytes[from])) throw located(28656, `${name}:  Invalid range, starting index is a UTF-8 continuation byte.`);
+  if (isContinuation(bytes[from + length])) throw located(28657, `${name}:  Invalid range, ending index is in the middle of a UTF-8 character.`);
+  const part = bytes.subarray(from, from + length);
   return decodeUtf8(part, 0, part.length);
+}
+
+/** Whether a byte goes on with a character that began before it. */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+function substringPoints([value, start, count]: (Value | undefined)[], name: string): Value {
+  const points = Array.from(textOf(value));
+  const [from, length] = [numberOf(start), numberOf(count)];
+  if (length < 0) throw located(34454, `${name}: length must be a nonnegative integer.`);
+  if (from < 0) throw located(34455, `${name}: the starting index must be nonnegative integer.`);
+  return points.slice(from, from + length).join('');
 }
 
 function compileTrim(operand: Value, compile: Compile, name: string, left: boolean, right: boolean): Evaluate {
@@ -117,8 +161,9 @@ function compileReplace(operand: Value, compile: Compile, name: string, all: boo
   const evaluated = ['input', 'find', 'replacement'].map((part) => compile(parts.get(part) ?? null));
   return (variables) => {
     const values = evaluated.map((evaluate) => evaluate(variables));
-    if (values.some(isNullish)) return null;
-    const [text = '', find = '', replacement = ''] = values.map((value, index) => onlyText(value, 51746 - index, name));
+    const [text, find, replacement] = values.map((value, index) => (isNullish(value) ? undefined : onlyText(value, 51746 - index, name)));
+    if (text === undefined || find === undefined || replacement === undefined) return null;
+    if (all && find === '' && encodeUtf8(text).length > text.length) throw unsimulated(`${name} of nothing within characters of several bytes`);
     return all ? text.replaceAll(find, () => replacement) : text.replace(find, () => replacement);
   };
 }

@@ -1,7 +1,7 @@
-import { doubleOrDecimal } from '../../bson/arithmetic.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import { located } from '../../query/query-error.js';
+import { doubleFunction } from '../double-function.js';
 import { fixed, type OperatorCompiler, type OperatorTable } from '../operator.js';
 import { isNullish } from '../truth.js';
 
@@ -26,7 +26,7 @@ export const trigonometryOperators: OperatorTable = {
   $atan2: fixed(2, ([y, x], name) => {
     if (isNullish(y) || isNullish(x)) return null;
     if (!isNumber(y) || !isNumber(x)) throw located(51044, `${name} only supports numeric types, not ${typeName(y)} and ${typeName(x)}`);
-    return doubleOrDecimal(Math.atan2(toNumber(y), toNumber(x)), y, x);
+    return doubleFunction(name, Math.atan2, y, x);
   }),
 };
 
@@ -38,6 +38,6 @@ function ofAngle(apply: (value: number) => number, least = -Infinity, greatest =
     const number = toNumber(value);
     const outside = number < least || number > greatest || (!inclusive && Math.abs(number) === Infinity);
     if (outside) throw located(50989, `cannot apply ${name} to ${value.toString()}, value must be in ${inclusive ? '[' : '('}${least},${greatest}${inclusive ? ']' : ')'}`);
-    return doubleOrDecimal(apply(number), value);
+    return doubleFunction(name, apply, value);
   });
 }

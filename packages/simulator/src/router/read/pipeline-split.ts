@@ -23,14 +23,35 @@ export function splitPipeline(pipeline: readonly Doc[]): { onShards: Doc[]; onRo
   for (const [index, stage] of pipeline.entries()) {
     const name = stage.keys().next().value ?? '';
     if (perDocument.has(name)) {
-      onShards.push(stage);
+      onShards.push(asSent(stage));
       continue;
     }
     const onRouter = pipeline.slice(index);
-    if (repeatable.has(name)) onShards.push(...leadingRepeatable(onRouter));
-    return { onShards, onRouter };
+    if (!repeatable.has(name)) return { onShards, onRouter };
+    const early = aheadOfSort(onRouter);
+    const [first] = onRouter;
+    return { onShards: [...onShards, ...early, ...leadingRepeatable(onRouter)], onRouter: early.length === 0 || first === undefined ? onRouter : [first, ...onRouter.slice(1 + early.length)] };
   }
   return { onShards, onRouter: [] };
+}
+
+/** A stage as a router passes it on. */
+function asSent(stage: Doc): Doc {
+  const root = stage.get('$replaceWith');
+  return root === undefined ? stage : new Map([['$replaceRoot', new Map([['newRoot', root]])]]);
+}
+
+/** What follows a `$sort` by `_id` and sets other fields is done by the shards, before they sort. */
+function aheadOfSort([first, ...others]: readonly Doc[]): Doc[] {
+  const sort = first?.get('$sort');
+  if (!(sort instanceof Map) || sort.size !== 1 || !sort.has('_id')) return [];
+  const end = others.findIndex((stage) => !setsOtherFields(stage));
+  return others.slice(0, end === -1 ? others.length : end);
+}
+
+function setsOtherFields(stage: Doc): boolean {
+  const fields = stage.get('$addFields') ?? stage.get('$set');
+  return fields instanceof Map && [...fields.keys()].every((name) => name !== '_id' && !name.startsWith('_id.'));
 }
 
 /** `$sort` may be followed by `$limit` on a shard; anything else ends with the first stage. */

@@ -39,11 +39,12 @@ export function readUpdate(statement: UpdateStatement, variables: ExpressionCont
   return { statement, update: isWhole ? (before, site) => read()(before, site) : read() };
 }
 
-/** What a statement makes of a document; undefined when not a byte changes. Throws CommandError as the server does. */
+/** What a statement makes of a document; undefined when nothing changes, as a rule not a byte. Throws CommandError as the server does. */
 export function modifiedDocument(read: ReadUpdate, before: Uint8Array, stamp: Stamp): Modified | undefined {
   const { modification } = read.statement;
   const document = storedAsGiven(modification, before, stamp) ?? computed(read, before, stamp);
-  if (document === undefined || (modification.kind !== 'replacement' && Buffer.compare(document, before) === 0)) return undefined;
+  const comparesBytes = modification.kind === 'pipeline' || modification.kind === 'literal';
+  if (document === undefined || (comparesBytes && Buffer.compare(document, before) === 0)) return undefined;
   if (modification.kind === 'replacement' && Buffer.compare(modification.document, before) === 0) return undefined;
   return { document, origin: { ...originOf(modification), given: givenOrder(modification, document) } };
 }
