@@ -1,4 +1,5 @@
 import type { Doc, Value } from '../bson/value.js';
+import { fieldPathValue } from '../expression/field-path.js';
 import { MutableDocument } from '../expression/mutable-document.js';
 import type { Evaluate } from '../expression/operator.js';
 import type { Variables } from '../expression/variables.js';
@@ -9,7 +10,9 @@ export type Leaf =
   | { kind: 'exclude' }
   | { kind: 'computed'; evaluate: Evaluate }
   /** Keeps a part of an array; undefined drops the field. Other values stay. */
-  | { kind: 'list'; apply: (items: Value[]) => Value[] | undefined; /** What is no array disappears. */ lists?: true };
+  | { kind: 'list'; apply: (items: Value[]) => Value[] | undefined }
+  /** As `list`, at the top level: what is no array disappears, and among included fields it comes behind them, where computed ones do. */
+  | { kind: 'match'; apply: (items: Value[]) => Value[] | undefined };
 
 /** Fields of one level: each is treated itself, or looked into. */
 export interface ProjectionNode {
@@ -30,15 +33,19 @@ function namedFields(node: ProjectionNode, doc: Doc): Doc {
   const kept = new MutableDocument();
   for (const [name, value] of doc) {
     const child = node.children.get(name);
-    if (child === undefined || ('leaf' in child && (child.leaf.kind === 'computed' || child.leaf.kind === 'exclude'))) continue;
+    if (child === undefined || ('leaf' in child && child.leaf.kind !== 'include' && child.leaf.kind !== 'list')) continue;
     kept.set(name, 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(child.node, value));
   }
   return kept.frozen();
 }
 
+function isComputed({ kind }: Leaf): boolean {
+  return kind === 'computed' || kind === 'match';
+}
+
 /** Whether a field is computed somewhere in a node. */
 function computes({ children }: ProjectionNode): boolean {
-  return [...children.values()].some((child) => ('leaf' in child ? child.leaf.kind === 'computed' : computes(child.node)));
+  return [...children.values()].some((child) => ('leaf' in child ? isComputed(child.leaf) : computes(child.node)));
 }
 
 /** Drops the named fields and keeps the others. */
@@ -60,6 +67,7 @@ export function setFields(node: ProjectionNode, doc: Doc, variables: Variables):
     if ('node' in child) {
       if (computes(child.node)) result.set(name, setInside(child.node, result.get(name), variables));
     } else if (child.leaf.kind === 'computed') result.set(name, child.leaf.evaluate(variables));
+    else if (child.leaf.kind === 'match') result.set(name, includedLeaf(child.leaf, fieldPathValue(variables.doc, [name]) ?? null));
   }
   return result.frozen();
 }
@@ -71,8 +79,8 @@ function setInside(node: ProjectionNode, present: Value | undefined, variables: 
 
 function includedLeaf(leaf: Leaf, value: Value): Value | undefined {
   if (leaf.kind === 'computed' || leaf.kind === 'exclude') return undefined;
-  if (leaf.kind !== 'list') return value;
-  if (!Array.isArray(value)) return leaf.lists === true ? undefined : value;
+  if (leaf.kind === 'include') return value;
+  if (!Array.isArray(value)) return leaf.kind === 'match' ? undefined : value;
   return leaf.apply(value);
 }
 

@@ -173,7 +173,7 @@ class ProjectionParser {
   #elemMatch(parent: ProjectionNode, name: string, operand: Value): void {
     if (!(operand instanceof Map)) throw located(31274, `elemMatch: Invalid argument, object required, but got ${typeName(operand)}`);
     if (name.includes('.') || parent !== this.#root) throw located(31275, 'Cannot use $elemMatch projection on a nested field.');
-    addLeaf(parent, name, { kind: 'list', apply: firstMatch(operand), lists: true });
+    addLeaf(parent, name, { kind: 'match', apply: firstMatch(operand) });
     this.#hasElemMatch = true;
   }
 }

@@ -49,6 +49,7 @@ export const corpusFiles = [
   '19-found-sessions',
   '20-found-queries',
   '21-found-privileges',
+  '22-found-computations',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

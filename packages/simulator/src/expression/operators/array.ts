@@ -5,6 +5,7 @@ import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
+import { isConstant } from '../constant.js';
 import { argumentList, type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable, ranged, sequential, variadic } from '../operator.js';
 import { averageOf, deviationOf, maximumOf, minimumOf, sumOf } from '../totals.js';
 import { isNullish, isTruthy } from '../truth.js';
@@ -33,7 +34,7 @@ export const arrayOperators: OperatorTable = {
     const [first = [], ...others] = lists.map((list) => required(list, 17044, '$setEquals'));
     return others.every((other) => isSubset(first, other) && isSubset(other, first));
   }),
-  $setIsSubset: fixed(2, ([a, b]) => isSubset(required(a, 17046, '$setIsSubset'), required(b, 17042, '$setIsSubset'))),
+  $setIsSubset: compileSetIsSubset,
   $anyElementTrue: fixed(1, ([list]) => required(list, 17041, '$anyElementTrue').some(isTruthy)),
   $allElementsTrue: fixed(1, ([list]) => required(list, 17040, '$allElementsTrue').every(isTruthy)),
   $zip: compileZip,
@@ -59,6 +60,7 @@ const refusals: Readonly<Record<number, (type: string, name: string, value: Valu
   17043: (type) => `All operands of $setUnion must be arrays. One argument is of type: ${type}`,
   17044: (type) => `All operands of $setEquals must be arrays. One argument is of type: ${type}`,
   17046: (type) => `both operands of $setIsSubset must be arrays. First argument is of type: ${type}`,
+  17310: (type) => `both operands of $setIsSubset must be arrays. First argument is of type: ${type}`,
   17047: (type) => `All operands of $setIntersection must be arrays. One argument is of type: ${type}`,
   17048: (type) => `both operands of $setDifference must be arrays. First argument is of type: ${type}`,
   17049: (type) => `both operands of $setDifference must be arrays. Second argument is of type: ${type}`,
@@ -69,6 +71,12 @@ const refusals: Readonly<Record<number, (type: string, name: string, value: Valu
   40090: (type) => `$indexOfArray requires an array as a first argument, found: ${type}`,
   34468: (_type, _name, value) => `$zip found a non-array expression in input: ${computedText(value)}`,
 };
+
+/** A second list that is constant is looked at once, and what is wrong with the first one has a number of its own. */
+function compileSetIsSubset(...[operand, compile, name, context]: Parameters<OperatorCompiler>): Evaluate {
+  const code = Array.isArray(operand) && isConstant(operand[1] ?? null) ? 17310 : 17046;
+  return fixed(2, ([a, b]) => isSubset(required(a, code, name), required(b, 17042, name)))(operand, compile, name, context);
+}
 
 function listFunction(apply: (values: Value[]) => Value | undefined): OperatorCompiler {
   return fixed(1, ([value], name) => (isNullish(value) ? null : apply(required(value, 28689, name))));

@@ -2,6 +2,7 @@ import { Int32, Long } from 'bson';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import { DateTime, type Doc, type Value } from '../../bson/value.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { located } from '../../query/query-error.js';
 import { DAY_MS, isoDayOfWeek, isoWeek, isoYearStartMs, plusMonths } from '../calendar.js';
 import { type Compile, type Evaluate, namedArguments, type OperatorTable } from '../operator.js';
@@ -45,7 +46,9 @@ function compileShift(operand: Value, compile: Compile, name: string, sign: numb
     if (isNullish(from) || isNullish(by) || zone === null || named === null) return null;
     if (!isNumber(by) || !Number.isInteger(toNumber(by))) throw located(5166405, `${name} expects integer amount of time units`);
     if (!isDate(from)) throw located(5166403, `${name} requires startDate to be convertible to a date`);
-    return new DateTime(BigInt(shifted(Number(dateOf(from).ms), named, toNumber(by) * sign, zone)));
+    const { ms } = dateOf(from);
+    if (ms < 0n && ms % 1000n !== 0n) throw unsimulated(`${name} of a part of a second before 1970`);
+    return new DateTime(BigInt(shifted(Number(ms), named, toNumber(by) * sign, zone)));
   };
 }
 

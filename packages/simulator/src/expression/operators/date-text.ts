@@ -112,9 +112,9 @@ export function dateFromText(text: string, zone: TimeZone, format: string | unde
   return new DateTime(BigInt(momentOf(wall, offset ?? zone)));
 }
 
-/** What is no date at all; of others only a part is read here. */
+/** Only one letter is known to be no date; other texts have further forms and messages. */
 function unreadable(text: string): CommandError {
-  if (/\d/.test(text)) return unsimulated(`the date '${text}'`);
+  if (!/^[A-Za-z]$/.test(text)) return unsimulated(`the date '${text}'`);
   return conversionFailure(`an incomplete date/time string has been found, with elements missing: "${text}"`);
 }
 

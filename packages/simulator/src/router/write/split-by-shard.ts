@@ -39,6 +39,9 @@ export function* splitByShard(bulk: BulkWrite, collection: ShardedCollection, in
     if (targeted.mayMove) {
       if (last !== undefined) yield last;
       last = undefined;
+      // Statements for one shard stay in the client's order, as one document may be the subject of several.
+      yield* parts.values();
+      parts.clear();
       for (const shard of targeted.shards) yield { statements: [statement], indexes: [index], mayMoveIn: collection, shard };
       continue;
     }

@@ -27,6 +27,8 @@ describe('a pipeline', () => {
     [[{ $group: { _id: null, n: { $sum: 1 } } }], numbers, [{ _id: null, n: 4 }]],
     [[{ $group: { _id: { x: '$x' } } }], [{ x: null }, {}], [{ _id: { x: null } }]],
     [[{ $group: { _id: { x: '$x', y: '$y' } } }], [{ x: 1 }, { x: 1, y: null }], [{ _id: { x: 1 } }, { _id: { x: 1, y: null } }]],
+    [[{ $project: { _id: '$a' } }, { $sort: { _id: 1 } }], [{ a: [] }, { a: [0] }, { a: 3 }], [{ _id: 3 }, { _id: [] }, { _id: [0] }]],
+    [[{ $unset: 'a' }, { $unwind: { path: '$b', includeArrayIndex: 'a' } }], [{ a: 1, b: [2] }], [{ a: { $numberLong: '0' }, b: 2 }]],
     [[{ $count: 'total' }], numbers, [{ total: 4 }]],
     [[{ $bucketAuto: { groupBy: '$n', buckets: 2 } }], numbers, [
       { _id: { min: 1, max: 3 }, count: 2 },

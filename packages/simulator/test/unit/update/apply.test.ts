@@ -69,6 +69,21 @@ describe('an update changes', () => {
     expect(after(before, update)).toBe(text(doc(expected)));
   });
 
+  it.each<[Json, Json, string]>([
+    [{ _id: 1, a: { $numberDouble: 'NaN' } }, { $inc: { a: 1 } }, 'delta'],
+    [{ _id: 1, a: { $numberDecimal: '1.50' } }, { $mul: { a: { $numberDecimal: '1.0' } } }, 'none'],
+    [{ _id: 1, a: { $numberDouble: '-0.0' } }, { $inc: { a: 0 } }, 'none'],
+    [{ _id: 1, a: [null] }, { $unset: { 'a.0': '' } }, 'delta'],
+    [{ _id: 1, a: [1] }, { $push: { a: { $each: [2], $slice: 1 } } }, 'delta'],
+    [{ _id: 1, a: [1, 2] }, { $push: { a: { $each: [], $sort: 1 } } }, 'delta'],
+    [{ _id: 1, a: [1, 2] }, { $push: { a: { $each: [], $slice: 5 } } }, 'none'],
+  ])('%j by %j, which leaves the same value: %s', (before, update, kind) => {
+    const result = applyUpdate(doc(before), doc(update));
+    expect(result.kind).toBe(kind);
+    expect(text(result.after)).toBe(text(doc(before)));
+    if (kind === 'delta') expect(describeUpdate(doc(before), result.after, doc(update))).toMatchObject({ updatedFields: expect.objectContaining({ size: 1 }) as unknown });
+  });
+
   it('nothing when the bytes stay the same', () => {
     const before = doc({ _id: 1, a: 1 });
     expect(applyUpdate(before, doc({ $set: { a: 1 } }))).toEqual({ after: before, kind: 'none' });
@@ -86,6 +101,8 @@ describe('the server refuses', () => {
     [{ _id: 1 }, { $nope: { a: 1 } }, 9, 'Unknown modifier: $nope. Expected a valid update modifier or pipeline-style update specified as an array'],
     [{ _id: 1 }, { $set: { _id: 2 } }, 66, "Performing an update on the path '_id' would modify the immutable field '_id'"],
     [{ _id: 1 }, { _id: 2 }, 66, "After applying the update, the (immutable) field '_id' was found to have been altered to _id: 2"],
+    [{ _id: 1, a: 2 }, { $inc: { 'a.c': 3 }, $setOnInsert: { 'a.b': 1 } }, 28, "Cannot create field 'c' in element {a: 2}"],
+    [{ _id: 1, a: [], b: 1 }, { $rename: { b: 'a.c' } }, 2, "The destination field cannot be an array element, 'a.c' in doc with _id: 1 has an array field called 'a'"],
     [{ _id: 1, a: 'x' }, { $inc: { a: 1 } }, 14, "Cannot apply $inc to a value of non-numeric type. {_id: 1} has the field 'a' of non-numeric type string"],
     [{ _id: 1, a: 1 }, { $push: { a: 1 } }, 2, "The field 'a' must be an array but is of type int in document {_id: 1}"],
   ])('%j by %j', (before, update, code, message) => {
