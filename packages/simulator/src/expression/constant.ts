@@ -2,8 +2,11 @@ import type { Doc, Value } from '../bson/value.js';
 
 /** Operators that servers do not compute before there is a document, even where all that they are given is constant. */
 const neverFolded: ReadonlySet<string> = new Set([
-  '$map', '$filter', '$reduce', '$let', '$zip', '$switch', '$getField', '$setField', '$unsetField', '$rand', '$meta', '$function', '$accumulator',
+  '$map', '$filter', '$reduce', '$let', '$zip', '$switch', '$rand', '$meta', '$function', '$accumulator',
 ]);
+
+/** Operators within which servers do not look for constants. */
+const neverLookedInto: ReadonlySet<string> = new Set(['$getField', '$setField', '$unsetField']);
 
 /** Whether an expression has a value before there is a document. */
 export function isConstant(expression: Value): boolean {
@@ -22,6 +25,7 @@ export function visitConstants(expression: Value, found: (operator: Doc) => void
   if (!isOperator(expression)) return all([...expression.values()], found);
   const [[name, operand] = ['', null]] = expression;
   if (name === '$literal' || name === '$const') return true;
+  if (neverLookedInto.has(name)) return false;
   const operands = operand instanceof Map && !isOperator(operand) ? [...operand.values()] : Array.isArray(operand) ? operand : [operand];
   if (!all(operands, found) || neverFolded.has(name)) return false;
   found(expression);

@@ -161,9 +161,12 @@ function compileZip(operand: Value, compile: Compile): Evaluate {
   const lists = inputs.map((each) => compile(each));
   const missing = Array.isArray(defaults) ? defaults.map((each) => compile(each)) : [];
   return (variables) => {
-    const values = lists.map((list) => list(variables));
-    if (values.some(isNullish)) return null;
-    const arrays = values.map((value) => required(value, 34468, '$zip'));
+    const arrays: Value[][] = [];
+    for (const list of lists) {
+      const value = list(variables);
+      if (isNullish(value)) return null;
+      arrays.push(required(value, 34468, '$zip'));
+    }
     const lengths = arrays.map(({ length }) => length);
     const length = longest ? Math.max(...lengths) : Math.min(...lengths);
     return Array.from({ length }, (_, row) => arrays.map((array, column) => array[row] ?? missing[column]?.(variables) ?? null));

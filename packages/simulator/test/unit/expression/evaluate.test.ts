@@ -37,6 +37,7 @@ it.each<[unknown, unknown]>([
   [{ $pow: [-1, -3] }, -1],
   [{ $or: [{ $size: '$s' }, 1] }, true],
   [{ $concat: ['$n', 5] }, null],
+  [{ $zip: { inputs: ['$n', 5] } }, null],
   [{ $toUpper: 'aé' }, 'Aé'],
   [{ $setDifference: [[2, 1, 2], []] }, [2, 1]],
   [{ $gt: ['$missing', { $minKey: 1 }] }, true],
