@@ -63,7 +63,7 @@ async function tried(flags: ProbeFlags, reached: Reached, probes: readonly Probe
     probes,
     signal,
     allowsDisturbing: flags.allowDisturbing ?? false,
-    ...(recording !== null && { observe: recording.observe, onBegin: recording.begin }),
+    ...(recording !== null && { record: recording.add, onBegin: recording.begin }),
     onFinding: (finding) => {
       if (isShown) console.log(findingLine(finding));
     },

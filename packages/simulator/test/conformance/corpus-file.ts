@@ -58,7 +58,12 @@ const directory = fileURLToPath(new URL('../../corpus/', import.meta.url));
 
 /** The lines of a file of the corpus, without its heading. */
 export function readCorpus(file: string): CorpusLine[] {
-  return readFileSync(`${directory}${file}.jsonl`, 'utf8')
+  return parseCorpus(file, readFileSync(`${directory}${file}.jsonl`, 'utf8'));
+}
+
+/** The same of the text of a file, wherever it is. */
+export function parseCorpus(file: string, text: string): CorpusLine[] {
+  return text
     .split('\n')
     .slice(1)
     .filter((line) => line !== '')

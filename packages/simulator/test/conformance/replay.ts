@@ -3,7 +3,7 @@ import { toExtendedJson } from '../../src/bson/extended-json.js';
 import type { Doc, Value } from '../../src/bson/value.js';
 import { withDriverSession } from './driver-sessions.js';
 import { compareWithReply, type Difference } from './compare-outcomes.js';
-import { askedBy, isStep, type Json, readCorpus, recordedOutcome, type Step } from './corpus-file.js';
+import { askedBy, type CorpusLine, isStep, type Json, readCorpus, recordedOutcome, type Step } from './corpus-file.js';
 import { PairedIds } from './paired-ids.js';
 import { pairUuids, type Uuids } from './paired-uuids.js';
 import { resolveCommand } from './resolve-command.js';
@@ -36,12 +36,17 @@ export class Replay {
 
   constructor(private readonly stage: Stage) {}
 
-  async play(file: string): Promise<PlayedStep[]> {
+  play(file: string): Promise<PlayedStep[]> {
+    return this.playLines(readCorpus(file));
+  }
+
+  /** Plays the lines of one file. */
+  async playLines(lines: readonly CorpusLine[]): Promise<PlayedStep[]> {
     this.#replies = new Map();
     const played: PlayedStep[] = [];
-    for (const line of readCorpus(file)) {
+    for (const line of lines) {
       if (isStep(line)) played.push(await this.#playStep(line));
-      else await this.stage.actAtNote(file, line.step);
+      else await this.stage.actAtNote(line.file, line.step);
     }
     return played;
   }

@@ -60,6 +60,10 @@ function resolveReference(name: string, value: Json, played: Played): Value | un
       return reply().get('operationTime') ?? null;
     case 'postBatchResumeTokenOfStep':
       return cursor().get('postBatchResumeToken') ?? null;
+    case 'repeated':
+      return repeatedText(value as { text: string; times: Json });
+    case 'timeAfterStep':
+      return timeAfter(reply().get('operationTime') as Timestamp);
     case 'timeOfTokenOfStep':
       return timeOfToken(cursor().get('postBatchResumeToken') as Doc);
     case 'atClusterTimeOfStep':
@@ -75,6 +79,15 @@ function resolveReference(name: string, value: Json, played: Played): Value | un
     default:
       return undefined;
   }
+}
+
+function timeAfter(time: Timestamp): Timestamp {
+  return new Timestamp({ t: time.t, i: time.i + 1 });
+}
+
+/** A long text of one character over and over. */
+function repeatedText({ text, times }: { text: string; times: Json }): string {
+  return text.repeat(numberIn(times));
 }
 
 function textIn(value: Json): string {

@@ -115,7 +115,7 @@ async function refusalOf(shard: Server, signal: AbortSignal): Promise<string | n
 }
 
 async function answered(server: Server, command: Document, signal: AbortSignal): Promise<Document> {
-  const reply = await server.ask('admin', command, { signal });
+  const reply = await server.answer('admin', command, { signal });
   if (reply['ok'] === 1) return reply;
   throw new ConvoyError('permissionMissing', `The login may not ${Object.keys(command)[0] ?? ''}; grant it, for example by the role clusterMonitor.`);
 }

@@ -5,9 +5,11 @@ import type { Asked } from './server.js';
 
 /** What is larger says nothing more than its size. */
 const lineCharactersMax = 200_000;
+/** Longer texts of probes are one character over and over, and said so. */
+const textCharactersMax = 10_000;
 /** Names and addresses as the corpus has them. */
 const scratchName = 'convoy_probe';
-const addresses: Readonly<Record<string, string>> = { router: '127.0.0.1:28000', shard0: '127.0.0.1:28010', shard1: '127.0.0.1:28011', member: '127.0.0.1:41500' };
+const addresses: Readonly<Record<string, string>> = { router: '127.0.0.1:28000', shard0: '127.0.0.1:28010', shard1: '127.0.0.1:28011', replicaset: '127.0.0.1:41500' };
 const otherAddress = '127.0.0.1:28001';
 const password = 'PASSWORD';
 
@@ -39,15 +41,14 @@ export class Recording {
     this.#lines.push(JSON.stringify({ step: this.#lines.length, note: `${name}: ${sentence}` }));
   };
 
-  /** Keeps a command with its reply. @returns the reply as it is */
-  readonly observe = ({ on, db, command }: Asked, reply: Document): Document => {
+  /** Keeps a command with its reply, in which numbers have their types. */
+  readonly add = ({ on, db, command }: Asked, reply: Document): void => {
     const step = this.#lines.length;
-    const outcome = reply['ok'] === 1 ? { reply: masked(reply) } : { error: masked(reply) };
+    const outcome = Number(reply['ok']) === 1 ? { reply: masked(reply) } : { error: masked(asError(reply)) };
     const line = this.#text(step, { on: this.#part(on), db, command: this.#relative(command), ...outcome });
     const [name = ''] = Object.keys(command);
     this.#lines.push(line.length > lineCharactersMax ? JSON.stringify({ step, note: `${name} with ${line.length} characters, left out` }) : line);
     this.#learn(step, reply);
-    return reply;
   };
 
   /** All lines. */
@@ -56,7 +57,7 @@ export class Recording {
   }
 
   #part(name: string): string {
-    if (this.reached.topology === 'replicaSet') return 'member';
+    if (this.reached.topology === 'replicaSet') return 'replicaset';
     const index = this.reached.shardIds.indexOf(name);
     return index < 0 ? name : `shard${index}`;
   }
@@ -71,26 +72,37 @@ export class Recording {
   /** Remembers what a reply gave for later commands. */
   #learn(step: number, reply: Document): void {
     const cursor = reply['cursor'] as { id?: number | Long; atClusterTime?: Timestamp; postBatchResumeToken?: { _data: string } } | undefined;
+    // The first step counts: a write whose time it is, rather than whoever has heard of it since.
     const learn = (value: unknown, name: string): void => {
-      if (value !== undefined) this.#references.set(keyOf(value), { [name]: step });
+      if (value !== undefined && !this.#references.has(keyOf(value))) this.#references.set(keyOf(value), { [name]: step });
     };
-    learn((reply['$clusterTime'] as { clusterTime?: unknown } | undefined)?.clusterTime, 'now');
+    const operationTime = reply['operationTime'] as Timestamp | undefined;
+    learn(operationTime, 'operationTimeOfStep');
+    learn(operationTime && new Timestamp({ t: operationTime.t, i: operationTime.i + 1 }), 'timeAfterStep');
     learn(cursor?.postBatchResumeToken && timeOfToken(cursor.postBatchResumeToken._data), 'timeOfTokenOfStep');
-    learn(reply['operationTime'], 'operationTimeOfStep');
+    learn((reply['$clusterTime'] as { clusterTime?: unknown } | undefined)?.clusterTime, 'now');
     learn(cursor?.id === undefined ? undefined : Long.fromString(String(cursor.id)), 'cursorOfStep');
   }
 
   /** A command in which values of this run are named by the steps that gave them. */
   #relative(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((each) => this.#relative(each));
+    if (typeof value === 'string' && value.length > textCharactersMax) return { repeated: { text: value.charAt(0), times: value.length } };
     if (typeof value !== 'object' || value === null) return value;
     const isNumber = value instanceof Long && !value.isZero();
     if (value instanceof Timestamp || isNumber) return this.#references.get(keyOf(value)) ?? value;
+    if (value instanceof Binary) return this.#ownSession(value) ?? value;
     if ('_bsontype' in value || value instanceof Date || value instanceof RegExp) return value;
     const fields = Object.entries(value);
     const [[name, inner] = ['', null]] = fields;
     if (fields.length === 1 && name === 'id' && inner instanceof Binary) return { session: this.#letter(inner) };
     return Object.fromEntries(fields.map(([field, each]) => [field, field === 'pwd' ? password : this.#relative(each)]));
+  }
+
+  /** The id that a session has where the recording is played. */
+  #ownSession(id: Binary): Binary | undefined {
+    const letter = this.#sessions.get(id.toString('hex'));
+    return letter === undefined ? undefined : new Binary(Buffer.alloc(16, letter), Binary.SUBTYPE_UUID);
   }
 
   #letter(id: Binary): string {
@@ -99,6 +111,11 @@ export class Recording {
     this.#sessions.set(key, letter);
     return letter;
   }
+}
+
+/** A refusal in the form of the corpus: what every one has comes first. */
+function asError({ ok, code = null, codeName = null, errmsg = null, errorLabels = [], ...rest }: Record<string, unknown>): Document {
+  return { ok, code, codeName, errmsg, errorLabels, ...rest };
 }
 
 function keyOf(value: unknown): string {

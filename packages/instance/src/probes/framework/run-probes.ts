@@ -25,6 +25,8 @@ export interface ProbeRun {
   readonly patience_ms?: number;
   /** Sees what probes ask and are answered, and may answer otherwise. */
   readonly observe?: Observer;
+  /** Gets every reply as it came, with the types of its numbers. */
+  readonly record?: SceneOptions['record'];
   readonly onBegin?: (probe: Probe) => void;
   readonly onFinding?: (finding: Finding) => void;
 }
@@ -50,7 +52,7 @@ export interface ProbeReport {
  * @throws ConvoyError `permissionMissing` when no scratch database can be made; the signal's reason; the driver's errors
  */
 export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
-  const { reached, probes, signal, onFinding, onBegin } = run;
+  const { reached, probes, signal, onFinding, onBegin, record = () => undefined } = run;
   const begun_ms = performance.now();
   const { removed, kept } = await removeLeftBehind(reached, signal);
   const db = newScratchName();
@@ -58,7 +60,7 @@ export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
   let left: string | null = null;
   const scenes: Scenes = { db, shared: { split: null }, patience_ms: run.patience_ms ?? patienceDefault_ms, whole: AbortSignal.timeout(run_ms) };
   try {
-    refuse(await makeScratch(reached, db, run_ms + probe_ms, signal));
+    refuse(await makeScratch(reached, db, { endsWithin_ms: run_ms + probe_ms, record, signal }));
     for (const probe of probes) {
       onBegin?.(probe);
       const finding = await tried(run, probe, scenes);
@@ -74,7 +76,7 @@ export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
 }
 
 function refuse(reply: Document): void {
-  if (reply['ok'] === 1) return;
+  if (Number(reply['ok']) === 1) return;
   throw new ConvoyError('permissionMissing', `The login may not make a scratch database: ${shownReply(reply)}; it needs readWriteAnyDatabase, dbAdminAnyDatabase and clusterManager.`);
 }
 
@@ -96,7 +98,7 @@ async function outcomeOf(run: ProbeRun, probe: Probe, { whole, ...common }: Scen
   const reason = whole.aborted ? late : obstacle(run, probe);
   if (reason !== null) return { outcome: 'notTried', reason };
   const signal = AbortSignal.any([run.signal, whole, AbortSignal.timeout(probe_ms)]);
-  const scene = new Scene(probe.name, { reached: run.reached, ...common, observe: run.observe ?? ((_, reply) => reply), signal });
+  const scene = new Scene(probe.name, { reached: run.reached, ...common, observe: run.observe ?? ((_, reply) => reply), record: run.record ?? (() => undefined), signal });
   try {
     await probe.run(scene);
     return { outcome: 'holds' };

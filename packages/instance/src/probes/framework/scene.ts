@@ -5,7 +5,7 @@ import { codeIn, shownReply } from './expectation.js';
 import { NumberedSession } from './numbered-session.js';
 import { DoesNotHold, NotTried, type Topology, type Version } from './probe.js';
 import type { Reached, ShardLogin } from './reach.js';
-import type { Observer, Server } from './server.js';
+import { type Asked, type Observer, plain, type Server } from './server.js';
 
 /** What a run gives to each of its scenes. */
 export interface SceneOptions {
@@ -17,6 +17,8 @@ export interface SceneOptions {
   /** How long a stream is read for what does not come. */
   readonly patience_ms: number;
   readonly observe: Observer;
+  /** Gets every reply as it came. */
+  readonly record: (asked: Asked, reply: Document) => void;
   readonly signal: AbortSignal;
 }
 
@@ -216,9 +218,11 @@ export class Scene {
   }
 
   async #ask(on: Server, db: string, command: Document, session?: ClientSession): Promise<Document> {
-    const { observe, signal } = this.options;
+    const { observe, record, signal } = this.options;
     const reply = await on.ask(db, command, { signal, ...(session !== undefined && { session }) });
-    return observe({ on: on.name, db, command }, reply);
+    const asked = { on: on.name, db, command };
+    record(asked, reply);
+    return observe(asked, plain(reply));
   }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Document } from 'mongodb';
 import type { Reached } from './reach.js';
+import type { Asked } from './server.js';
 
 /** How the names of scratch databases begin; some probes have one beside it, whose name goes on. */
 const namePattern = /^convoy_probe_[0-9a-f]{12}/;
@@ -15,15 +16,25 @@ export function newScratchName(): string {
   return `convoy_probe_${randomBytes(6).toString('hex')}`;
 }
 
+export interface MakeOptions {
+  /** How long the run may take. */
+  readonly endsWithin_ms: number;
+  /** Gets what was asked for, and the reply. */
+  readonly record: (asked: Asked, reply: Document) => void;
+  readonly signal: AbortSignal;
+}
+
 /** Makes the scratch database; on a sharded cluster on the first shard. */
-export async function makeScratch({ front, shardIds }: Reached, db: string, endsWithin_ms: number, signal: AbortSignal): Promise<Document> {
+export async function makeScratch({ front, shardIds }: Reached, db: string, { endsWithin_ms, record, signal }: MakeOptions): Promise<Document> {
   const [primaryShard] = shardIds;
   if (primaryShard !== undefined) {
-    const reply = await front.ask('admin', { enableSharding: db, primaryShard }, { signal });
-    if (reply['ok'] !== 1) return reply;
+    const command = { enableSharding: db, primaryShard };
+    const reply = await front.ask('admin', command, { signal });
+    record({ on: front.name, db: 'admin', command }, reply);
+    if (Number(reply['ok']) !== 1) return reply;
   }
   const owner = { _id: ownerCollection, host: hostname(), pid: process.pid, until: new Date(Date.now() + endsWithin_ms) };
-  return front.ask(db, { insert: ownerCollection, documents: [owner] }, { signal });
+  return front.answer(db, { insert: ownerCollection, documents: [owner] }, { signal });
 }
 
 /** Removes a scratch database, those beside it, and the users that were made in it. @returns whether it is gone */
@@ -31,10 +42,10 @@ export async function removeScratch(reached: Reached, db: string): Promise<boole
   const signal = AbortSignal.timeout(removal_ms);
   try {
     if (reached.hasUsers) {
-      for (const server of new Set([reached.front, ...reached.shards])) await server.ask(db, { dropAllUsersFromDatabase: 1 }, { signal });
+      for (const server of new Set([reached.front, ...reached.shards])) await server.answer(db, { dropAllUsersFromDatabase: 1 }, { signal });
     }
     const names = (await scratchNames(reached, signal)) ?? [db];
-    for (const name of new Set([...names.filter((name) => name.startsWith(db)), db])) await reached.front.ask(name, { dropDatabase: 1 }, { signal });
+    for (const name of new Set([...names.filter((name) => name.startsWith(db)), db])) await reached.front.answer(name, { dropDatabase: 1 }, { signal });
     return !((await scratchNames(reached, signal)) ?? []).some((name) => name.startsWith(db));
   } catch {
     return false;
@@ -56,7 +67,7 @@ export async function removeLeftBehind(reached: Reached, signal: AbortSignal): P
 }
 
 async function isLeftBehind({ front }: Reached, db: string, signal: AbortSignal): Promise<boolean> {
-  const reply = await front.ask(db, { find: ownerCollection, limit: 1 }, { signal });
+  const reply = await front.answer(db, { find: ownerCollection, limit: 1 }, { signal });
   const [owner] = (reply['cursor'] as { firstBatch: Document[] } | undefined)?.firstBatch ?? [];
   if (owner === undefined) return reply['ok'] === 1;
   if ((owner['until'] as Date).getTime() < Date.now()) return true;
@@ -76,7 +87,7 @@ function lives(pid: number): boolean {
 
 /** Null where databases may not be listed. */
 async function scratchNames({ front }: Reached, signal: AbortSignal): Promise<string[] | null> {
-  const reply = await front.ask('admin', { listDatabases: 1, nameOnly: true, filter: { name: namePattern } }, { signal });
+  const reply = await front.answer('admin', { listDatabases: 1, nameOnly: true, filter: { name: namePattern } }, { signal });
   if (reply['ok'] !== 1) return null;
   return (reply['databases'] as { name: string }[]).map(({ name }) => name).filter((name) => namePattern.test(name));
 }

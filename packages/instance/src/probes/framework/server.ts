@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Binary, type ClientSession, type Document, MongoClient, MongoServerError } from 'mongodb';
+import { Binary, BSON, type ClientSession, type Document, MongoClient, MongoServerError } from 'mongodb';
 
 /** A command on its way. */
 export interface Asked {
@@ -9,7 +9,7 @@ export interface Asked {
   readonly command: Document;
 }
 
-/** Sees every reply of a probe, and gives what the probe is to see. */
+/** Sees every reply of a probe with values of plain JavaScript, and gives what the probe is to see. */
 export type Observer = (asked: Asked, reply: Document) => Document;
 
 export interface AskOptions {
@@ -49,13 +49,13 @@ export class Server {
   }
 
   /**
-   * @returns the reply as it came, also of a refusal (`ok: 0`)
+   * @returns the reply as it came, also of a refusal (`ok: 0`), every number with its type
    * @throws the driver's errors when nothing came; the signal's reason
    */
   async ask(db: string, command: Document, { session, signal }: AskOptions = {}): Promise<Document> {
     this.#session ??= this.startSession();
     try {
-      return await this.#client.db(db).command({ ...command }, { session: session ?? this.#session, ...(signal !== undefined && { signal }) });
+      return await this.#client.db(db).command({ ...command }, { session: session ?? this.#session, promoteValues: false, ...(signal !== undefined && { signal }) });
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof MongoServerError && error.errorResponse['ok'] !== undefined) return error.errorResponse;
@@ -63,7 +63,17 @@ export class Server {
     }
   }
 
+  /** The same with values of plain JavaScript. */
+  async answer(db: string, command: Document, options?: AskOptions): Promise<Document> {
+    return plain(await this.ask(db, command, options));
+  }
+
   async close(): Promise<void> {
     await this.#client.close();
   }
+}
+
+/** Numbers and the like as values of JavaScript. */
+export function plain(reply: Document): Document {
+  return BSON.deserialize(BSON.serialize(reply));
 }

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { openClusterStage, openReplicaSetStage } from '../../../../simulator/test/conformance/cluster-stage.js';
+import { isStep, parseCorpus } from '../../../../simulator/test/conformance/corpus-file.js';
+import { Replay } from '../../../../simulator/test/conformance/replay.js';
+import { allProbes } from '../../../src/probes/all-probes.js';
+import { Recording } from '../../../src/probes/framework/recording.js';
+import { runProbes } from '../../../src/probes/framework/run-probes.js';
+import { startProbed } from './probed-cluster.js';
+
+/** What no replay can answer alike: batches of streams, which end where the moment has it; a time that the server has put in; the name of a set. */
+const ownOfARun = ['getMore', 'find', 'hello'];
+
+/** All probes in a full run, every fourth in a usual one. */
+const probes = process.env['CONVOY_TEST_FULL'] === '1' ? allProbes : allProbes.filter((_, index) => index % 4 === 0);
+
+const stages = [
+  { topology: 'sharded' as const, open: openClusterStage },
+  { topology: 'replicaSet' as const, open: openReplicaSetStage },
+];
+
+test.each(stages)('what simulated servers have answered to probes is answered again when it is played as corpus: $topology', async ({ topology, open }) => {
+  await using probed = await startProbed({ topology, release: '5.0' });
+  const recording = new Recording(probed.reached);
+  await runProbes({ reached: probed.reached, probes, record: recording.add, onBegin: recording.begin, signal: new AbortController().signal });
+  const lines = parseCorpus('probes', recording.text());
+  expect(lines.filter(isStep).length).toBeGreaterThan(probes.length);
+  if (probed.backend !== 'simulator') return;
+  const stage = await open();
+  try {
+    const played = await new Replay(stage).playLines(lines);
+    const different = played.filter(({ differences }) => differences.length > 0).map(({ step, differences }) => ({ command: step.command, paths: differences.map(({ path }) => path) }));
+    expect(different.filter(({ command }) => !ownOfARun.includes(Object.keys(command as object)[0] ?? ''))).toEqual([]);
+    expect(different.length).toBeLessThan(played.length / 20);
+  } finally {
+    await stage.close();
+  }
+});
