@@ -114,6 +114,8 @@ export class DefinitionTracker {
     const collection = this.context.ledger.followed.get(event.uuid);
     if (collection === undefined) {
       if (event.operation === 'rename') await this.#takeRenamedStranger(event, signal);
+      // The drop of a view bears the UUID of the collection that views are kept in.
+      else if (this.context.filter.includes(event.database, event.name)) this.context.onTrigger();
       return;
     }
     if (event.operation === 'rename' && isAt(collection, event.to)) return;

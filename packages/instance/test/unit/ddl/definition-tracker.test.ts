@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, test } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
@@ -149,5 +149,14 @@ it('a dropped database is the drops of its included collections', async () => {
   await saw('drop', items, 21n, 'items');
   await saw('dropDatabase', null, 22n, '');
   expect(shown()).toEqual([['drop', items, 'items', null, null]]);
+  expect(triggers).toBe(1);
+});
+
+test('a drop under an included name whose UUID nobody follows, as that of a view, is a reason to look at the catalog', async () => {
+  await saw('drop', stranger, 20n, 'hidden');
+  expect(triggers).toBe(0);
+  await saw('drop', stranger, 21n, 'totals');
+  expect([triggers, shown()]).toEqual([1, []]);
+  for (const time of [22n, 23n]) await saw('drop', orders, time, 'orders');
   expect(triggers).toBe(1);
 });
