@@ -77,8 +77,15 @@ class Applier {
       refuseNotViable({ children: new Map([[name, child]]) }, items, path);
       return undefined;
     }
-    if (child?.modification?.operator === '$rename') refuseArrays(this.before, joined(path, name), 'destination');
+    if (child !== undefined) this.#refuseRenameInto(child, joined(path, name));
     throw pathNotViable(name, lastName(path), items);
+  }
+
+  /** A rename says itself that it does not reach into arrays. */
+  #refuseRenameInto(node: UpdateNode, path: string): void {
+    if (node.modification?.operator === '$rename') refuseArrays(this.before, path, 'destination');
+    const [first] = sortedChildren(node).filter(([, child]) => this.#creates(child));
+    if (first !== undefined) this.#refuseRenameInto(first[1], joined(path, first[0]));
   }
 
   /** An element that is removed leaves null behind. */
@@ -105,7 +112,10 @@ class Applier {
     }
     for (const [name, child] of sortedChildren(node)) {
       if (isPositional(name)) throw badValue(`Cannot apply array updates to non-array element ${lastName(path)}: ${valueText(present)}`);
-      if (this.#creates(child)) throw pathNotViable(name, lastName(path), present);
+      if (this.#creates(child)) {
+        this.#refuseRenameInto(child, joined(path, name));
+        throw pathNotViable(name, lastName(path), present);
+      }
       refuseNotViable({ children: new Map([[name, child]]) }, present, path);
     }
     return present;

@@ -7,7 +7,7 @@ import type { RoutedAccess } from '../../node/command.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { compileProjection } from '../../query/projection.js';
 import { wholeDocumentProjection } from '../../query/whole-document.js';
-import { compileSort } from '../../query/sort.js';
+import { type CompiledSort, compileSortKeys, type SortKey } from '../../query/sort.js';
 import type { Collection } from '../storage/collection.js';
 import { visibleBytes, type ReadView } from '../storage/record.js';
 import { planScan, type ScanPlan } from './scan-plan.js';
@@ -43,7 +43,7 @@ export function queryDocuments(
   const plan = planScan(collection, query);
   const matches = plan.filterDone ? undefined : compileMatcher(query.filter, query.collation, query.variables);
   const project = projectionOf(query);
-  const sort = plan.sorted || query.sort === undefined ? undefined : compileSort(query.sort, query.collation);
+  const sort = plan.sorted || query.sort === undefined ? undefined : compileSortKeys(query.sort, query.collation);
   const owns = ownership(collection, routed);
   const found = scan(plan, view, matches, owns);
   const ordered = sort === undefined ? found : sorted(found, sort);
@@ -92,13 +92,14 @@ function* scan(plan: ScanPlan, view: ReadView, matches: ((doc: Doc) => boolean) 
   }
 }
 
-function* sorted(found: Iterable<Uint8Array | undefined>, compare: (a: Doc, b: Doc) => number): Generator<Uint8Array | undefined> {
-  const all: { bytes: Uint8Array; doc: Doc }[] = [];
+/** Every document has its key taken, a single one too: it may be refused. */
+function* sorted(found: Iterable<Uint8Array | undefined>, order: CompiledSort): Generator<Uint8Array | undefined> {
+  const all: { bytes: Uint8Array; key: SortKey }[] = [];
   for (const bytes of found) {
     if (bytes === undefined) yield undefined;
-    else all.push({ bytes, doc: decodeDocument(bytes) });
+    else all.push({ bytes, key: order.keyOf(decodeDocument(bytes)) });
   }
-  all.sort((a, b) => compare(a.doc, b.doc));
+  all.sort((a, b) => order.compareKeys(a.key, b.key));
   for (const { bytes } of all) yield bytes;
 }
 

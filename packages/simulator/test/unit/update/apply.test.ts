@@ -102,6 +102,8 @@ describe('the server refuses', () => {
     [{ _id: 1 }, { $set: { _id: 2 } }, 66, "Performing an update on the path '_id' would modify the immutable field '_id'"],
     [{ _id: 1 }, { _id: 2 }, 66, "After applying the update, the (immutable) field '_id' was found to have been altered to _id: 2"],
     [{ _id: 1, a: 2 }, { $inc: { 'a.c': 3 }, $setOnInsert: { 'a.b': 1 } }, 28, "Cannot create field 'c' in element {a: 2}"],
+    [{ _id: 1, a: [], b: 1 }, { $rename: { b: 'a.c.d' } }, 2, "The destination field cannot be an array element, 'a.c.d' in doc with _id: 1 has an array field called 'a'"],
+    [{ _id: 1, a: [1], b: 1 }, { $rename: { b: 'a.0.c' } }, 2, "The destination field cannot be an array element, 'a.0.c' in doc with _id: 1 has an array field called 'a'"],
     [{ _id: 1, a: [], b: 1 }, { $rename: { b: 'a.c' } }, 2, "The destination field cannot be an array element, 'a.c' in doc with _id: 1 has an array field called 'a'"],
     [{ _id: 1, a: 'x' }, { $inc: { a: 1 } }, 14, "Cannot apply $inc to a value of non-numeric type. {_id: 1} has the field 'a' of non-numeric type string"],
     [{ _id: 1, a: 1 }, { $push: { a: 1 } }, 2, "The field 'a' must be an array but is of type int in document {_id: 1}"],
