@@ -18,15 +18,16 @@ describe('a sharded cluster and the official driver', () => {
     await cluster.close();
   });
 
-  /** A collection of its own for each test, with chunks below and above key 0 on the two shards. */
+  /** A collection of its own for each test, with chunks below and above key, or hash, 0 on the two shards. */
   async function sharded(name: string, key: Document = { k: 1 }): Promise<{ db: string; coll: string }> {
     const db = `db_${name}`;
     const admin = client.db('admin');
     await admin.command({ enableSharding: db, primaryShard: 'shard0' });
     for (const [zone, shard] of [['low', 'shard0'], ['high', 'shard1']]) await admin.command({ addShardToZone: shard, zone });
     const [field] = Object.keys(key) as [string];
-    await admin.command({ updateZoneKeyRange: `${db}.c`, min: { [field]: new MinKey() }, max: { [field]: 0 }, zone: 'low' });
-    await admin.command({ updateZoneKeyRange: `${db}.c`, min: { [field]: 0 }, max: { [field]: new MaxKey() }, zone: 'high' });
+    const middle = key[field] === 'hashed' ? Long.ZERO : 0;
+    await admin.command({ updateZoneKeyRange: `${db}.c`, min: { [field]: new MinKey() }, max: { [field]: middle }, zone: 'low' });
+    await admin.command({ updateZoneKeyRange: `${db}.c`, min: { [field]: middle }, max: { [field]: new MaxKey() }, zone: 'high' });
     await admin.command({ shardCollection: `${db}.c`, key });
     return { db, coll: 'c' };
   }

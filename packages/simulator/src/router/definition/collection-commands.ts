@@ -61,6 +61,7 @@ export async function dropCommand(context: RouterContext, request: CommandReques
     }
   }
   await context.catalog.dropCollection(namespace);
+  context.routing.forget(namespace);
   return new Map();
 }
 
@@ -87,6 +88,7 @@ export async function dropDatabaseCommand(context: RouterContext, request: Comma
     if (shard.access.hasDatabase(request.db)) await context.sender.run(shard, request, request.body);
   }
   await context.catalog.dropDatabase(request.db);
+  context.routing.forgetDatabase(request.db);
   return new Map();
 }
 

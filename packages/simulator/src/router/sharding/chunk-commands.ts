@@ -1,5 +1,6 @@
-import { Int32 } from 'bson';
-import { documentText } from '../../bson/text.js';
+import { Int32, Long, MaxKey, MinKey } from 'bson';
+import { documentText, valueText } from '../../bson/text.js';
+import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { Chunk } from '../../config/chunk-map.js';
 import { compareKeys, type KeyValues } from '../../config/shard-key.js';
@@ -36,8 +37,19 @@ export async function splitCommand(context: RouterContext, request: CommandReque
     const [min, max] = [chunk.min, chunk.max].map((key) => documentText(collection.key.boundDocument(key)));
     throw toldWithoutCode(`new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk [${min ?? ''},${max ?? ''})`);
   }
+  refuseNoHash(collection, chunk, at);
   await splitChunk(context.catalog, collection, chunk, [at]);
   return new Map();
+}
+
+/** Keys under a hashed field are hashes, which are longs, or its ends. Throws CommandError 87 for others. */
+function refuseNoHash({ key }: ShardedCollection, chunk: Chunk, at: KeyValues): void {
+  const value = at[key.hashedIndex] ?? null;
+  if (key.hashedIndex < 0 || value instanceof Long || value instanceof MinKey || value instanceof MaxKey) return;
+  const [min, max] = [chunk.min, chunk.max].map((bound) => documentText(key.boundDocument(bound)));
+  const point = `${key.fields[key.hashedIndex] ?? ''}: ${valueText(value)}`;
+  const rule = `splitChunk cannot split chunk [${min ?? ''}, ${max ?? ''}), split point ${point}Value of type '${typeName(value)}' is not allowed for hashed fields`;
+  throw new CommandError(cannotSplit, errorName(cannotSplit), `split failed :: caused by :: ${rule}`);
 }
 
 /** One way to name a chunk, and one only. */
@@ -51,12 +63,13 @@ function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
 
 /**
  * The shard key in the middle of a chunk's documents.
- * @throws CommandError 87 when there is none that would split it
+ * @throws CommandError 87 when there is none that would split it, 72 where the shard has no documents at all
  */
 function medianKey(context: RouterContext, collection: ShardedCollection, chunk: Chunk): KeyValues {
-  const keys = context.catalog
-    .shard(chunk.shard)
-    .access.documents(collection.namespace, inRange(collection, chunk.min, chunk.max))
+  const { access } = context.catalog.shard(chunk.shard);
+  if (access.collection(collection.namespace)?.documentCount === 0) throw new CommandError(72, 'InvalidOptions', 'need to specify the desired max chunk size');
+  const keys = access
+    .documents(collection.namespace, inRange(collection, chunk.min, chunk.max))
     .map((document) => collection.key.keyOf(document))
     .sort(compareKeys);
   const median = keys[Math.floor(keys.length / 2)];
@@ -77,6 +90,10 @@ export async function mergeChunksCommand(context: RouterContext, request: Comman
   const collection = context.catalog.collection(namespace);
   if (collection === undefined) throw new CommandError(118, 'NamespaceNotSharded', `Expected collection ${namespace} to be sharded`);
   const [min, max] = boundsOf(collection, lower, upper);
+  if (compareKeys(min, max) >= 0) {
+    const [from, to] = [min, max].map((key) => documentText(collection.key.boundDocument(key)));
+    throw new CommandError(9, 'FailedToParse', `Failed to commit chunk merge :: caused by :: min: ${from ?? ''} should be less than max: ${to ?? ''}`);
+  }
   const { shard } = chunkWith(collection, min);
   const chunks = collection.chunks.chunks.filter((chunk) => chunk.shard === shard && compareKeys(chunk.min, min) >= 0 && compareKeys(chunk.min, max) < 0);
   if (!fills(chunks, min, max)) {

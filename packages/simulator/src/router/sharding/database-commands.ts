@@ -43,6 +43,8 @@ export async function movePrimaryCommand(context: RouterContext, request: Comman
     to.access.receiveMigrated(namespace, from.access.documents(namespace, () => true));
     from.access.forgetCollection(namespace, !catalog.version.atLeast(8, 0));
   }
+  // What is sharded is made there, too, without documents.
+  for (const { namespace, uuid, options, indexes } of from.access.collectionsOf(name)) to.access.ensureCollection(namespace, uuid, options, indexes);
   to.access.replaceViews(name, from.access.viewsOf(name));
   from.access.replaceViews(name, []);
   const entry = context.requireDatabase(name);

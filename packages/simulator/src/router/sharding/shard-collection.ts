@@ -1,4 +1,4 @@
-import { Long, ObjectId } from 'bson';
+import { Long, MaxKey, MinKey, ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
@@ -31,6 +31,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   }
   refuseOptions(request.body, key, unique);
   const zones = context.catalog.zonesOf(namespace);
+  refuseOtherZones(key, zones);
   refusePresplit(request.body, key, zones);
   const primary = context.catalog.shard(database.primary);
   const before = primary.access.collection(namespace);
@@ -68,6 +69,20 @@ function refuseOtherCollation(body: Doc): void {
 
 function invalidOptions(message: string): CommandError {
   return new CommandError(72, 'InvalidOptions', message);
+}
+
+/** Zones that are there already must have the key's fields, and hashes under a hashed one. Throws CommandError 72. */
+function refuseOtherZones(key: ShardKeyPattern, zones: readonly ZoneRange[]): void {
+  for (const { minDocument, maxDocument } of zones) {
+    const shown = `${documentText(minDocument)} -->> ${documentText(maxDocument)}`;
+    if ([...minDocument.keys()].join() !== key.fields.join()) {
+      throw invalidOptions(`the proposed shard key ${documentText(key.doc)} does not match with the shard key of the existing zone ${shown}`);
+    }
+    const hashes = [minDocument, maxDocument].map((bound) => bound.get(key.fields[key.hashedIndex] ?? '') ?? null);
+    if (key.hashedIndex < 0 || hashes.every((value) => value instanceof Long || value instanceof MinKey || value instanceof MaxKey)) continue;
+    const rule = `because there exists a zone ${shown} whose boundaries are not of type NumberLong, MinKey or MaxKey`;
+    throw invalidOptions(`cannot do hash sharding with the proposed key ${documentText(key.doc)} ${rule}`);
+  }
 }
 
 function refusePresplit(body: Doc, key: ShardKeyPattern, zones: readonly ZoneRange[]): void {

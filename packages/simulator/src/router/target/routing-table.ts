@@ -51,6 +51,12 @@ export class RoutingTable {
     this.#databases.delete(databaseOf(namespace));
   }
 
+  /** Forgets a database with all its collections. */
+  forgetDatabase(name: string): void {
+    for (const namespace of this.#collections.keys()) if (databaseOf(namespace) === name) this.#collections.delete(namespace);
+    this.#databases.delete(name);
+  }
+
   clear(): void {
     this.#collections.clear();
     this.#databases.clear();

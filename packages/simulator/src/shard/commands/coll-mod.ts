@@ -101,7 +101,7 @@ function changeOptions(collection: Collection, body: Doc): void {
   }
   const validator = options.get('validator');
   if (validator instanceof Map && validator.size === 0) options.delete('validator');
-  if (body.has('validator')) {
+  if (['validator', 'validationLevel', 'validationAction'].some((name) => body.has(name))) {
     if (!options.has('validationLevel')) options.set('validationLevel', 'strict');
     if (!options.has('validationAction')) options.set('validationAction', 'error');
   }

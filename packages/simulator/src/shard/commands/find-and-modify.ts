@@ -39,14 +39,14 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   return reply;
 }
 
-const writeConflict = 112;
+const [writeConflict, duplicateKey] = [112, 11000];
 
-/** A conflict with another transaction is told as what came up while the plan was carried out, since 5.0. */
+/** What stands against a write of a document is told as what came up while the plan was carried out, since 5.0. */
 async function during<T>({ state }: CommandContext, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== writeConflict || !state.version.atLeast(5, 0)) throw error;
+    if (!(error instanceof CommandError) || (error.code !== writeConflict && error.code !== duplicateKey) || !state.version.atLeast(5, 0)) throw error;
     throw new CommandError(error.code, error.codeName, `Plan executor error during findAndModify :: caused by :: ${error.message}`, error.labels, error.extra);
   }
 }

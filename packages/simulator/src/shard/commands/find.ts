@@ -91,6 +91,7 @@ function readQuery(context: CommandContext, ofCollection: Query['collation']): Q
     skip,
     limit: limit === 0 ? Infinity : limit,
     hint: context.request.body.get('hint'),
+    batchSize: optionalNumber(context, 'batchSize'),
     min: nonEmpty(optionalDoc(context, 'min')),
     max: nonEmpty(optionalDoc(context, 'max')),
     collation: collation === undefined ? ofCollection : parseCollation(collation),

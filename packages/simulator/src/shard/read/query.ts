@@ -21,6 +21,8 @@ export interface Query {
   /** Infinity for no limit. */
   readonly limit: number;
   readonly hint: Value | undefined;
+  /** As it was given. */
+  readonly batchSize?: number | undefined;
   readonly min: Doc | undefined;
   readonly max: Doc | undefined;
   readonly collation: Collation | undefined;

@@ -1,11 +1,11 @@
 import { BSONSymbol, MaxKey, MinKey } from 'bson';
 import type { Collation } from '../../bson/collation.js';
 import { compareValues } from '../../bson/compare.js';
-import { documentText } from '../../bson/text.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { failure } from '../failure.js';
+import { planFailureText, type QuotedQuery } from './plan-failure.js';
 import type { Collection } from '../storage/collection.js';
 import type { CollectionIndex } from '../storage/collection-index.js';
 import type { KeyRange } from '../storage/ordered-map.js';
@@ -14,7 +14,7 @@ import { fieldBounds, type FieldBounds } from './field-bounds.js';
 import { indexRanges, minMaxRange } from './key-range.js';
 
 /** What a read asks for, as far as the choice of a scan depends on it. */
-export interface ScanRequest {
+export interface ScanRequest extends QuotedQuery {
   readonly filter: Doc;
   readonly sort: Doc | undefined;
   readonly hint: Value | undefined;
@@ -48,7 +48,7 @@ export function planScan(collection: Collection, request: ScanRequest): ScanPlan
 
 /** An index that is described only leaves the scan to the collection. */
 function hintedScan(collection: Collection, hint: Value, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): ScanPlan {
-  const index = hintedIndex(collection, hint);
+  const index = hintedIndex(collection, hint, request);
   return index.definition.built ? indexScan(index, bounds, request) : naturalScan(collection, 1, request);
 }
 
@@ -75,14 +75,14 @@ function naturalRecords(collection: Collection, direction: 1 | -1, view: ReadVie
 
 function minMaxScan(collection: Collection, request: ScanRequest): ScanPlan {
   if (request.hint === undefined) {
-    throw new CommandError(51173, 'Location51173', planFailure(collection, request, 'When using min()/max() a hint of which index to use must be provided'));
+    throw new CommandError(51173, 'Location51173', planFailureText(collection, request, 'When using min()/max() a hint of which index to use must be provided'));
   }
-  const { definition } = hintedIndex(collection, request.hint);
-  const range = minMaxRange(definition, boundValues(definition.fields, request.min), boundValues(definition.fields, request.max));
+  const { definition } = hintedIndex(collection, request.hint, request);
+  const range = minMaxRange(definition, boundValues(collection, request, definition.fields, request.min), boundValues(collection, request, definition.fields, request.max));
   if (isEmpty(definition.fields, request) || (range.from !== undefined && range.to !== undefined && range.from >= range.to)) {
-    throw new CommandError(51175, 'Location51175', planFailure(collection, request, 'The value provided for min() does not come before the value provided for max() in the hinted index'));
+    throw new CommandError(51175, 'Location51175', planFailureText(collection, request, 'The value provided for min() does not come before the value provided for max() in the hinted index'));
   }
-  return rangesPlan(hintedIndex(collection, request.hint), [range], request, request.filter.size === 0);
+  return rangesPlan(hintedIndex(collection, request.hint, request), [range], request, request.filter.size === 0);
 }
 
 /** Whether nothing can lie between the bounds: one that is left out is the lowest or highest key. */
@@ -97,31 +97,23 @@ function isEmpty(fields: readonly { descending: boolean }[], { min, max }: ScanR
   return true;
 }
 
-/** `error processing query` with its tree left out, as far as the corpus shows one. */
-function planFailure(collection: Collection, { sort }: ScanRequest, cause: string): string {
-  // Routers ask several shards for the key that they merge by, too.
-  const projection = sort !== undefined && collection.target.shardKey !== undefined ? '{ $sortKey: { $meta: "sortKey" } }' : '{}';
-  const shown = `Sort: ${documentText(sort ?? new Map<string, Value>())}\nProj: ${projection}\n`;
-  return `error processing query: ns=${collection.namespace}Tree: $and\n${shown} planner returned error :: caused by :: ${cause}`;
-}
-
-function boundValues(fields: readonly { path: string }[], bound: Doc | undefined): Value[] | undefined {
+function boundValues(collection: Collection, request: ScanRequest, fields: readonly { path: string }[], bound: Doc | undefined): Value[] | undefined {
   if (bound === undefined) return undefined;
   const names = [...bound.keys()];
   if (names.length !== fields.length || names.some((name, at) => name !== fields[at]?.path)) {
-    throw failure.badValue('error processing query: planner returned error :: caused by :: The index chosen is not compatible with min/max');
+    throw new CommandError(51174, 'Location51174', planFailureText(collection, request, 'The index chosen is not compatible with min/max'));
   }
   return [...bound.values()];
 }
 
-function hintedIndex(collection: Collection, hint: Value): CollectionIndex {
+function hintedIndex(collection: Collection, hint: Value, request: ScanRequest): CollectionIndex {
   const wanted = typeof hint === 'string' ? hint : undefined;
   const found = collection.indexes.find((index) => {
     if (wanted !== undefined) return index.definition.name === wanted;
     return hint instanceof Map && samePattern(index, hint);
   });
   if (found === undefined || found.definition.spec.get('hidden') === true) {
-    throw failure.badValue('error processing query: planner returned error :: caused by :: hint provided does not correspond to an existing index');
+    throw failure.badValue(planFailureText(collection, request, 'hint provided does not correspond to an existing index'));
   }
   return found;
 }

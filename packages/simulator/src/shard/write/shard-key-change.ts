@@ -1,4 +1,4 @@
-import { encodeDocument } from '../../bson/encode.js';
+import { compareValues } from '../../bson/compare.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { RawDocument } from '../../bson/value.js';
 import { CommandError, type RoutedAccess } from '../../node/command.js';
@@ -85,10 +85,8 @@ function firstName(path: string): string {
   return path.split('.', 1)[0] ?? path;
 }
 
-/** Compares a key's values where a field around it has changed. */
+/** A number of another type is the same key. */
 function keyChanged(before: Uint8Array, after: Uint8Array, shardKey: readonly string[]): boolean {
-  if (shardKey.every((path) => !path.includes('.'))) return true;
-  const a = documentKeyFrom(before, shardKey);
-  const b = documentKeyFrom(after, shardKey);
-  return !encodeDocument(a).equals(encodeDocument(b));
+  const [old, present] = [documentKeyFrom(before, shardKey), documentKeyFrom(after, shardKey)];
+  return shardKey.some((path) => compareValues(old.get(path) ?? null, present.get(path) ?? null) !== 0);
 }

@@ -1,0 +1,84 @@
+import { BSONRegExp, BSONSymbol } from 'bson';
+import { compareValues } from '../../bson/compare.js';
+import { documentText, valueText } from '../../bson/text.js';
+import type { Doc, Value } from '../../bson/value.js';
+import { isOperatorDocument } from '../../query/matcher.js';
+import type { Collection } from '../storage/collection.js';
+
+/** What a refusal to plan a query quotes of it. */
+export interface QuotedQuery {
+  readonly filter: Doc;
+  readonly sort: Doc | undefined;
+  readonly projection?: Doc | undefined;
+  /** As it was given; undefined where it was not. */
+  readonly batchSize?: number | undefined;
+  /** Infinity for none. */
+  readonly limit?: number;
+  readonly skip?: number;
+}
+
+/** `error processing query`, with the query as servers quote it when they cannot plan it (seen on 5.0.7). */
+export function planFailureText(collection: Collection, query: QuotedQuery, cause: string): string {
+  const { batchSize, limit = Infinity, skip = 0, sort } = query;
+  const window = [
+    ...(batchSize === undefined ? [] : [` batchSize=${batchSize}`]),
+    ...(limit === Infinity ? [] : [` limit=${limit}`]),
+    ...(skip === 0 ? [] : [` skip=${skip}`]),
+  ].join('');
+  const shown = `Sort: ${documentText(sort ?? new Map<string, Value>())}\nProj: ${projectionText(collection, query)}\n`;
+  return `error processing query: ns=${collection.namespace}${window}Tree: ${treeText(nodeOf(query.filter), '')}${shown} planner returned error :: caused by :: ${cause}`;
+}
+
+/** Routers ask several shards for the key that they merge by, too. */
+function projectionText(collection: Collection, { projection, sort }: QuotedQuery): string {
+  if (projection !== undefined && projection.size > 0) return documentText(projection);
+  return sort !== undefined && collection.target.shardKey !== undefined ? '{ $sortKey: { $meta: "sortKey" } }' : '{}';
+}
+
+/** A condition, or a list of them, in the order in which servers bring them before they plan. */
+interface Node {
+  readonly text: string;
+  readonly rank: number;
+  readonly children: readonly Node[];
+}
+
+/** Kinds of conditions in their order. */
+const kinds = ['$or', '$and', '$eq', '$lte', '$lt', '$gt', '$gte', 'regex', '$in'];
+
+function leaf(path: string, operator: string, operand: Value): Node {
+  return { text: `${path} ${operator} ${operandText(operand)}`, rank: kinds.indexOf(operator), children: [] };
+}
+
+function operandText(operand: Value): string {
+  if (operand instanceof BSONSymbol) return `"${operand.value}"`;
+  return operand instanceof BSONRegExp ? `/${operand.pattern}/${operand.options}` : valueText(operand);
+}
+
+function nodeOf(filter: Doc): Node {
+  return joined('$and', [...filter].flatMap(([name, operand]) => conditionsOf(name, operand)));
+}
+
+function conditionsOf(name: string, operand: Value): Node[] {
+  if ((name === '$or' || name === '$and') && Array.isArray(operand)) return [joined(name, operand.map((part) => nodeOf(part instanceof Map ? part : new Map<string, Value>())))];
+  if (operand instanceof BSONRegExp) return [leaf(name, 'regex', operand)];
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return [leaf(name, '$eq', operand)];
+  return [...operand].map(([operator, value]) => (operator === '$in' && Array.isArray(value) ? oneOf(name, value) : leaf(name, operator, value)));
+}
+
+/** Values in order, each once; a single one is an equality. */
+function oneOf(path: string, values: readonly Value[]): Node {
+  const sorted = [...values].sort(compareValues).filter((value, at, all) => at === 0 || compareValues(value, all[at - 1] ?? null) !== 0);
+  const [only] = sorted;
+  if (sorted.length === 1 && only !== undefined) return only instanceof BSONRegExp ? leaf(path, 'regex', only) : leaf(path, '$eq', only);
+  return { text: `${path} $in [ ${sorted.map((value) => `${operandText(value)} `).join('')}]`, rank: kinds.indexOf('$in'), children: [] };
+}
+
+function joined(name: '$and' | '$or', children: readonly Node[]): Node {
+  const [only] = children;
+  if (children.length === 1 && only !== undefined) return only;
+  return { text: name, rank: kinds.indexOf(name), children: [...children].sort((a, b) => a.rank - b.rank) };
+}
+
+function treeText({ text, children }: Node, indent: string): string {
+  return `${indent}${text}\n${children.map((child) => treeText(child, `${indent}    `)).join('')}`;
+}
