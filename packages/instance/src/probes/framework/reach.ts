@@ -106,16 +106,23 @@ function redirectionTo(host: string): Redirection {
 /** Why a shard cannot be asked directly; null where it can. Names no address and no user. */
 async function refusalOf(shard: Server, signal: AbortSignal): Promise<string | null> {
   try {
-    await shard.ask('admin', { hello: 1 }, { signal });
-    return null;
+    const reply = await shard.answer('admin', { hello: 1 }, { signal });
+    return reply['ok'] === 1 ? null : refusalText(reply);
   } catch (error) {
     signal.throwIfAborted();
     return error instanceof Error ? error.name : 'no answer';
   }
 }
 
+const authenticationFailed = 18;
+
+function refusalText({ code, codeName }: Record<string, unknown>): string {
+  return `${String(codeName)} (${String(code)})`;
+}
+
 async function answered(server: Server, command: Document, signal: AbortSignal): Promise<Document> {
   const reply = await server.answer('admin', command, { signal });
   if (reply['ok'] === 1) return reply;
+  if (reply['code'] === authenticationFailed) throw new ConvoyError('permissionMissing', `The login is refused: ${refusalText(reply)}; look at user, password and authSource.`);
   throw new ConvoyError('permissionMissing', `The login may not ${Object.keys(command)[0] ?? ''}; grant it, for example by the role clusterMonitor.`);
 }

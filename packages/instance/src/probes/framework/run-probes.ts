@@ -5,7 +5,7 @@ import { DoesNotHold, type Finding, isFor, NotTried, type Outcome, type Probe, r
 import type { Reached } from './reach.js';
 import { makeScratch, newScratchName, removeLeftBehind, removeScratch } from './scratch-database.js';
 import { Scene, type SceneOptions } from './scene.js';
-import type { Observer } from './server.js';
+import { type Observer, plain } from './server.js';
 
 /** Each probe asks some ten commands; one that moves chunks takes some seconds of a busy cluster. */
 const probe_ms = 30_000;
@@ -77,7 +77,7 @@ export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
 
 function refuse(reply: Document): void {
   if (Number(reply['ok']) === 1) return;
-  throw new ConvoyError('permissionMissing', `The login may not make a scratch database: ${shownReply(reply)}; it needs readWriteAnyDatabase, dbAdminAnyDatabase and clusterManager.`);
+  throw new ConvoyError('permissionMissing', `The login may not make and remove a scratch database: ${shownReply(plain(reply))}; it needs the roles readWriteAnyDatabase, dbAdminAnyDatabase, clusterManager and clusterMonitor, or root.`);
 }
 
 const late = `not within ${probe_ms / 1000} s, or not within ${run_ms / 1000} s with the others`;

@@ -24,8 +24,13 @@ export interface MakeOptions {
   readonly signal: AbortSignal;
 }
 
-/** Makes the scratch database; on a sharded cluster on the first shard. */
+/**
+ * Makes the scratch database; on a sharded cluster on the first shard. Who may not drop it does not get that far.
+ * @returns a reply: that of the first refusal, if there is one
+ */
 export async function makeScratch({ front, shardIds }: Reached, db: string, { endsWithin_ms, record, signal }: MakeOptions): Promise<Document> {
+  const removal = await front.answer(db, { dropDatabase: 1 }, { signal });
+  if (removal['ok'] !== 1) return removal;
   const [primaryShard] = shardIds;
   if (primaryShard !== undefined) {
     const command = { enableSharding: db, primaryShard };

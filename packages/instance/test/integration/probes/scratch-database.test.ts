@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Probe } from '../../../src/probes/framework/probe.js';
+import { reach } from '../../../src/probes/framework/reach.js';
 import { runProbes } from '../../../src/probes/framework/run-probes.js';
 import { type Probed, startProbed } from './probed-cluster.js';
 
@@ -61,6 +62,19 @@ describe('the scratch database', () => {
     });
     await expect(run).rejects.toThrow('interrupted');
     expect(await scratchDatabases()).toEqual([]);
+  });
+
+  test('is not made by a login that could not remove it', async () => {
+    await client.db('admin').command({ createUser: 'writer', pwd: 'secret', roles: ['readWriteAnyDatabase', 'clusterManager', 'clusterMonitor'] });
+    const reached = await reach(probed.connectionString.replace('root:', 'writer:'), undefined, signal);
+    try {
+      // The shards do not know it at all.
+      expect(reached).toMatchObject({ shards: [], withoutShards: 'AuthenticationFailed (18)' });
+      await expect(runProbes({ reached, probes: [probe(() => Promise.resolve())], signal })).rejects.toMatchObject({ error: 'permissionMissing', message: expect.stringMatching(/dbAdminAnyDatabase/) as unknown });
+      expect(await scratchDatabases()).toEqual([]);
+    } finally {
+      await reached.close();
+    }
   });
 
   const later = new Date(Date.now() + 3_600_000);
