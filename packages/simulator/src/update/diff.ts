@@ -10,17 +10,17 @@ import type { Doc, Value } from '../bson/value.js';
  */
 export type Diff = Doc;
 
-/** What a log entry needs besides the difference itself; a difference that is then longer than the document is not worth it. */
+/** What a log entry needs besides the difference itself; a difference that is then not shorter than the document is not worth it. */
 const ENTRY_BYTES = 15;
 
 /**
  * The difference between two documents as the server finds it for pipeline updates.
- * @returns undefined when writing the whole document is shorter
+ * @returns undefined when writing the whole document is not longer
  */
 export function computeDiff(before: Doc, after: Doc): Diff | undefined {
   const diff = documentDiff(before, after);
   const size = encodeDocument(diff).length + ENTRY_BYTES;
-  return size > encodeDocument(after).length ? undefined : diff;
+  return size >= encodeDocument(after).length ? undefined : diff;
 }
 
 /** True when two values are the same bytes. */

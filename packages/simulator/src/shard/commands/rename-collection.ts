@@ -68,7 +68,7 @@ export function convertToCapped(context: CommandContext): Doc {
   if (source === undefined) throw failure.namespaceNotFound(`source collection ${namespace} does not exist`);
   const size = numberOf(request.body.get('size'));
   if (size === undefined || size <= 0) throw failure.invalidOptions('Capped collection size must be greater than zero');
-  const options = inOptionOrder(new Map([...collectionOptions(new Map([['capped', true], ['size', request.body.get('size') ?? null]])), ...source.options]));
+  const options = inOptionOrder(new Map([...source.options, ...collectionOptions(new Map([['capped', true], ['size', request.body.get('size') ?? null]]))]));
   const copy = copyOf(state, source, `${source.db}.tmp${randomName()}.convertToCapped.${source.name}`, options, false);
   rename(state, copy, namespace, source);
   return new Map();
