@@ -44,6 +44,7 @@ export function create(context: CommandContext): Doc {
   const options = collectionOptions(body);
   addClustering(options, clustered, body);
   if (sameAsExisting(state, namespace, options)) return new Map();
+  state.catalog.openDatabase(request.db);
   refuseInvalidValidator(body);
   createCollection(state, namespace, options);
   return new Map();

@@ -61,9 +61,9 @@ function documentKey(value: Value | undefined): string {
   return value === undefined ? '' : encodeDocument(new Map([['', value]])).toString('latin1');
 }
 
-/** As messages show a description: uniqueness before the key. */
+/** As messages show a description: uniqueness and whether it is hidden before the key. */
 export function shownSpec(spec: Doc): Doc {
-  const unique: [string, Value][] = isTrue(spec.get('unique')) ? [['unique', true]] : [];
-  const rest = [...spec].filter(([name]) => name !== 'v' && name !== 'unique');
-  return new Map<string, Value>([['v', spec.get('v') ?? null], ...unique, ...rest]);
+  const first = ['unique', 'hidden'].filter((name) => isTrue(spec.get(name)));
+  const rest = [...spec].filter(([name]) => name !== 'v' && !first.includes(name));
+  return new Map<string, Value>([['v', spec.get('v') ?? null], ...first.map((name): [string, Value] => [name, true]), ...rest]);
 }
