@@ -16,7 +16,7 @@ export const exitCodes = {
 /** What each of them means, in a few words. */
 export const exitCodeTexts: Readonly<Record<number, string>> = {
   [exitCodes.done]: 'done',
-  [exitCodes.failed]: 'refused or failed (verify: not equal; probe: not so)',
+  [exitCodes.failed]: 'refused or failed (verify, probe: not so)',
   [exitCodes.usage]: 'wrong usage',
   [exitCodes.unreachable]: 'no answer',
   [exitCodes.notInTime]: 'not within --wait (probe: not in time)',

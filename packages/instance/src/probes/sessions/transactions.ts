@@ -1,7 +1,7 @@
 import { Long } from 'mongodb';
 import { expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
-import type { Scene } from '../framework/scene.js';
+import { type Scene, timeOf } from '../framework/scene.js';
 
 const corpus = 'corpus 11-transactions';
 const one = Long.fromNumber(1);
@@ -39,8 +39,11 @@ export const transactions: readonly Probe[] = [
       const name = await scene.split();
       const session = scene.session();
       expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] }, one));
-      expectDone('the commit', await session.commit(one));
-      expectSame('what is there', await ids(scene, name), [1, 2]);
+      const committed = await session.commit(one);
+      expectDone('the commit', committed);
+      // It is answered once it is decided: a read after its time waits for the shards that have not carried it out.
+      const readConcern = { level: 'majority', afterClusterTime: timeOf(committed) };
+      expectSame('what is there', (await scene.rows({ find: name, sort: { _id: 1 }, readConcern })).map(({ _id }) => _id as unknown), [1, 2]);
     },
   },
   {
