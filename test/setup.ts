@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeEach } from 'vitest';
+import { beforeEach, expect, vi } from 'vitest';
 import { testSeed } from './seed.js';
 
 declare module 'vitest' {
@@ -12,6 +12,11 @@ declare module 'vitest' {
 }
 
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: testSeed });
+
+/** Only whole fleets may take longer than this. */
+const integrationLimit_ms = 120_000;
+if (expect.getState().testPath?.includes('/test/integration/') === true) vi.setConfig({ testTimeout: integrationLimit_ms, hookTimeout: integrationLimit_ms });
+else vi.resetConfig();
 
 beforeEach(({ task }) => {
   task.meta.seed = testSeed;
