@@ -7,7 +7,7 @@ import type { Cluster, Door } from './door.js';
 import { DriverDoor } from './driver/driver-door.js';
 import { failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
-import { probeShard } from './probe-shard.js';
+import { directRoleRelease, probeShard } from './probe-shard.js';
 import { listShards, nodeKind, replicaSetId, serverVersion, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
 
 /** Credentials for logging in to the shards themselves. */
@@ -180,9 +180,6 @@ function setDoor(label: string, { parts, options }: Opening, redirection: Redire
 function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPreferenceMode | null {
   return readPreference === 'primary' ? null : readPreference;
 }
-
-/** From this release on shards show users' data to nobody without the role. */
-const directRoleRelease = 8;
 
 async function probed(shard: string, door: Door, [release]: Cluster['version'], signal: AbortSignal): Promise<void> {
   try {

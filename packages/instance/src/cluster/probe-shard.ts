@@ -4,6 +4,9 @@ import type { CallOptions, Door } from './door.js';
 import { CollectionAbsentError } from './failure.js';
 import { openPresent } from './snapshot-read.js';
 
+/** From this release on shards of a cluster show users' data to nobody without `issueDirectShardOperations`. */
+export const directRoleRelease = 8;
+
 /** Time for a shard to answer the probing read; a firewall that swallows packets must not hold up the choice. */
 const probe_ms = 10_000;
 

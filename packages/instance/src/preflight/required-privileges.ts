@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { directRoleRelease } from '../cluster/probe-shard.js';
 
 /** A privilege that a sync user needs: actions on one resource. */
 export interface RequiredPrivilege {
@@ -39,14 +40,13 @@ export const sourcePrivileges: Readonly<Record<'sharded' | 'replicaSet', readonl
   ],
 };
 
-/** From 8.0 on shards of a cluster show users' data to nobody else (`directShardOperations`). */
+/** Reading shards of a cluster without its router, from 8.0 on (`directShardOperations`). */
 const DIRECT_ACTIONS = ['issueDirectShardOperations'];
-const DIRECT_ACTIONS_RELEASE = 8;
 
 /** What is read of a sharded source straight from its shards, by users that each shard has of its own. */
 export function shardPrivileges([release]: readonly [number, number, number]): readonly RequiredPrivilege[] {
   return [
-    { resource: 'cluster', actions: [...UUID_ACTIONS, ...(release < DIRECT_ACTIONS_RELEASE ? [] : DIRECT_ACTIONS)] },
+    { resource: 'cluster', actions: [...UUID_ACTIONS, ...(release < directRoleRelease ? [] : DIRECT_ACTIONS)] },
     { resource: 'everyDatabase', actions: ['find', 'changeStream', 'listIndexes'] },
   ];
 }

@@ -1,5 +1,4 @@
 import type { Document, Timestamp } from 'mongodb';
-import type { EventStream } from '../framework/event-stream.js';
 import { expectSame, expectThat } from '../framework/expectation.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
 import type { Scene } from '../framework/scene.js';
@@ -19,11 +18,20 @@ function operations(events: readonly Document[]): unknown[] {
   return events.map(({ operationType }) => operationType as unknown);
 }
 
-/** Events of a collection on both shards, up to an operation on each that shows it, or to the end. */
+/** How often an operation of a collection is shown. */
 async function copies(scene: Scene, name: string, operation: string, at: Timestamp): Promise<number> {
-  const stream: EventStream = await scene.stream({ at });
+  return operations(await shownOf(scene, at, [name])).filter((one) => one === operation).length;
+}
+
+/** A command gives a collection a new UUID, and is shown as a rename of another one over it. */
+async function expectMadeAnew(scene: Scene, name: string, command: Document): Promise<void> {
+  const [before, at] = [String(await scene.uuid(name)), await scene.now()];
+  await scene.done(command);
+  expectThat('another UUID', String(await scene.uuid(name)) !== before, before);
   await scene.end();
-  return (await stream.toEnd()).filter(({ operationType, ns }) => operationType === operation && (ns as { coll: string }).coll === name).length;
+  const events = await (await scene.stream({ at })).toEnd();
+  const isOver = ({ operationType, to }: Document): boolean => operationType === 'rename' && (to as { coll: string }).coll === name;
+  expectThat('a rename over it', events.some(isOver), operations(events));
 }
 
 /** What changes of definitions show. */
@@ -93,12 +101,7 @@ export const definitionEvents: readonly Probe[] = [
     otherwise: 'A collection that was made anew may be taken for the old one.',
     async run(scene) {
       const name = await scene.collection([{ _id: 1 }]);
-      const [before, at] = [String(await scene.uuid(name)), await scene.now()];
-      await scene.done({ convertToCapped: name, size: 65_536 });
-      expectThat('another UUID', String(await scene.uuid(name)) !== before, before);
-      await scene.end();
-      const events = await (await scene.stream({ at })).toEnd();
-      expectThat('a rename over it', events.some(({ operationType, to }) => operationType === 'rename' && (to as { coll: string }).coll === name), operations(events));
+      await expectMadeAnew(scene, name, { convertToCapped: name, size: 65_536 });
     },
   },
   {
@@ -108,12 +111,7 @@ export const definitionEvents: readonly Probe[] = [
     otherwise: 'A collection that was made anew may be taken for the old one.',
     async run(scene) {
       const [name, target] = [await scene.collection([{ _id: 1 }]), await scene.collection([{ _id: 2 }])];
-      const [before, at] = [String(await scene.uuid(target)), await scene.now()];
-      await scene.done({ aggregate: name, pipeline: [{ $out: target }], cursor: {} });
-      expectThat('another UUID', String(await scene.uuid(target)) !== before, before);
-      await scene.end();
-      const events = await (await scene.stream({ at })).toEnd();
-      expectThat('a rename over it', events.some(({ operationType, to }) => operationType === 'rename' && (to as { coll: string }).coll === target), operations(events));
+      await expectMadeAnew(scene, target, { aggregate: name, pipeline: [{ $out: target }], cursor: {} });
     },
   },
   {

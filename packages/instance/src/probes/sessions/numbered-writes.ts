@@ -7,9 +7,17 @@ import type { Scene } from '../framework/scene.js';
 const corpus = 'corpus 12-fencing';
 const lost = 'A process that was frozen may still write after another one has taken over.';
 
+/** Keys of a document on the first shard and of one on the other. */
+const onBothShards = [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }];
+
 /** Counts the document up. */
 function count(name: string, q: Record<string, unknown> = { _id: 1 }): Record<string, unknown> {
   return { update: name, updates: [{ q, u: { $inc: { n: 1 } } }], ordered: false };
+}
+
+/** Counts one document of each shard up. */
+function countBoth(name: string): Record<string, unknown> {
+  return { update: name, updates: onBothShards.map((q) => ({ q, u: { $inc: { n: 1 } } })), ordered: false };
 }
 
 async function counted(scene: Scene, name: string): Promise<unknown[]> {
@@ -65,11 +73,10 @@ export const numberedWrites: readonly Probe[] = [
     source: corpus,
     otherwise: lost,
     async run(scene) {
-      const name = await scene.split([{ _id: 1, sk: -1, n: 0 }, { _id: 2, sk: 1, n: 0 }]);
+      const name = await scene.split(onBothShards.map((key) => ({ ...key, n: 0 })));
       const session = scene.session();
       expectDone('the write with the higher number', await session.write(count(name, { sk: -1, _id: 1 }), numberOf(2, 0)));
-      const updates = [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }].map((q) => ({ q, u: { $inc: { n: 1 } } }));
-      const reply = await session.write({ update: name, updates, ordered: false }, numberOf(1, 1));
+      const reply = await session.write(countBoth(name), numberOf(1, 1));
       expectSame('failed statements', (reply['writeErrors'] as { index: number; code: number }[] | undefined)?.map(({ index, code }) => [index, code]), [[0, 225]]);
       expectSame('what was counted', await counted(scene, name), [1, 1]);
     },
@@ -81,11 +88,10 @@ export const numberedWrites: readonly Probe[] = [
     source: corpus,
     otherwise: lost,
     async run(scene) {
-      const name = await scene.split([{ _id: 1, sk: -1, n: 0 }, { _id: 2, sk: 1, n: 0 }]);
+      const name = await scene.split(onBothShards.map((key) => ({ ...key, n: 0 })));
       const session = scene.session();
-      const updates = [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }].map((q) => ({ q, u: { $inc: { n: 1 } } }));
-      expectDone('the fence', await session.write({ update: name, updates, ordered: false, writeConcern: { w: 'majority' } }, numberOf(2, 0)));
-      for (const q of [{ sk: -1, _id: 1 }, { sk: 1, _id: 2 }]) expectRefused('the late write', await session.write(count(name, q), numberOf(1, 1)), 225);
+      expectDone('the fence', await session.write({ ...countBoth(name), writeConcern: { w: 'majority' } }, numberOf(2, 0)));
+      for (const q of onBothShards) expectRefused('the late write', await session.write(count(name, q), numberOf(1, 1)), 225);
     },
   },
   {

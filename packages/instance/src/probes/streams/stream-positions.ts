@@ -135,7 +135,7 @@ export const streamPositions: readonly Probe[] = [
   },
   {
     name: 'unknown-options-are-refused',
-    sentence: 'Before 6.0 showExpandedEvents is refused (40415), and streams show neither creations nor indexes.',
+    sentence: 'Before 6.0 showExpandedEvents is refused (40415).',
     below: [6, 0, 0],
     source: corpus,
     otherwise: 'Nothing is lost: Convoy compares both catalogs.',
