@@ -9,7 +9,7 @@ import { Closers } from '@convoy/testbed/closers';
 import type { TestUser } from '@convoy/testbed/cluster/access-control';
 import { startTestCluster } from '@convoy/testbed/cluster/start-test-cluster';
 import type { TestCluster, TestClusterOptions } from '@convoy/testbed/cluster/test-cluster';
-import { follow } from '@convoy/cli/environment/fleet/follow';
+import { follow, NotInTime } from '@convoy/cli/environment/fleet/follow';
 import { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import { startFleet, startLoneInstance, type Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
@@ -142,10 +142,14 @@ export class Clusters implements AsyncDisposable {
 /**
  * Waits until the service's progress fulfils a condition.
  * @param limit_ms for phases that are longer than usual
+ * @throws Error with the last progress when it does not come to it in time
  */
-export function untilProgress(client: ContractClient, what: string, until: (progress: Progress) => boolean, limit_ms = phaseLimit_ms): Promise<Progress> {
-  const read = async () => (await client.progress()).progress;
-  return follow(read, { what, limit_ms, until });
+export async function untilProgress(client: ContractClient, what: string, until: (progress: Progress) => boolean, limit_ms = phaseLimit_ms): Promise<Progress> {
+  let last: Progress | undefined;
+  const read = async () => (last = (await client.progress()).progress);
+  return follow(read, { what, limit_ms, until }).catch((cause: unknown) => {
+    throw cause instanceof NotInTime ? new Error(`${cause.message} Last progress: ${JSON.stringify(last)}`, { cause }) : cause;
+  });
 }
 
 /** Waits until a commit would be accepted. */

@@ -7,10 +7,17 @@ const messageCharsMax = 2_000;
 const linesMax = 15;
 /** Longer lines are cut: they are JSON whose beginning tells what happened. */
 const lineCharsMax = 300;
+/** Failures that a process logs before its last lines; those that follow come of the first ones. */
+const errorsMax = 3;
+/** Enough of a failure for its causes and the places that they come from. */
+const errorCharsMax = 2_000;
+
+/** An instance's line of the level `error` or `fatal`. */
+const isError = (line) => /^\{"level":[56]0,/.test(line);
 
 /**
- * What is known of a failed test: its message, the logs' folder with the last lines of each process, and the command that
- * repeats the test alone, with its seed.
+ * What is known of a failed test: its message, the logs' folder with the first failures and the last lines of each process, and
+ * the command that repeats the test alone, with its seed.
  * @param {{ file: string, name?: string, message: unknown, meta?: { seed?: number, logs?: string } }} failure
  * @returns {string} lines; those behind the first are indented
  */
@@ -22,12 +29,18 @@ export function failureStory({ file, name, message, meta = {} }) {
   return lines.join('\n  ');
 }
 
-/** The last lines of every log in a folder. */
+/** The first failures and the last lines of every log in a folder. */
 function logTails(folder) {
   return logsIn(folder).flatMap((log) => {
-    const lines = readFileSync(join(folder, log), 'utf8').trimEnd().split('\n').slice(-linesMax);
-    return [`${log} ends with:`, ...lines.map((line) => `| ${line.slice(0, lineCharsMax)}`)];
+    const lines = readFileSync(join(folder, log), 'utf8').trimEnd().split('\n');
+    const errors = lines.slice(0, -linesMax).filter(isError).slice(0, errorsMax);
+    const failures = errors.length === 0 ? [] : [`${log} tells of failures:`, ...errors.map(shown)];
+    return [...failures, `${log} ends with:`, ...lines.slice(-linesMax).map(shown)];
   });
+}
+
+function shown(line) {
+  return `| ${line.slice(0, isError(line) ? errorCharsMax : lineCharsMax)}`;
 }
 
 function logsIn(folder) {

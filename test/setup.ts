@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { beforeEach, expect, vi } from 'vitest';
+import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { processLogs } from './process-logs.js';
 import { testSeed } from './seed.js';
 
 declare module 'vitest' {
@@ -20,4 +21,11 @@ else vi.resetConfig();
 
 beforeEach(({ task }) => {
   task.meta.seed = testSeed;
+  processLogs.clear();
+});
+
+// Hooks of a file run before this one: what was served is closed, and has said all that it has to say.
+afterEach(({ task }) => {
+  const logs = task.result?.state === 'fail' ? processLogs.keep() : undefined;
+  if (logs !== undefined) task.meta.logs = logs;
 });

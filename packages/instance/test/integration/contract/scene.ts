@@ -5,8 +5,8 @@ import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient, type Document } from 'mongodb';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
-import { createLogger } from '../../../src/logging/logger.js';
 import { runInstance } from '../../../src/process/instance-process.js';
+import { instanceLogger } from '../instance-log.js';
 import { ServedInstance } from './served-instance.js';
 
 /** What a cluster is: a number of shards, or a replica set. */
@@ -111,8 +111,7 @@ export class Scene implements AsyncDisposable {
         ...flags,
       },
     });
-    const logger = createLogger({ verbosity: process.env.CONVOY_TEST_LOG === undefined ? 'FATAL' : 'DEBUG' });
-    const running = await runInstance(config, { fleet, logger });
+    const running = await runInstance(config, { fleet, logger: instanceLogger(`instance ${config.id ?? 'single'}`) });
     return new ServedInstance(running.url, () => running.close());
   }
 

@@ -44,7 +44,8 @@ export class ServedInstance implements AsyncDisposable {
   /** The `progress` document of a reply that has to be a success. */
   async progress(): Promise<Progress> {
     const { status, body } = await this.progressReply();
-    expect({ status, success: body.success as unknown, failure: body.error as unknown }).toEqual({ status: 200, success: true, failure: undefined });
+    const { success, error, errorDescription } = body as Record<string, unknown>;
+    expect({ status, success, error, errorDescription }).toEqual({ status: 200, success: true });
     return body.progress as Progress;
   }
 

@@ -7,8 +7,8 @@ import { systemClock } from '../../../src/cluster/clock.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
-import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
+import { instanceLogger } from '../instance-log.js';
 
 let clusters: LocalCluster[] = [];
 let clients: MongoClient[] = [];
@@ -52,8 +52,7 @@ it('moves a sharded cluster under writes to COMMITTED, byte for byte', async () 
       checkpoint_ms: 200,
     },
   });
-  const logger = createLogger({ verbosity: process.env.CONVOY_TEST_LOG === undefined ? 'ERROR' : 'DEBUG' });
-  const runtime = createRuntime(config, systemClock, logger, new Metrics({ processMetrics: false }));
+  const runtime = createRuntime(config, systemClock, instanceLogger('instance single'), new Metrics({ processMetrics: false }));
   const identity = { id: 'single', syncID: 'single', incarnation: 'a', release: '1.9.0' };
   const fleet = new LoneFleet();
   await fleet.join(identity);

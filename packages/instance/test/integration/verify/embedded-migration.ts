@@ -14,8 +14,8 @@ import { connectConfigured } from '../../../src/lifecycle/migration/clusters.js'
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
-import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
+import { instanceLogger } from '../instance-log.js';
 import { DoorProxy } from './door-proxy.js';
 
 /** A machine under load is slow. */
@@ -113,8 +113,7 @@ export class EmbeddedMigration implements AsyncDisposable {
   #instance(): SyncInstance {
     const [source, destination] = this.clusters;
     const flags = { cluster0: source.connectionString, cluster1: destination.connectionString, partition_seconds: 1, checkpoint_ms: 200, catalogInterval_seconds: 1 };
-    const logger = createLogger({ verbosity: process.env['CONVOY_TEST_LOG'] === undefined ? 'FATAL' : 'DEBUG' });
-    const runtime = createRuntime(parseInstanceConfig({ flags }), systemClock, logger, new Metrics({ processMetrics: false }));
+    const runtime = createRuntime(parseInstanceConfig({ flags }), systemClock, instanceLogger('instance single'), new Metrics({ processMetrics: false }));
     this.#incarnation += 1;
     const identity = { id: 'single', syncID: 'single', incarnation: String(this.#incarnation), release: '1.9.0' };
     const fleet = new LoneFleet();
