@@ -9,9 +9,8 @@ const manual = 'manual: change events, showExpandedEvents';
 
 /** Operations that are shown to a stream of the scratch database, of one collection and of what it is renamed to. */
 async function shownOf(scene: Scene, at: Timestamp, names: readonly string[], stage: Document = {}): Promise<Document[]> {
-  await scene.end();
-  const stream = await scene.stream({ at, stage });
-  return (await stream.toEnd()).filter(({ ns }) => names.includes((ns as { coll?: string } | undefined)?.coll ?? ''));
+  const { events } = await scene.read({ at, stage });
+  return events.filter(({ ns }) => names.includes((ns as { coll?: string } | undefined)?.coll ?? ''));
 }
 
 function operations(events: readonly Document[]): unknown[] {
@@ -28,8 +27,7 @@ async function expectMadeAnew(scene: Scene, name: string, command: Document): Pr
   const [before, at] = [String(await scene.uuid(name)), await scene.now()];
   await scene.done(command);
   expectThat('another UUID', String(await scene.uuid(name)) !== before, before);
-  await scene.end();
-  const events = await (await scene.stream({ at })).toEnd();
+  const { events } = await scene.read({ at });
   const isOver = ({ operationType, to }: Document): boolean => operationType === 'rename' && (to as { coll: string }).coll === name;
   expectThat('a rename over it', events.some(isOver), operations(events));
 }

@@ -19,7 +19,10 @@ const batch_ms = 250;
 
 /** A change stream as a cursor, read batch by batch. */
 export class EventStream {
+  /** What was shown so far, without the marks at which reading ends. */
   readonly events: Document[] = [];
+  /** Whether the mark of `Scene.read` was shown. */
+  isAtEnd = false;
   /** The token of the last batch. */
   token = '';
   readonly #tokens: string[] = [];
@@ -62,19 +65,14 @@ export class EventStream {
     return this.events;
   }
 
-  /** Reads up to the insertion of the document that `Scene.end` has made. */
-  async toEnd(): Promise<Document[]> {
-    await this.until(({ events }) => events.some(isEnd));
-    return this.events.filter((event) => !isEnd(event));
-  }
-
   /** One batch, as the server has answered. */
   async next(): Promise<Document> {
     const [, ...name] = this.cursor.ns.split('.');
     const reply = await this.scene.ask({ getMore: asLong(this.cursor.id), collection: name.join('.'), maxTimeMS: batch_ms }, this.on, this.db);
     const cursor = reply['cursor'] as { id: Long; ns: string; nextBatch: Document[]; postBatchResumeToken?: { _data: string } } | undefined;
     if (cursor === undefined) return reply;
-    this.events.push(...cursor.nextBatch);
+    this.events.push(...cursor.nextBatch.filter((event) => !isEnd(event)));
+    this.isAtEnd ||= cursor.nextBatch.some(isEnd);
     this.#reached(cursor.postBatchResumeToken);
     this.cursor = cursor;
     return reply;
@@ -87,11 +85,12 @@ export class EventStream {
   }
 }
 
-/** The collection whose only document ends what a stream is read for. */
-export const endCollection = 'end_of_probe';
+/** The field of a document whose insertion ends the reading of a stream, and the collection for it where a stream is of all. */
+export const endMark = 'end_of_probe';
 
-function isEnd({ ns, fullDocument }: Document): boolean {
-  return (ns as { coll?: string } | undefined)?.coll === endCollection || (fullDocument as { _id?: unknown } | undefined)?._id === endCollection;
+/** Whether an event is the insertion of such a document, or the creation of that collection. */
+export function isEnd({ ns, fullDocument }: Document): boolean {
+  return (ns as { coll?: string } | undefined)?.coll === endMark || (fullDocument as Document | undefined)?.[endMark] !== undefined;
 }
 
 /** Cursor ids are 64-bit integers, which the driver gives as numbers where these are exact. */

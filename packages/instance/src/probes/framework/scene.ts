@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type ClientSession, type Document, type Long, Timestamp } from 'mongodb';
-import { asLong, endCollection, EventStream, type StreamOf } from './event-stream.js';
+import { asLong, endMark, EventStream, type StreamOf } from './event-stream.js';
 import { codeIn, shownReply } from './expectation.js';
 import { NumberedSession } from './numbered-session.js';
 import { DoesNotHold, NotTried, type Topology, type Version } from './probe.js';
@@ -181,9 +181,15 @@ export class Scene {
     return EventStream.open(this, of);
   }
 
-  /** Writes the document to which `EventStream.toEnd` reads: into a collection, or beside all. */
-  async end(name = endCollection, fields: Document = {}): Promise<void> {
-    await this.insert(name, [name === endCollection ? { ...fields } : { _id: endCollection, ...fields }]);
+  /**
+   * Reads a stream up to now: to a mark that is written first, into its collection or beside all.
+   * @param fields of the mark, as a shard key
+   */
+  async read(of: StreamOf, fields: Document = {}): Promise<EventStream> {
+    await this.insert(of.collection ?? endMark, [{ [endMark]: 1, ...fields }]);
+    const stream = await this.stream(of);
+    await stream.until(({ isAtEnd }) => isAtEnd);
+    return stream;
   }
 
   /** Moves idle shards on to the present time, as reading after it does; where it is not allowed, they move by themselves. */

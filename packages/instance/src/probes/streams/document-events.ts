@@ -11,8 +11,7 @@ async function updatesOf(scene: Scene, document: Document, updates: readonly (Do
   const name = await scene.collection();
   const at = await scene.insert(name, [{ _id: 1, ...document }]);
   for (const update of updates) await scene.update(name, { _id: 1 }, update);
-  await scene.end(name);
-  const events = await (await scene.stream({ collection: name, at, stage })).toEnd();
+  const { events } = await scene.read({ collection: name, at, stage });
   return events.filter(({ operationType }) => operationType === 'update');
 }
 
@@ -38,8 +37,7 @@ export const documentEvents: readonly Probe[] = [
       const [before, after] = [{ _id: 1, b: 1, $a: 1, 'c.d': { z: 1, a: 2 } }, { _id: 1, z: [1, { y: 1 }], b: 2 }];
       const at = await scene.insert(name, [before]);
       await scene.update(name, { _id: 1 }, after);
-      await scene.end(name);
-      const events = await (await scene.stream({ collection: name, at })).toEnd();
+      const { events } = await scene.read({ collection: name, at });
       expectSame('the events', events.map(({ operationType, fullDocument }) => [operationType, fullDocument] as unknown), [['insert', before], ['replace', after]]);
     },
   },
@@ -104,10 +102,9 @@ export const documentEvents: readonly Probe[] = [
       await scene.update(name, { sk: -1, _id: 1 }, { $set: { v: 2 } });
       await scene.update(name, { sk: -1, _id: 1 }, { _id: 1, sk: -1, v: 3 });
       await scene.done({ delete: name, deletes: [{ q: { sk: -1, _id: 1 }, limit: 1 }] });
-      await scene.end(name, { sk: -1 });
-      const [front, shard] = await splitStreams(scene, name, at);
-      for (const stream of [front, shard]) {
-        const keys = ((await stream?.toEnd()) ?? []).slice(1).map(({ operationType, documentKey }) => [operationType, documentKey] as unknown);
+      for (const on of [scene.front, scene.shard]) {
+        const { events } = await scene.read({ on, collection: name, at }, { sk: -1 });
+        const keys = events.slice(1).map(({ operationType, documentKey }) => [operationType, documentKey] as unknown);
         expectSame('the keys', keys, ['update', 'replace', 'delete'].map((operation) => [operation, { sk: -1, _id: 1 }]));
       }
     },
@@ -121,8 +118,7 @@ export const documentEvents: readonly Probe[] = [
     async run(scene) {
       const name = await scene.split();
       const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
-      await scene.end(name, { sk: -1 });
-      const [event] = await (await scene.stream({ on: scene.shard, collection: name, at })).toEnd();
+      const { events: [event] } = await scene.read({ on: scene.shard, collection: name, at }, { sk: -1 });
       expectSame('the document', event?.['fullDocument'], { _id: 1, sk: -1 });
       expectSame('the key', event?.['documentKey'], isAtLeast(scene.version, [6, 0, 0]) ? { sk: -1, _id: 1 } : { _id: 1 });
     },
@@ -137,8 +133,7 @@ export const documentEvents: readonly Probe[] = [
       const name = await scene.split();
       const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
       expectThat('the change is carried out', (await changeKey(scene, name, -1, -2))['n'] === 1, null);
-      await scene.end(name, { sk: -1 });
-      const [, event] = await (await scene.stream({ on: scene.shard, collection: name, at })).toEnd();
+      const { events: [, event] } = await scene.read({ on: scene.shard, collection: name, at }, { sk: -1 });
       expectSame('operation and key', [event?.['operationType'], event?.['documentKey']], ['update', { sk: -1, _id: 1 }]);
     },
   },

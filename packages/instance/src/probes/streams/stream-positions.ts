@@ -35,8 +35,7 @@ export const streamPositions: readonly Probe[] = [
       await scene.insert(name, [{ _id: 1 }]);
       const at = await scene.insert(name, [{ _id: 2 }]);
       await scene.insert(name, [{ _id: 3 }]);
-      await scene.end(name);
-      for (const on of scene.everywhere) expectSame(`_ids, on ${on.name}`, idsOf(await (await scene.stream({ on, collection: name, at })).toEnd()), [2, 3]);
+      for (const on of scene.everywhere) expectSame(`_ids, on ${on.name}`, idsOf((await scene.read({ on, collection: name, at })).events), [2, 3]);
     },
   },
   {
@@ -48,10 +47,9 @@ export const streamPositions: readonly Probe[] = [
       const name = await scene.collection();
       const at = await scene.insert(name, [{ _id: 1 }]);
       await scene.insert(name, [{ _id: 2 }]);
-      await scene.end(name);
       for (const on of scene.everywhere) {
-        const stream = await scene.stream({ on, collection: name, at });
-        for (const event of await stream.toEnd()) {
+        const stream = await scene.read({ on, collection: name, at });
+        for (const event of stream.events) {
           expectThat(`the token of an event begins with 82 and ${digits(event['clusterTime'] as Timestamp)}`, tokenOf(event).startsWith(`82${digits(event['clusterTime'] as Timestamp)}`), tokenOf(event));
         }
         const times = stream.tokens.map(timeIn);
@@ -70,13 +68,11 @@ export const streamPositions: readonly Probe[] = [
       const at = await scene.insert(name, [{ _id: 1 }]);
       await scene.update(name, { _id: 1 }, { $set: { v: 1 } });
       await scene.done({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] });
-      await scene.end(name);
       const uuid = (await scene.uuid(name)) as { buffer: Uint8Array };
       const wanted = Buffer.from(uuid.buffer).toString('hex').toUpperCase();
       for (const on of scene.everywhere) {
-        const stream = await scene.stream({ on, collection: name, at });
-        await stream.toEnd();
-        for (const event of stream.events) expectThat(`5A1004 and ${wanted} in the token`, tokenOf(event).includes(`5A1004${wanted}`, 18), tokenOf(event));
+        const { events } = await scene.read({ on, collection: name, at });
+        for (const event of events) expectThat(`5A1004 and ${wanted} in the token`, tokenOf(event).includes(`5A1004${wanted}`, 18), tokenOf(event));
       }
     },
   },
@@ -112,9 +108,8 @@ export const streamPositions: readonly Probe[] = [
       await stream.until(({ events }) => events.length > 0);
       const reached = timeIn(stream.token);
       await scene.insert(name, [{ _id: 2 }, { _id: 3 }]);
-      await scene.end(name);
       const again = new Timestamp({ t: parseInt(reached.slice(0, 8), 16), i: parseInt(reached.slice(8), 16) });
-      const ids = idsOf(await (await scene.stream({ collection: name, at: again })).toEnd());
+      const ids = idsOf((await scene.read({ collection: name, at: again })).events);
       expectSame('_ids from the token on', ids.filter((_id) => _id !== 1), [2, 3]);
     },
   },
@@ -154,8 +149,7 @@ export const streamPositions: readonly Probe[] = [
       const name = await scene.split();
       const at = after(await scene.now());
       for (let _id = 1; _id <= 12; _id += 1) await scene.insert(name, [{ _id, sk: _id % 3 === 0 ? -_id : _id }]);
-      await scene.end(name, { sk: 1 });
-      const events = await (await scene.stream({ collection: name, at })).toEnd();
+      const { events } = await scene.read({ collection: name, at }, { sk: 1 });
       expectSame('_ids', idsOf(events), Array.from({ length: 12 }, (_, index) => index + 1));
     },
   },
@@ -172,9 +166,8 @@ export const streamPositions: readonly Probe[] = [
       await session.go({ update: name, updates: [{ q: { _id: 2 }, u: { $set: { v: 1 } } }] }, number);
       await session.go({ delete: name, deletes: [{ q: { _id: 0 }, limit: 1 }] }, number);
       expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
-      await scene.end(name);
       for (const on of scene.everywhere) {
-        const [, ...events] = await (await scene.stream({ on, collection: name, at })).toEnd();
+        const { events: [, ...events] } = await scene.read({ on, collection: name, at });
         expectSame('operations and _ids', events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)['_id']] as unknown), [['insert', 1], ['insert', 2], ['update', 2], ['delete', 0]]);
         expectSame('their times', new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1);
         expectSame('their sessions and numbers', events.map(({ lsid, txnNumber }) => [(lsid as Document | undefined)?.['id'], Number(txnNumber)] as unknown), events.map(() => [session.lsid['id'], 1] as unknown));

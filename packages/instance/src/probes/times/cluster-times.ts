@@ -31,9 +31,8 @@ export const clusterTimes: readonly Probe[] = [
     async run(scene) {
       const name = await scene.collection();
       const at = await scene.insert(name, [{ _id: 1 }]);
-      await scene.end(name);
       for (const on of scene.everywhere) {
-        const [event] = await (await scene.stream({ on, collection: name, at })).toEnd();
+        const { events: [event] } = await scene.read({ on, collection: name, at });
         expectThat('the time of the write as that of the event', (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true, event?.['clusterTime']);
       }
     },

@@ -1,7 +1,9 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
-import { describe, expect, test } from 'vitest';
+import { backendVersion } from '@convoy/testbed/cluster/backend-version';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allProbes } from '../../../src/probes/all-probes.js';
 import { isFor, type Probe } from '../../../src/probes/framework/probe.js';
+import type { Reached } from '../../../src/probes/framework/reach.js';
 import { type ProbeReport, runProbes } from '../../../src/probes/framework/run-probes.js';
 import type { Observer } from '../../../src/probes/framework/server.js';
 import type { Distortion } from './distortions/distortion.js';
@@ -28,52 +30,76 @@ function expectReasons({ findings, isInTime, left }: ProbeReport): void {
   expect(left).toBeNull();
 }
 
-/** Every release on both topologies, with users on one of them; all four of the recorded release. */
-const clusters: readonly (ProbedOptions & { release: ReleaseSeries })[] = releases.flatMap((release) => [
-  { release, topology: 'sharded' as const, withUsers: true },
-  { release, topology: 'replicaSet' as const, withUsers: false },
-  ...(release === '5.0' ? [{ release, topology: 'sharded' as const, withUsers: false }, { release, topology: 'replicaSet' as const, withUsers: true }] : []),
-]);
+/** A cluster of a release, and the probes that are tried on it. */
+interface Stage extends Required<ProbedOptions> {
+  readonly backend: Probed['backend'];
+  readonly probes: readonly Probe[];
+}
 
-describe.each(clusters)('release $release, $topology, users: $withUsers', (options) => {
-  test('what Convoy relies on holds', async () => {
-    await using probed = await startProbed(options);
-    const report = await runProbes({ reached: probed.reached, probes: allProbes, allowsDisturbing: true, signal });
-    expectReasons(report);
-    const wrong = report.findings.filter((finding) => finding.outcome === 'doesNotHold' && !isKnown(probed, options.release, finding.name));
-    expect(wrong).toEqual([]);
-    const tried = new Set([...namesOf(report, 'holds'), ...namesOf(report, 'doesNotHold')]);
-    const outlived = probed.backend === 'simulator' ? (simulatorDiffers[options.release] ?? []).filter((name) => tried.has(name) && namesOf(report, 'holds').includes(name)) : [];
-    expect(outlived).toEqual([]);
-  });
+/** The release of the real servers, where there are some. */
+const realRelease = process.env['MONGO_BIN'] ? (await backendVersion()).slice(0, 2).join('.') : null;
+
+function stage(release: ReleaseSeries, topology: Reached['topology'], withUsers: boolean, probes = allProbes): Stage {
+  return { release, topology, withUsers, backend: release === realRelease ? 'binaries' : 'simulator', probes };
+}
+
+/**
+ * Two shards with users try whatever is not about replica sets alone. A full run, and real servers, have everything on both, with users
+ * and without.
+ */
+const stages: readonly Stage[] = releases.flatMap((release) => {
+  const isFull = process.env['CONVOY_TEST_FULL'] === '1' || release === realRelease;
+  const ofSets = allProbes.filter(({ topology }) => topology === 'replicaSet');
+  return [
+    stage(release, 'sharded', true),
+    stage(release, 'replicaSet', false, isFull ? allProbes : ofSets),
+    ...(isFull ? [stage(release, 'sharded', false), stage(release, 'replicaSet', true)] : []),
+  ];
 });
 
-function isKnown({ backend }: Probed, release: ReleaseSeries, name: string): boolean {
-  return backend === 'simulator' && simulatorDiffers[release]?.includes(name) === true;
+/** Whether this is where a probe is seen to fail: the first cluster on which it holds. */
+function isShownOn(probe: Probe, { release, topology, withUsers }: Stage): boolean {
+  const first = releases.find((series) => isFor(probe, versionOf(series)) && simulatorDiffers[series]?.includes(probe.name) !== true);
+  return release === first && topology === (probe.topology ?? 'sharded') && withUsers === (topology === 'sharded');
 }
 
-/** On which cluster each probe is seen to fail: the first for which it is. */
-function stageOf(probe: Probe): ProbedOptions & { release: ReleaseSeries } {
-  const release = releases.find((series) => isFor(probe, [...series.split('.').map(Number), 99] as unknown as readonly [number, number, number]) && simulatorDiffers[series]?.includes(probe.name) !== true);
-  const topology = probe.topology ?? 'sharded';
-  return { release: release ?? '8.0', topology, withUsers: topology === 'sharded' };
+function versionOf(series: ReleaseSeries): readonly [number, number, number] {
+  const [major = 0, minor = 0] = series.split('.').map(Number);
+  return [major, minor, 99];
 }
 
-describe('each probe', () => {
-  test('has a distortion of its own', () => {
-    expect(Object.keys(distortions).sort()).toEqual(allProbes.map(({ name }) => name).sort());
+test('each probe has a distortion of its own', () => {
+  expect(Object.keys(distortions).sort()).toEqual(allProbes.map(({ name }) => name).sort());
+});
+
+describe.each(stages)('release $release, $topology, users: $withUsers, $backend', (options) => {
+  const { release, probes, backend } = options;
+  const differs = (backend === 'simulator' ? simulatorDiffers[release] : undefined) ?? [];
+  let probed: Probed;
+
+  beforeAll(async () => {
+    probed = await startProbed(options);
+    expect(probed.backend).toBe(backend);
   });
 
-  test.each(clusters)('notices servers that do otherwise: release $release, $topology, users: $withUsers', async (options) => {
-    const probes = allProbes.filter((probe) => JSON.stringify(stageOf(probe)) === JSON.stringify(options));
-    if (probes.length === 0) return;
-    await using probed = await startProbed(options);
+  afterAll(() => probed[Symbol.asyncDispose]());
+
+  test('what Convoy relies on holds', async () => {
+    const report = await runProbes({ reached: probed.reached, probes, allowsDisturbing: true, signal });
+    expectReasons(report);
+    expect(report.findings.filter(({ outcome, name }) => outcome === 'doesNotHold' && !differs.includes(name))).toEqual([]);
+    expect(namesOf(report, 'holds').filter((name) => differs.includes(name))).toEqual([]);
+  });
+
+  const shown = probes.filter((probe) => isShownOn(probe, options));
+  if (shown.length === 0) return;
+  test('each probe notices servers that do otherwise', async () => {
     let distort: Distortion = (_, reply) => reply;
     const observe: Observer = (asked, reply) => distort(asked, reply);
     const onBegin = ({ name }: Probe): void => {
       distort = distortions[name] ?? distort;
     };
-    const report = await runProbes({ reached: probed.reached, probes, allowsDisturbing: true, patience_ms: 500, observe, onBegin, signal });
+    const report = await runProbes({ reached: probed.reached, probes: shown, allowsDisturbing: true, patience_ms: 500, observe, onBegin, signal });
     expect([...namesOf(report, 'holds'), ...namesOf(report, 'notTried')]).toEqual([]);
   });
 });

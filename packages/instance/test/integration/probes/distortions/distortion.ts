@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Binary, type Document, Timestamp } from 'mongodb';
+import { isEnd } from '../../../../src/probes/framework/event-stream.js';
 import type { Observer } from '../../../../src/probes/framework/server.js';
 
 /** Answers as a server would that does otherwise than a probe says: the probe has to notice. */
@@ -76,10 +77,6 @@ export function each(set: Document): Alter {
 /** Alters change events: into none, one or several. What ends the reading of a stream stays. */
 export function events(alter: (event: Document) => readonly Document[]): Distortion {
   return on('getMore', batch((documents) => documents.flatMap((event) => (isEnd(event) || event['_id'] === undefined ? [event] : [...alter(event)]))));
-}
-
-function isEnd({ ns, fullDocument }: Document): boolean {
-  return (ns as { coll?: string } | undefined)?.coll === 'end_of_probe' || (fullDocument as { _id?: unknown } | undefined)?._id === 'end_of_probe';
 }
 
 /** Sets fields of every event. */
