@@ -35,6 +35,21 @@ export const processHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 78,
+    hazard: 'A process that was frozen meets a failure of its own (a stream that it comes too late for, retries that lasted too long) before it knows that another has taken its shares, and ends the migration',
+    handling: 'Before a process records a failure it reads who has its shares; one that was replaced ends alone.',
+    sabotages: [
+      {
+        takesOut: 'the look at who has the shares',
+        file: instance('lifecycle/run/record-failure.ts'),
+        symbol: 'recordFailure',
+        find: 'if (await isReplaced().catch(() => false))',
+        replace: 'if ((await isReplaced().catch(() => false)) && failure.retry === undefined)',
+        tests: [instanceTest('lifecycle/run/record-failure.test.ts', 'a process that was replaced ends with what it meets, and the migration goes on')],
+      },
+    ],
+  },
+  {
     number: 51,
     hazard: "A dead or frozen process's last writes arrive after its successor has begun",
     handling: 'Writes go in server sessions of the identity, numbered by epoch; a successor fences them on every shard before it reads anything, and an owner the session of every write that it had to send again.',

@@ -16,6 +16,7 @@ import { leadWhenElected } from './leader.js';
 import { syncShares } from './member.js';
 import type { MigrationContext } from '../migration/migration-context.js';
 import { type MigrationView, MigrationWatch } from '../migration/migration-watch.js';
+import { recordFailure } from './record-failure.js';
 import { releaseSource } from './release-source.js';
 import { type Runtime, writeSessionsMax } from '../migration/runtime.js';
 import type { ShareFigures } from '../figures/share-figures.js';
@@ -282,10 +283,13 @@ export class MigrationRun {
    * @throws ConvoyError `staleEpoch` then
    */
   async #endWhenReplaced(signal: AbortSignal): Promise<void> {
+    const view = await this.#watch.until((seen) => seen.record.phase === 'committed' || this.#isReplaced(seen), signal);
+    if (this.#isReplaced(view)) throw new ConvoyError('staleEpoch');
+  }
+
+  #isReplaced({ shares }: MigrationView): boolean {
     const { ownIds, owner } = this.input;
-    const isReplaced = ({ shares }: MigrationView): boolean => this.#hasTaken && ownIds.some((id) => (shares.get(id)?.owner ?? owner).incarnation !== owner.incarnation);
-    const view = await this.#watch.until((seen) => seen.record.phase === 'committed' || isReplaced(seen), signal);
-    if (isReplaced(view)) throw new ConvoyError('staleEpoch');
+    return this.#hasTaken && ownIds.some((id) => (shares.get(id)?.owner ?? owner).incarnation !== owner.incarnation);
   }
 
   /** Keeps the servers from forgetting the write sessions, paused ones too, until the migration is committed. */
@@ -384,15 +388,13 @@ export class MigrationRun {
 
   async #fail(thrown: unknown): Promise<void> {
     const { runtime, fleet } = this.input;
-    const { error, errorDescription } = toConvoyError(thrown);
-    runtime.logger.error({ event: 'failed', error, err: thrown }, 'this instance has met a failure');
-    this.#failure = { error, errorDescription };
-    if (error !== 'staleEpoch') {
-      await this.#records.fail({ error, errorDescription }, this.#hard.signal).catch(() => undefined);
-      fleet.nudge();
-    }
-    this.#end.abort(new ConvoyError(error, errorDescription));
+    this.#failure = toConvoyError(thrown);
+    runtime.logger.error({ event: 'failed', error: this.#failure.error, err: thrown }, 'this instance has met a failure');
+    const isReplaced = async (): Promise<boolean> => this.#isReplaced(await this.#watch.refresh(this.#hard.signal));
+    this.#failure = await recordFailure({ records: this.#records, isReplaced }, thrown, this.#hard.signal);
+    fleet.nudge();
+    this.#end.abort(this.#failure);
     // Another process has the share: its identity must not come back to this one when that is silent for a while.
-    if (error === 'staleEpoch') await fleet.leave();
+    if (this.#failure.error === 'staleEpoch') await fleet.leave();
   }
 }
