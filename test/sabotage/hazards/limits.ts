@@ -262,4 +262,19 @@ export const limitHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 79,
+    hazard: 'A find for one batch ends where the batch does: of more than 10,000 copies the rest counts as not copied, is never verified, and no commit is offered',
+    handling: 'Whatever is read of the state is read by pages until there are no more.',
+    sabotages: [
+      {
+        takesOut: 'the pages behind the first',
+        file: instance('store/metadata.ts'),
+        symbol: 'findNames',
+        find: 'filter, Infinity, signal,',
+        replace: 'filter, 1, signal,',
+        tests: [instanceTest('store/metadata.test.ts', 'has the names of all copies, also where there are more than one reply holds')],
+      },
+    ],
+  },
 ];

@@ -13,6 +13,14 @@ export type MetadataCollection = 'migration' | 'shares' | 'collections' | 'commi
 /** Read in one batch where possible; metadata documents are few. */
 const findBatchDocumentsMax = 10_000;
 
+/** What one reply is asked for. */
+interface Page {
+  collection: MetadataCollection;
+  filter: Document;
+  projection: Document;
+  limit: number;
+}
+
 /**
  * Reads and writes of the metadata database. Everything is read and written at majority.
  * Writes are conditional by their filter, so that repeating one whose outcome is unknown does no harm.
@@ -34,12 +42,15 @@ export class Metadata {
     return this.findSome(collection, filter, Infinity, signal);
   }
 
-  /** The first documents that match, in order of `_id`: fewer than `limit` only where there are no more. */
-  async findSome(collection: MetadataCollection, filter: Document, limit: number, signal: AbortSignal): Promise<Document[]> {
+  /**
+   * The first documents that match, in order of `_id`: fewer than `limit` only where there are no more.
+   * @param projection of fields besides `_id`; whole documents when it is left out
+   */
+  async findSome(collection: MetadataCollection, filter: Document, limit: number, signal: AbortSignal, projection: Document = {}): Promise<Document[]> {
     const documents: Document[] = [];
     for (;;) {
       const wanted = Math.min(limit - documents.length, findBatchDocumentsMax);
-      const { firstBatch: page, id } = await this.#page(collection, filter, documents.at(-1)?._id, wanted, signal);
+      const { firstBatch: page, id } = await this.#page({ collection, filter, projection, limit: wanted }, documents.at(-1)?._id, signal);
       documents.push(...page);
       const isOpen = id !== undefined && Number(id) !== 0;
       // Nothing is kept open between calls, which are repeated each for itself.
@@ -48,17 +59,9 @@ export class Metadata {
     }
   }
 
-  /** Copy and share of all documents that match, as many as one reply holds; for documents whose rest is large. */
+  /** Copy and share of all documents that match; for documents whose rest is large. */
   async findNames(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<{ copy: string; share: string }[]> {
-    const command = {
-      find: collection,
-      filter,
-      projection: { copy: 1, share: 1 },
-      batchSize: findBatchDocumentsMax,
-      singleBatch: true,
-      readConcern: { level: 'majority' },
-    };
-    return cursorOf(await this.#run(`read ${collection}`, command, signal)).firstBatch as unknown as { copy: string; share: string }[];
+    return (await this.findSome(collection, filter, Infinity, signal, { copy: 1, share: 1 })) as unknown as { copy: string; share: string }[];
   }
 
   /** How many documents match. */
@@ -68,11 +71,12 @@ export class Metadata {
   }
 
   /** What lies behind an `_id`, or everything: as much as one reply holds. Servers put 101 documents into one that names no batch size. */
-  async #page(collection: MetadataCollection, filter: Document, after: unknown, limit: number, signal: AbortSignal): Promise<CursorReply> {
+  async #page({ collection, filter, projection, limit }: Page, after: unknown, signal: AbortSignal): Promise<CursorReply> {
     const conditions = after === undefined ? filter : { $and: [filter, { _id: { $gt: after } }] };
     const command = {
       find: collection,
       filter: conditions,
+      projection,
       sort: { _id: 1 },
       limit,
       batchSize: limit,

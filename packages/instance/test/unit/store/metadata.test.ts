@@ -53,6 +53,13 @@ describe('metadata', () => {
     expect(commands.filter((command) => 'killCursors' in command)).toHaveLength(2);
   });
 
+  it('has the names of all copies, also where there are more than one reply holds', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'].map((copy) => ({ copy, share: 's' }));
+    await metadata.putMany('partitions', names.map(({ copy, share }) => ({ _id: `${share}.${copy}`, copy, share })), never);
+    replyDocumentsMax = 2;
+    expect((await metadata.findNames('partitions', {}, never)).map(({ copy, share }) => ({ copy, share }))).toEqual(names);
+  });
+
   it('is read at once when one reply holds all of it', async () => {
     await metadata.putMany('repairs', [{ _id: 'a', share: 's' }], never);
     commands = [];
