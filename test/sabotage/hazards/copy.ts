@@ -357,4 +357,19 @@ export const copyHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 81,
+    hazard: 'From 7.0 on a read at a time below a rename finds the collection under its old name; a router asks the shards of today for it, and shows a part of what was sharded',
+    handling: 'Shards are read by UUID. What a router reads by a name is never trusted before the changes are known that were made until the reading ended, also where the read names the UUID.',
+    sabotages: [
+      {
+        takesOut: 'the wait where the read names the UUID',
+        file: instance('copy/copy-partition.ts'),
+        symbol: 'attemptCopy',
+        find: "if (table.collection.readBy !== 'uuid') await context.untilNamed",
+        replace: "if (table.collection.readBy === 'name') await context.untilNamed",
+        tests: [instanceTest('copy/copy-partition.test.ts', 'what was read by a name counts only once its changes are known, and is read again when there is one: %s')],
+      },
+    ],
+  },
 ];

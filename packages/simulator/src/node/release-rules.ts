@@ -27,12 +27,16 @@ const commandsSince: ReadonlyMap<string, Since> = new Map<string, Since>([
 
 /** Fields of commands that are younger than the commands themselves, by the command's name. */
 const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<string, ReadonlyMap<string, Since>>([
-  ['insert', new Map<string, Since>([['bypassEmptyTsReplacement', [7, 0]]])],
-  ['update', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
-  ['delete', new Map<string, Since>([['let', [5, 0]]])],
+  ['insert', new Map<string, Since>([['collectionUUID', [6, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
+  ['update', new Map<string, Since>([['collectionUUID', [6, 0]], ['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
+  ['delete', new Map<string, Since>([['collectionUUID', [6, 0]], ['let', [5, 0]]])],
   ['findAndModify', new Map<string, Since>([['let', [5, 0]], ['bypassEmptyTsReplacement', [7, 0]]])],
   ['find', new Map<string, Since>([['let', [5, 0]], ['collectionUUID', [6, 0]]])],
   ['aggregate', new Map<string, Since>([['let', [5, 0]]])],
+  ['drop', new Map<string, Since>([['collectionUUID', [6, 0]]])],
+  ['createIndexes', new Map<string, Since>([['collectionUUID', [6, 0]]])],
+  ['dropIndexes', new Map<string, Since>([['collectionUUID', [6, 0]]])],
+  ['renameCollection', new Map<string, Since>([['collectionUUID', [6, 0]]])],
   ['setFeatureCompatibilityVersion', new Map<string, Since>([['confirm', [7, 0]]])],
   [
     'reshardCollection',

@@ -6,6 +6,7 @@ import { clusterTimeField } from '../handshake/cluster-time.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
 import { countCommand } from '../handshake/server-status.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
+import { withActualCollection } from './actual-collection.js';
 import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
@@ -191,8 +192,10 @@ export class Router implements ServedNode {
       if (shardedDefinitions.has(request.name)) this.context.deployment.writeBlock.refuseClient(request.connection, definedDatabase(request));
       if (command === undefined) throw new CommandError(59, 'CommandNotFound', `no such cmd: ${request.name}`);
       if (needsConfigServer.has(request.name)) await this.context.configShard.node.ready(request.signal);
-      if (request.body.get('autocommit') !== false || endsTransaction.has(request.name)) return command(this.context, request);
-      return runStatement(this.context, request, async () => command(this.context, request));
+      const isStatement = request.body.get('autocommit') === false && !endsTransaction.has(request.name);
+      const alone = async (): Promise<Doc> => command(this.context, request);
+      const run = isStatement ? () => runStatement(this.context, request, alone) : alone;
+      return request.body.has('collectionUUID') ? withActualCollection(this.context, run) : run();
     });
   }
 

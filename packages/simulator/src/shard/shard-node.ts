@@ -185,10 +185,11 @@ export class ShardNode implements CommandNode, ShardAccess {
   }
 
   forgetCollection(namespace: string, shown = false): void {
-    const collection = this.#state.catalog.collection(namespace);
+    const { catalog, oplog } = this.#state;
+    const collection = catalog.collection(namespace);
     if (collection === undefined) return;
     if (shown) dropCollection(this.#state, collection);
-    else removeCollection(this.#state, collection);
+    else removeCollection(this.#state, collection, timeKey(oplog.appendSilent(new Map([['drop', namespace]]))));
   }
 
   renameSilently(from: string, to: string): void {

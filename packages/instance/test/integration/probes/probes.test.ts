@@ -11,7 +11,6 @@ import { readingDistortions } from './distortions/reading.js';
 import { streamingDistortions } from './distortions/streaming.js';
 import { writingDistortions } from './distortions/writing.js';
 import { type Probed, type ProbedOptions, startProbed } from './probed-cluster.js';
-import { simulatorDiffers } from './simulator-differs.js';
 
 const releases = ['5.0', '6.0', '7.0', '8.0'] as const satisfies readonly ReleaseSeries[];
 const distortions: Readonly<Record<string, Distortion>> = { ...readingDistortions, ...streamingDistortions, ...writingDistortions };
@@ -59,7 +58,7 @@ const stages: readonly Stage[] = releases.flatMap((release) => {
 
 /** Whether this is where a probe is seen to fail: the first cluster on which it holds. */
 function isShownOn(probe: Probe, { release, topology, withUsers }: Stage): boolean {
-  const first = releases.find((series) => isFor(probe, versionOf(series)) && simulatorDiffers[series]?.includes(probe.name) !== true);
+  const first = releases.find((series) => isFor(probe, versionOf(series)));
   return release === first && topology === (probe.topology ?? 'sharded') && withUsers === (topology === 'sharded');
 }
 
@@ -73,8 +72,7 @@ test('each probe has a distortion of its own', () => {
 });
 
 describe.each(stages)('release $release, $topology, users: $withUsers, $backend', (options) => {
-  const { release, probes, backend } = options;
-  const differs = (backend === 'simulator' ? simulatorDiffers[release] : undefined) ?? [];
+  const { probes, backend } = options;
   let probed: Probed;
 
   beforeAll(async () => {
@@ -87,8 +85,7 @@ describe.each(stages)('release $release, $topology, users: $withUsers, $backend'
   test('what Convoy relies on holds', async () => {
     const report = await runProbes({ reached: probed.reached, probes, allowsDisturbing: true, signal });
     expectReasons(report);
-    expect(report.findings.filter(({ outcome, name }) => outcome === 'doesNotHold' && !differs.includes(name))).toEqual([]);
-    expect(namesOf(report, 'holds').filter((name) => differs.includes(name))).toEqual([]);
+    expect(report.findings.filter(({ outcome }) => outcome === 'doesNotHold')).toEqual([]);
   });
 
   const shown = probes.filter((probe) => isShownOn(probe, options));

@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/cluster/clock.js';
+import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { copyCapped } from '../../../src/copy/capped.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { FakeDoor, serverError } from '../fake-door.js';
@@ -56,4 +57,24 @@ test('a write that was given up ends the copy, also when its reading had failed 
   const context = copyContext({ shard: cursorDoor(take, () => true), write: () => Promise.reject(givenUp), clock: new NotedClock() });
   await expect(copyPartition(table, partition, context, never, never)).rejects.toBe(givenUp);
   expect(batches).toBe(2);
+});
+
+// At a time below a rename a router of 7.0 shows a sharded collection under its old name as far as one shard has it.
+test.each(['name', 'nameOfUuid'] as const)('what was read by a name counts only once its changes are known, and is read again when there is one: %s', async (readBy) => {
+  let [readings, isKnown] = [0, false];
+  const take = () => {
+    readings += 1;
+    return { documents: [], bytes: 0, atClusterTime: new Timestamp({ t: 0, i: 5 }) };
+  };
+  const { table, partition } = wholeTable(collectionOf({ sourceKey: [], destinationKey: [], readBy }));
+  const untilNamed = (): Promise<void> => {
+    expect(partition.state).toBe('copying');
+    if (isKnown) return Promise.resolve();
+    isKnown = true;
+    return Promise.reject(new CollectionAbsentError('renamed'));
+  };
+  const writes = new NotedWrites();
+  const context = copyContext({ shard: cursorDoor(take, () => false), write: (one) => writes.write(one), clock: new NotedClock(), untilNamed });
+  await copyPartition(table, partition, context, never, never);
+  expect([partition.state, readings]).toEqual(['done', 2]);
 });

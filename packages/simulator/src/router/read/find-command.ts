@@ -3,7 +3,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { parseCollation } from '../../bson/collation.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
-import { docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
+import { doc, docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { compileProjection } from '../../query/projection.js';
 import { wholeDocumentProjection } from '../../query/whole-document.js';
@@ -12,6 +12,7 @@ import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
 import { unexpectedCollection } from '../../shard/commands/expected-collection.js';
+import { splitNamespace } from '../../shard/storage/namespace.js';
 import { firstBatchDefault } from './batch-size.js';
 import { MergedCursor, type MergeOrder, wholeDocument } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
@@ -35,7 +36,8 @@ export async function findCommand(context: RouterContext, request: CommandReques
   if (collection === undefined) {
     if (resolveShardedView(context, namespace) !== undefined) return findOverView(context, request, namespace);
     const primary = context.routedPrimaryOf(namespace);
-    if (primary === undefined && request.body.has('collectionUUID')) throw unexpectedCollection('Database does not exist');
+    const meant = request.body.get('collectionUUID');
+    if (primary === undefined && meant !== undefined) throw unexpectedCollection('Database does not exist', missingDatabase(namespace, meant));
     if (primary === undefined) return context.cursors.first(emptyCursor(namespace), { documents: [], exhausted: true, time }, false, request);
     return handThrough(context, request, namespace, time, () => ShardCursor.open(context.sender, primary, request, body, options));
   }
@@ -46,6 +48,11 @@ export async function findCommand(context: RouterContext, request: CommandReques
     return handThrough(context, request, namespace, time, () => ShardCursor.open(context.sender, only, request, body, options));
   }
   return mergeShards(context, request, collection, body, shards, options);
+}
+
+function missingDatabase(namespace: string, meant: Value): Doc {
+  const { db, collection } = splitNamespace(namespace);
+  return doc(['db', db], ['collectionUUID', meant], ['expectedCollection', collection], ['actualCollection', null]);
 }
 
 /** @param time of a read at a time: a router states it whatever the shard has said, also of a collection that is not there */

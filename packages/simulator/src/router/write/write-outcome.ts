@@ -40,7 +40,7 @@ export class WriteOutcome {
   /** Takes a failure of the whole command for a shard: each of its statements has failed with it. */
   fail(error: CommandError, indexes: readonly number[]): void {
     for (const index of indexes) {
-      const fields = doc(['index', new Int32(index)], ['code', new Int32(error.code)], ['codeName', error.codeName], ['errmsg', error.message]);
+      const fields = doc(['index', new Int32(index)], ['code', new Int32(error.code)], ['codeName', error.codeName], ['errmsg', error.message], ...error.extra);
       const known = this.#errors.get(index);
       this.#errors.set(index, known === undefined ? fields : joined(index, known, fields));
     }

@@ -21,6 +21,7 @@ import type { View } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
 import { writeStage } from '../write/pipeline-output.js';
 import { openStreamCursor } from './change-stream-cursor.js';
+import { requireExpectedCollection } from './expected-collection.js';
 import { letVariables } from './let-variables.js';
 import { currentOpStage } from './operations.js';
 import {
@@ -28,7 +29,7 @@ import {
   optionalNumber,
   readPoint,
   refuseUnknownFields,
-  refuseUnreadable,
+  readCollection,
   sessionText,
   targetNamespace,
   typeName,
@@ -63,6 +64,7 @@ export async function aggregate(context: CommandContext): Promise<Doc> {
   }
   if (wholeDatabase) return runPipeline(context, `${request.db}.$cmd.aggregate`, undefined, stages);
   const namespace = targetNamespace(context);
+  requireExpectedCollection(context, namespace, readCollection(context.state, namespace, readPoint(context)));
   const view = context.state.catalog.view(namespace);
   return view === undefined ? runPipeline(context, namespace, namespace, stages) : aggregateView(context, view, stages);
 }
@@ -76,8 +78,9 @@ export function aggregateView(context: CommandContext, view: View, stages: reado
 /** The documents of a view after further stages. */
 export function* viewDocuments(context: CommandContext, view: View, stages: readonly Doc[]): Generator<Doc> {
   const { namespace, stages: own } = resolvedView(context, view);
-  const collection = context.state.catalog.collection(namespace);
-  yield* decoded(pipelineDocuments(context, collection, namespace, [...own, ...stages], readPoint(context), viewCollation(context, view)));
+  const point = readPoint(context);
+  const collection = readCollection(context.state, namespace, point);
+  yield* decoded(pipelineDocuments(context, collection, namespace, [...own, ...stages], point, viewCollation(context, view)));
 }
 
 /**
@@ -130,8 +133,7 @@ async function runPipeline(
 ): Promise<Doc> {
   const { state, request } = context;
   const point = readPoint(context);
-  const collection = namespace === undefined ? undefined : state.catalog.collection(namespace);
-  if (collection !== undefined) refuseUnreadable(collection, point);
+  const collection = namespace === undefined ? undefined : readCollection(state, namespace, point);
   const output = stages.at(-1);
   const writes = output !== undefined && (output.has('$out') || output.has('$merge'));
   const documents = pipelineDocuments(context, collection, namespace, writes ? stages.slice(0, -1) : stages, point, ofView);
@@ -140,7 +142,7 @@ async function runPipeline(
     return completeReply([], shownNamespace);
   }
   const source = new DocumentSource(documents, state.history, collection === undefined ? undefined : point.atClusterTime);
-  const owner = { namespace: shownNamespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context) };
+  const owner = { namespace: shownNamespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context), atTime: point.atClusterTime !== undefined };
   const cursor = optionalDoc(context, 'cursor');
   const options = {
     batchSize: numberOf(cursor?.get('batchSize')) ?? FIRST_BATCH_DOCUMENTS,
@@ -226,7 +228,7 @@ function* encoded(documents: Iterable<Doc>): Generator<Uint8Array> {
 function lookedUp(context: CommandContext, from: string, point: ReadPoint): Iterable<Doc> {
   const view = context.state.catalog.view(`${context.request.db}.${from}`);
   if (view !== undefined) return viewDocuments(context, view, []);
-  const collection = context.state.catalog.collection(`${context.request.db}.${from}`);
+  const collection = readCollection(context.state, `${context.request.db}.${from}`, point);
   if (collection === undefined) return [];
   return decoded(queryDocuments(collection, WHOLE_COLLECTION, point.view, filteredAccess(context.request)));
 }

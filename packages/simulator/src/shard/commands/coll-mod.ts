@@ -34,6 +34,8 @@ export function collMod(context: CommandContext): Doc {
   refuseUnknownValidation('collMod', body);
   const dryRun = isTrue(body.get('dryRun'));
   if (dryRun) refuseOtherDryRun(context, index);
+  const collection = state.catalog.collection(namespace);
+  requireExpectedCollection(context, namespace, collection);
   const view = state.catalog.view(namespace);
   if (view !== undefined) {
     const foreign = [...body.keys()].find((name) => ofCollections.has(name));
@@ -41,8 +43,6 @@ export function collMod(context: CommandContext): Doc {
     if (body.has('viewOn') || body.has('pipeline')) changeView(state, view, body);
     return new Map();
   }
-  const collection = state.catalog.collection(namespace);
-  requireExpectedCollection(context, collection);
   if (collection === undefined) throw failure.namespaceNotFound('ns does not exist');
   if (body.has('viewOn')) throw failure.invalidOptions("'viewOn' option only supported on a view");
   if (body.has('pipeline')) throw failure.invalidOptions("'pipeline' option only supported on a view");

@@ -2,10 +2,12 @@ import { Binary, Int32, Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
 import { uuidText } from '../uuid-text.js';
 import { failure } from '../failure.js';
 import type { Participation } from '../session/sessions.js';
+import { refuseForgotten } from '../read/document-source.js';
 import { SessionIdentity } from '../session/session-identity.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
@@ -30,19 +32,48 @@ export function targetNamespace({ request }: CommandContext): string {
   return `${request.db}.${name}`;
 }
 
-/** The collection that a read names: by name, or by its UUID. `collection` is undefined when there is none of that name. */
-export function readTarget(context: CommandContext): { namespace: string; collection: Collection | undefined } {
+/**
+ * The collection that a read names: by name, or by its UUID. `collection` is undefined when there is none of that name.
+ * @param point of a read that may be at a time
+ * @throws CommandError 26 for a UUID that no collection has, 246 for one that cannot be shown at the time
+ */
+export function readTarget(context: CommandContext, point = LATEST_POINT): { namespace: string; collection: Collection | undefined } {
   const { request, state } = context;
   const named = request.body.get(request.name);
-  if (named instanceof Binary && named.sub_type === Binary.SUBTYPE_UUID) {
-    const collection = state.catalog.collectionByUuid(named);
-    if (collection === undefined || collection.db !== request.db) {
-      throw failure.namespaceNotFound(`Unable to resolve '${uuidText(named.buffer)}' to a collection of database '${request.db}'`);
-    }
-    return { namespace: collection.namespace, collection };
+  if (!(named instanceof Binary) || named.sub_type !== Binary.SUBTYPE_UUID) {
+    const namespace = targetNamespace(context);
+    return { namespace, collection: readCollection(state, namespace, point) };
   }
-  const namespace = targetNamespace(context);
-  return { namespace, collection: state.catalog.collection(namespace) };
+  const now = state.catalog.collectionByUuid(named);
+  const current = now === undefined ? undefined : { collection: now, namespace: now.namespace };
+  const found = isOfThen(state, point) ? state.catalog.placeByUuidAt(named, point.view.time) : current;
+  if (found === undefined || found.collection.db !== request.db) {
+    throw failure.namespaceNotFound(`Unable to resolve '${uuidText(named.buffer)}' to a collection of database '${request.db}'`);
+  }
+  refuseUnreadable(state, found.collection, point);
+  return found;
+}
+
+/**
+ * The collection under a name as a read finds it: since 7.0 at the time it reads at, before then as it is now.
+ * @throws CommandError 246 for one that cannot be shown at the time
+ */
+export function readCollection(state: ShardState, namespace: string, point: ReadPoint): Collection | undefined {
+  const collection = isOfThen(state, point) ? state.catalog.collectionAt(namespace, point.view.time) : state.catalog.collection(namespace);
+  if (collection !== undefined) refuseUnreadable(state, collection, point);
+  return collection;
+}
+
+/** Since 7.0 a read at a time finds names, UUIDs and indexes of that time (server test: point_in_time_lookups). */
+export function readsOlderCatalogs(version: ServerVersion): boolean {
+  return version.atLeast(7, 0);
+}
+
+/** @throws CommandError 239 for a time that is too old to know which collections there were */
+function isOfThen({ version, history }: ShardState, { atClusterTime }: ReadPoint): boolean {
+  if (atClusterTime === undefined || !readsOlderCatalogs(version)) return false;
+  refuseForgotten(history, atClusterTime);
+  return true;
 }
 
 /** How a command reads: its view, and the time to report when it asked for one. */
@@ -88,14 +119,13 @@ export function refuseSnapshot({ request, participation }: CommandContext): void
   );
 }
 
-/** Refuses a read at a time that the collection cannot be shown at. Throws CommandError 246. */
-export function refuseUnreadable(collection: Collection, point: ReadPoint): void {
+function refuseUnreadable({ version }: ShardState, collection: Collection, point: ReadPoint): void {
   const { atClusterTime } = point;
   if (atClusterTime === undefined) return;
   if (collection.cap !== undefined) {
     throw new CommandError(246, 'SnapshotUnavailable', 'Reading from capped collections with readConcern snapshot is not supported');
   }
-  if (point.view.time >= collection.minimumVisibleTime) return;
+  if (readsOlderCatalogs(version) || point.view.time >= collection.minimumVisibleTime) return;
   throw new CommandError(
     246,
     'SnapshotUnavailable',

@@ -10,7 +10,7 @@ import { filteredAccess } from '../read/read-concern.js';
 import { queryDocuments, type Query } from '../read/query.js';
 import type { Collection } from '../storage/collection.js';
 import { viewCollation, viewDocuments, WHOLE_COLLECTION } from './aggregate.js';
-import { optionalDoc, readPoint, targetNamespace, type CommandContext } from './command-context.js';
+import { optionalDoc, readCollection, readPoint, targetNamespace, type CommandContext } from './command-context.js';
 import { letVariables } from './let-variables.js';
 
 /** `count`: how many documents match, without orphans when a router asks. */
@@ -51,7 +51,7 @@ export function distinct(context: CommandContext): Doc {
   const namespace = targetNamespace(context);
   const filter = optionalDoc(context, 'query') ?? new Map<string, Value>();
   const view = state.catalog.view(namespace);
-  const collection = state.catalog.collection(namespace);
+  const collection = readCollection(state, namespace, readPoint(context));
   if (request.routed !== undefined && participation.transaction !== null && collection?.target.shardKey !== undefined) {
     const advice = 'Please see http://dochub.mongodb.org/core/transaction-distinct for a recommended alternative.';
     throw new CommandError(263, 'OperationNotSupportedInTransaction', `Cannot run 'distinct' on a sharded collection in a multi-document transaction. ${advice}`);

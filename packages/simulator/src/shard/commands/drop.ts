@@ -6,22 +6,23 @@ import { uuidText } from '../uuid-text.js';
 import { failure } from '../failure.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
+import { timeKey, type TimeKey } from '../storage/time-key.js';
 import { forgetView } from '../write/view-catalog.js';
 import { requireExpectedCollection } from './expected-collection.js';
-import { targetNamespace, type CommandContext } from './command-context.js';
+import { readsOlderCatalogs, targetNamespace, type CommandContext } from './command-context.js';
 
 /** `drop`: a collection or a view. Throws CommandError 26 when there is none. */
 export function drop(context: CommandContext): Doc {
   const { state } = context;
   const namespace = targetNamespace(context);
+  const collection = state.catalog.collection(namespace);
+  requireExpectedCollection(context, namespace, collection);
   const view = state.catalog.view(namespace);
   if (view !== undefined) {
     forgetView(state, namespace);
     if (view.type === 'timeseries') dropBuckets(state, namespace, view.viewOn);
     return new Map<string, Value>([['ns', namespace]]);
   }
-  const collection = state.catalog.collection(namespace);
-  requireExpectedCollection(context, collection);
   if (collection === undefined) throw failure.namespaceNotFound('ns not found');
   const reply: Doc = new Map<string, Value>([
     ['nIndexesWas', new Int32(collection.indexes.length)],
@@ -38,19 +39,20 @@ export function drop(context: CommandContext): Doc {
 export function dropCollection(state: ShardState, collection: Collection, fromMigrate = false): void {
   state.writeBlock.refuse(collection.db, collection.name);
   const clusterTime = state.oplog.nextTime();
-  removeCollection(state, collection);
+  removeCollection(state, collection, timeKey(clusterTime));
   state.oplog.append(clusterTime, [{ kind: 'drop', target: collection.target, fromMigrate }]);
 }
 
 /** Takes a collection out of the catalog without an event. */
-export function removeCollection(state: ShardState, collection: Collection): void {
-  state.catalog.removeCollection(collection);
+export function removeCollection(state: ShardState, collection: Collection, time: TimeKey): void {
+  state.catalog.removeCollection(collection, time);
   killCursorsOf(state, collection, `collection dropped. UUID ${uuidText(collection.uuid.buffer)}`);
 }
 
-/** Ends the cursors of a collection; their next getMore fails with this message. */
+/** Ends the cursors of a collection; their next getMore fails with this message. Since 7.0 those that read at a time go on. */
 export function killCursorsOf(state: ShardState, collection: Collection, message: string): void {
-  state.cursors.killByCollection(collection.uuid.toString('hex'), new CommandError(175, 'QueryPlanKilled', message));
+  const sparesAtTime = readsOlderCatalogs(state.version);
+  state.cursors.killByCollection(collection.uuid.toString('hex'), new CommandError(175, 'QueryPlanKilled', message), sparesAtTime);
 }
 
 function dropBuckets(state: ShardState, namespace: string, buckets: string): void {

@@ -1,21 +1,31 @@
 import { Binary } from 'bson';
+import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import type { Collection } from '../storage/collection.js';
+import { splitNamespace } from '../storage/namespace.js';
 import type { CommandContext } from './command-context.js';
 
 /**
  * Since 6.0 a command may say by `collectionUUID` which collection it means.
- * @param collection what stands under the name
- * @param mayBeAbsent that there is none is the command's to say
- * @throws CommandError 361 when it is another one
+ * @param namespace that the command names
+ * @param collection what stands there
+ * @throws CommandError 361 when it is another one, none, or a view
  */
-export function requireExpectedCollection({ state, request }: CommandContext, collection: Collection | undefined, mayBeAbsent = true): void {
+export function requireExpectedCollection({ state, request }: CommandContext, namespace: string, collection: Collection | undefined): void {
   const expected = request.body.get('collectionUUID');
-  if (!(expected instanceof Binary) || !state.version.atLeast(6, 0) || (collection === undefined && mayBeAbsent)) return;
+  if (!(expected instanceof Binary) || !state.version.atLeast(6, 0)) return;
   if (collection !== undefined && Buffer.from(collection.uuid.buffer).equals(Buffer.from(expected.buffer))) return;
-  throw unexpectedCollection('Collection UUID does not match that specified');
+  const { db, collection: name } = splitNamespace(namespace);
+  const actual = state.catalog.collectionByUuid(expected);
+  throw unexpectedCollection('Collection UUID does not match that specified', new Map<string, Value>([
+    ['db', db],
+    ['collectionUUID', expected],
+    ['expectedCollection', name],
+    ['actualCollection', actual?.db === db ? actual.name : null],
+  ]));
 }
 
-export function unexpectedCollection(message: string): CommandError {
-  return new CommandError(361, 'CollectionUUIDMismatch', message);
+/** @param fields which collection was meant, and which name has its UUID */
+export function unexpectedCollection(message: string, fields: Doc): CommandError {
+  return new CommandError(361, 'CollectionUUIDMismatch', message, [], fields);
 }

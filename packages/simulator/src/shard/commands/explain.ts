@@ -8,6 +8,7 @@ import { countedScan, describePlan } from '../read/describe-plan.js';
 import { planScan, type ScanRequest } from '../read/scan-plan.js';
 import { filteredAccess } from '../read/read-concern.js';
 import { letVariables } from './let-variables.js';
+import { LATEST } from '../storage/time-key.js';
 import type { CommandContext } from './command-context.js';
 
 const VERBOSITIES: ReadonlySet<Value> = new Set(['queryPlanner', 'executionStats', 'allPlansExecution']);
@@ -57,7 +58,7 @@ export function explain(context: CommandContext): Doc {
 /** What a command looks for. */
 function scanOf(name: string, body: Doc): ScanRequest {
   const collation = docOf(body.get('collation'));
-  const common = { hint: body.get('hint'), min: docOf(body.get('min')), max: docOf(body.get('max')), collation: collation === undefined ? undefined : parseCollation(collation) };
+  const common = { hint: body.get('hint'), min: docOf(body.get('min')), max: docOf(body.get('max')), collation: collation === undefined ? undefined : parseCollation(collation), time: LATEST };
   const sort = docOf(body.get('sort'));
   switch (name) {
     case 'find':

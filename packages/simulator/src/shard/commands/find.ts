@@ -20,7 +20,6 @@ import {
   readPoint,
   readTarget,
   refuseUnknownFields,
-  refuseUnreadable,
   sessionText,
   type CommandContext,
   type ReadPoint,
@@ -37,19 +36,18 @@ const FIELDS: ReadonlySet<string> = new Set([
 /** `find`: the documents of a collection or view, in batches. */
 export async function find(context: CommandContext): Promise<Doc> {
   refuseUnknownFields(context, FIELDS);
-  const { namespace, collection } = readTarget(context);
   const point = readPoint(context);
+  const { namespace, collection } = readTarget(context, point);
   const query = readQuery(context, collection?.collation);
   const { request, state } = context;
   const view = state.catalog.view(namespace);
+  requireExpectedCollection(context, namespace, collection);
   if (view !== undefined) return aggregateView(context, view, viewPipeline(query));
-  requireExpectedCollection(context, collection, false);
   if (collection === undefined && !isOplogRead(namespace)) return missingReply(query, namespace);
-  if (collection !== undefined) refuseUnreadable(collection, point);
   const tails = isTrue(request.body.get('tailable'));
   const source = tails ? tailSource(context, collection, query) : documentSource(context, namespace, collection, query, point);
   const noTimeout = isTrue(request.body.get('noCursorTimeout'));
-  const owner = { namespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context), noTimeout };
+  const owner = { namespace, collectionUuid: collection?.uuid.toString('hex'), session: sessionText(context), atTime: point.atClusterTime !== undefined, noTimeout };
   const options = {
     batchSize: optionalNumber(context, 'batchSize') ?? FIRST_BATCH_DOCUMENTS,
     singleBatch: isTrue(request.body.get('singleBatch')) || (optionalNumber(context, 'limit') ?? 0) < 0,

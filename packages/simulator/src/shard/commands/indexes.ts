@@ -35,7 +35,7 @@ export function createIndexes(context: CommandContext): Doc {
   const described = requested.map((spec) => (spec instanceof Map ? spec : new Map<string, Value>()));
   refuseInvalidSpecs(described, expiryMax(state));
   const present = state.catalog.collection(namespace);
-  requireExpectedCollection(context, present, false);
+  requireExpectedCollection(context, namespace, present);
   if (present === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const existed = present !== undefined;
   const known = present?.options.get('collation');
@@ -88,9 +88,9 @@ export function dropIndexes(context: CommandContext): Doc {
   const { state, request } = context;
   const namespace = targetNamespace(context);
   const series = seriesCollection(state, namespace);
-  if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const collection = series?.buckets ?? state.catalog.collection(namespace);
-  requireExpectedCollection(context, collection);
+  requireExpectedCollection(context, namespace, collection);
+  if (series === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   if (collection === undefined) throw failure.namespaceNotFound(`ns not found ${namespace}`);
   const was = collection.indexes.length;
   const given = request.body.get('index');
@@ -127,10 +127,10 @@ function removeIndexes(state: ShardState, collection: Collection, names: readonl
   if (names.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   for (const name of names) {
     const clusterTime = state.oplog.nextTime();
-    const at = collection.secondaryIndexes.findIndex(({ definition }) => definition.name === name);
-    const [removed] = at >= 0 ? collection.secondaryIndexes.splice(at, 1) : [];
-    collection.minimumVisibleTime = timeKey(clusterTime);
-    if (removed !== undefined) state.oplog.append(clusterTime, [dropIndexesOperation(collection, removed.definition.spec)]);
+    const dropped = collection.secondaryIndexes.find(({ definition }) => definition.name === name);
+    if (dropped === undefined) continue;
+    collection.dropIndex(dropped, timeKey(clusterTime));
+    state.oplog.append(clusterTime, [dropIndexesOperation(collection, dropped.definition.spec)]);
   }
 }
 

@@ -25,7 +25,7 @@ export function renameCollection(context: CommandContext): Doc {
   refuseInvalidName(to);
   if (from === to) throw new CommandError(20, 'IllegalOperation', "Can't rename a collection to itself");
   const source = state.catalog.collection(from);
-  requireExpectedCollection(context, source);
+  requireExpectedCollection(context, from, source);
   if (source === undefined) throw failure.namespaceNotFound(`Source collection ${from} does not exist`);
   const target = state.catalog.collection(to);
   if (target !== undefined && !isTrue(request.body.get('dropTarget'))) throw failure.namespaceExists('target namespace exists');
@@ -44,7 +44,7 @@ export function rename(state: ShardState, source: Collection, to: string, target
   state.writeBlock.refuse(source.db, source.name);
   const clusterTime = state.oplog.nextTime();
   const entryTarget = source.target;
-  if (target !== undefined) removeCollection(state, target);
+  if (target !== undefined) removeCollection(state, target, timeKey(clusterTime));
   state.catalog.renameCollection(source, to, timeKey(clusterTime));
   killCursorsOf(state, source, `collection renamed from '${from}' to '${to}'. UUID ${uuidText(source.uuid.buffer)}`);
   state.oplog.append(clusterTime, [{ kind: 'rename', target: entryTarget, to: splitNamespace(to), droppedTarget: target?.uuid, fromMigrate }]);

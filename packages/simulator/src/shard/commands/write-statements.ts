@@ -8,7 +8,8 @@ import type { StatementResult, TouchedDocument } from '../session/logical-sessio
 import { recordedResult, statementIds } from '../session/sessions.js';
 import { HeldByTransaction } from '../storage/write-unit.js';
 import type { CommandContext } from './command-context.js';
-import { typeName } from './command-context.js';
+import { targetNamespace, typeName } from './command-context.js';
+import { requireExpectedCollection } from './expected-collection.js';
 import { WriteTally } from './write-reply.js';
 
 /** Statements of one command at most, as on the server (`maxWriteBatchSize`). */
@@ -62,12 +63,14 @@ export async function runStatements(
 ): Promise<WriteTally> {
   const { request, participation, state } = context;
   const tally = new WriteTally();
+  const namespace = targetNamespace(context);
   const ordered = request.body.get('ordered') !== false;
   const idOf = statementIds(request.body);
   let statement = statements[0] as Uint8Array;
   let touched: TouchedDocument | undefined;
   const write = (): StatementOutcome => {
     request.routed?.refuseStale();
+    requireExpectedCollection(context, namespace, state.catalog.collection(namespace));
     const outcome = run(statement);
     if (participation.retryable) touched = state.writer.lastWritten;
     return outcome;
@@ -147,8 +150,8 @@ function abortTransaction({ state, participation }: CommandContext): void {
   if (participation.session !== null) state.sessions.abort(participation.session);
 }
 
-/** Conflicts, lost sessions and interruptions end the whole command, not one statement. */
-const endingCodes: ReadonlySet<number> = new Set([112, 225, 251, 11600, 11602]);
+/** Conflicts, lost sessions, interruptions and another collection than was meant end the whole command, not one statement. */
+const endingCodes: ReadonlySet<number> = new Set([112, 225, 251, 361, 11600, 11602]);
 
 /** The shard owns other chunks than the router thinks: the rest of the batch must go elsewhere. */
 function isStale(error: CommandError): boolean {

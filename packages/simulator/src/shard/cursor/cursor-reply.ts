@@ -10,6 +10,7 @@ export interface CursorOwner {
   readonly namespace: string;
   readonly collectionUuid: string | undefined;
   readonly session: string | undefined;
+  readonly atTime?: boolean | undefined;
   readonly noTimeout?: boolean | undefined;
 }
 

@@ -34,6 +34,8 @@ export interface OpenCursor {
   /** Session that opened it, as text for messages; undefined without one. */
   readonly session: string | undefined;
   readonly source: BatchSource;
+  /** True for one that reads at a time. */
+  readonly atTime?: boolean | undefined;
   /** True for one that is not closed for being idle. */
   readonly noTimeout?: boolean | undefined;
   lastUsedMs: number;
@@ -54,7 +56,7 @@ export class Cursors {
 
   constructor(private readonly now: () => number) {}
 
-  open(cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source' | 'noTimeout'>): OpenCursor {
+  open(cursor: Pick<OpenCursor, 'namespace' | 'collectionUuid' | 'session' | 'source' | 'noTimeout' | 'atTime'>): OpenCursor {
     if (this.#cursors.size >= CURSORS_MAX) this.expire(0);
     const opened: OpenCursor = { ...cursor, id: makeId(), number: this.#opened++, lastUsedMs: this.now(), inUse: false, killedBy: undefined };
     this.#cursors.set(opened.id, opened);
@@ -81,10 +83,10 @@ export class Cursors {
     cursor.source.close();
   }
 
-  /** Ends the cursors of a collection; their next getMore fails with the reason. */
-  killByCollection(uuid: string, reason: CommandError): void {
+  /** Ends the cursors of a collection; their next getMore fails with the reason. @param sparesAtTime those that read at a time go on */
+  killByCollection(uuid: string, reason: CommandError, sparesAtTime: boolean): void {
     for (const cursor of this.#cursors.values()) {
-      if (cursor.collectionUuid === uuid) cursor.killedBy = reason;
+      if (cursor.collectionUuid === uuid && !(sparesAtTime && cursor.atTime === true)) cursor.killedBy = reason;
     }
   }
 

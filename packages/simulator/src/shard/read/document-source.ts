@@ -79,12 +79,12 @@ export class DocumentSource implements BatchSource {
   }
 
   #refuseForgotten(): void {
-    const { atClusterTime } = this;
-    if (atClusterTime === undefined || timeKey(atClusterTime) >= this.history.oldestReadable()) return;
-    throw new CommandError(
-      239,
-      'SnapshotTooOld',
-      `Read timestamp ${timeText(atClusterTime)} is older than the oldest available timestamp.`,
-    );
+    if (this.atClusterTime !== undefined) refuseForgotten(this.history, this.atClusterTime);
   }
+}
+
+/** @throws CommandError 239 for a time that the history no longer reaches back to */
+export function refuseForgotten(history: History, atClusterTime: Timestamp): void {
+  if (timeKey(atClusterTime) >= history.oldestReadable()) return;
+  throw new CommandError(239, 'SnapshotTooOld', `Read timestamp ${timeText(atClusterTime)} is older than the oldest available timestamp.`);
 }

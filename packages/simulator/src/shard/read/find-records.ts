@@ -49,6 +49,7 @@ export function* matchedRecords(
     min: undefined,
     max: undefined,
     collation: options.collation,
+    time: view.time,
   });
   const matches = plan.filterDone ? undefined : compileMatcher(filter, options.collation, options.variables);
   const found = matchesIn(plan.records(view), view, matches, options.accept);

@@ -42,7 +42,7 @@ export function queryDocuments(
   view: ReadView,
   routed: RoutedAccess | undefined,
 ): Generator<Uint8Array | undefined> {
-  const plan = planScan(collection, query);
+  const plan = planScan(collection, { ...query, time: view.time });
   const matches = plan.filterDone ? undefined : compileMatcher(query.filter, query.collation, query.variables);
   const project = projectionOf(query);
   const sort = plan.sorted || query.sort === undefined ? undefined : compileSortKeys(query.sort, query.collation);

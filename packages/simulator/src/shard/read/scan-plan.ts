@@ -10,6 +10,7 @@ import type { Collection } from '../storage/collection.js';
 import type { CollectionIndex } from '../storage/collection-index.js';
 import type { KeyRange } from '../storage/ordered-map.js';
 import type { DocumentRecord, ReadView } from '../storage/record.js';
+import type { TimeKey } from '../storage/time-key.js';
 import { fieldBounds, type FieldBounds } from './field-bounds.js';
 import { indexRanges, minMaxRange } from './key-range.js';
 
@@ -21,6 +22,8 @@ export interface ScanRequest extends QuotedQuery {
   readonly min: Doc | undefined;
   readonly max: Doc | undefined;
   readonly collation: Collation | undefined;
+  /** Indexes are those of this time. */
+  readonly time: TimeKey;
 }
 
 /** A chosen way through a collection. */
@@ -108,7 +111,7 @@ function boundValues(collection: Collection, request: ScanRequest, fields: reado
 
 function hintedIndex(collection: Collection, hint: Value, request: ScanRequest): CollectionIndex {
   const wanted = typeof hint === 'string' ? hint : undefined;
-  const found = collection.indexes.find((index) => {
+  const found = collection.indexesAt(request.time).find((index) => {
     if (wanted !== undefined) return index.definition.name === wanted;
     return hint instanceof Map && samePattern(index, hint);
   });
@@ -157,7 +160,7 @@ function mayHoldStrings(value: Value | undefined): boolean {
 
 function bestIndex(collection: Collection, bounds: ReadonlyMap<string, FieldBounds>, request: ScanRequest): CollectionIndex | undefined {
   let best: { index: CollectionIndex; fieldsUsed: number } | undefined;
-  for (const index of collection.indexes) {
+  for (const index of collection.indexesAt(request.time)) {
     const { definition } = index;
     if (!definition.built || definition.spec.get('hidden') === true || definition.sparse || definition.holds !== undefined) continue;
     if (!sameCollation(definition.collation, collection.collation)) continue;

@@ -7,6 +7,7 @@ import { clusteredIndexSpec } from '../index-spec/clustered.js';
 import { idIndexDefinition, idIndexSpec } from '../index-spec/definition.js';
 import { Collection } from './collection.js';
 import type { History } from './history.js';
+import { NameHistory } from './name-history.js';
 import type { TimeKey } from './time-key.js';
 import type { Transaction } from './transaction.js';
 
@@ -27,6 +28,7 @@ export type CreatedCollections = Map<string, Collection>;
 export class Catalog {
   readonly #collections: Map<string, Collection>;
   readonly #byUuid: Map<string, Collection>;
+  readonly #names: NameHistory;
   readonly #views: Map<string, View>;
   readonly #shardKeys: Map<string, readonly string[]>;
   /** Databases that have had a collection since they were dropped last. */
@@ -43,6 +45,7 @@ export class Catalog {
   ) {
     this.#collections = base === undefined ? new Map<string, Collection>() : base.#collections;
     this.#byUuid = base === undefined ? new Map<string, Collection>() : base.#byUuid;
+    this.#names = base === undefined ? new NameHistory(history) : base.#names;
     this.#views = base === undefined ? new Map<string, View>() : base.#views;
     this.#shardKeys = base === undefined ? new Map<string, readonly string[]>() : base.#shardKeys;
     this.#opened = base === undefined ? new Set<string>() : base.#opened;
@@ -61,6 +64,16 @@ export class Catalog {
     const key = uuid.toString('hex');
     const own = [...(this.transaction?.created.values() ?? [])].find((collection) => collection.uuid.toString('hex') === key);
     return own ?? this.#byUuid.get(key);
+  }
+
+  /** The collection that stood under a name at a time. */
+  collectionAt(namespace: string, time: TimeKey): Collection | undefined {
+    return this.#names.named(namespace, time);
+  }
+
+  /** The collection that had a UUID at a time, and its name of then; dropped ones too. */
+  placeByUuidAt(uuid: Binary, time: TimeKey): { readonly collection: Collection; readonly namespace: string } | undefined {
+    return this.#names.withUuid(uuid.toString('hex'), time);
   }
 
   view(namespace: string): View | undefined {
@@ -98,7 +111,7 @@ export class Catalog {
   addCollection(namespace: string, options: Doc, createdAt: TimeKey, uuid: Binary = makeUuid()): Collection {
     const collection = this.scratchCollection(namespace, options, createdAt, uuid);
     collection.setShardKey(this.#shardKeys.get(namespace));
-    if (this.transaction === undefined) this.#publish(collection);
+    if (this.transaction === undefined) this.#publish(collection, createdAt);
     else this.#addCreated(collection, this.transaction);
     return collection;
   }
@@ -120,7 +133,8 @@ export class Catalog {
     return collection;
   }
 
-  #publish(collection: Collection): void {
+  #publish(collection: Collection, time: TimeKey): void {
+    this.#names.begin(collection, time);
     this.#opened.add(collection.db);
     this.#collections.set(collection.namespace, collection);
     this.#byUuid.set(collection.uuid.toString('hex'), collection);
@@ -131,7 +145,7 @@ export class Catalog {
     storage.add({
       commit: (time) => {
         collection.minimumVisibleTime = time;
-        this.#publish(collection);
+        this.#publish(collection, time);
       },
       rollBack: () => created.delete(collection.namespace),
     });
@@ -144,14 +158,17 @@ export class Catalog {
     this.#collections.get(namespace)?.setShardKey(paths);
   }
 
-  removeCollection(collection: Collection): void {
+  removeCollection(collection: Collection, time: TimeKey): void {
+    this.#names.end(collection, time);
     this.#collections.delete(collection.namespace);
     this.#byUuid.delete(collection.uuid.toString('hex'));
   }
 
   renameCollection(collection: Collection, to: string, time: TimeKey): void {
     this.#collections.delete(collection.namespace);
+    this.#names.end(collection, time);
     collection.rename(to, time);
+    this.#names.begin(collection, time);
     this.#collections.set(to, collection);
   }
 

@@ -58,13 +58,17 @@ export class CollectionIndex {
   /** True when no document is refused for its keys, neither as a duplicate nor for what its fields are. */
   readonly #takesAll: boolean;
   #multikey = false;
+  /** When it was there: from its making, until it was dropped. */
+  readonly lived: { readonly from: TimeKey; to: TimeKey };
 
   constructor(
     readonly definition: IndexDefinition,
     /** True for the `_id` index, whose keys need no record id to be unique. */
     private readonly isIdIndex: boolean,
     private readonly history: History,
+    madeAt: TimeKey,
   ) {
+    this.lived = { from: madeAt, to: PENDING };
     const { fields } = definition;
     this.#takesAll = !isIdIndex && fields.length === 1 && (fields[0]?.hashed !== true || fields[0].path === '_id');
   }

@@ -26,6 +26,7 @@ export class Collection {
   readonly records = new RecordLog();
   readonly idIndex: CollectionIndex;
   readonly secondaryIndexes: CollectionIndex[] = [];
+  readonly #droppedIndexes = new Set<CollectionIndex>();
   documentCount = 0;
   documentBytes = 0;
   /** Time of the last change of the collection's description; reads at earlier times are refused. */
@@ -43,7 +44,7 @@ export class Collection {
     createdAt: TimeKey,
     private readonly history: History,
   ) {
-    this.idIndex = new CollectionIndex(idIndexDefinition, true, history);
+    this.idIndex = new CollectionIndex(idIndexDefinition, true, history, createdAt);
     this.minimumVisibleTime = createdAt;
     this.#options = options;
     this.#target = { ...splitNamespace(namespace), uuid, shardKey: undefined, preImages: keepsPreImages(options) };
@@ -89,6 +90,13 @@ export class Collection {
   /** All indexes, `_id_` first. */
   get indexes(): CollectionIndex[] {
     return [this.idIndex, ...this.secondaryIndexes];
+  }
+
+  /** The indexes of a time, in the order in which they were made; of now for `LATEST`. */
+  indexesAt(time: TimeKey): CollectionIndex[] {
+    if (time === LATEST) return this.indexes;
+    const were = ({ lived: { from, to } }: CollectionIndex): boolean => (from <= time || from === PENDING) && time < to;
+    return [this.idIndex, ...[...this.#droppedIndexes, ...this.secondaryIndexes].filter(were)];
   }
 
   idKeyOf(bytes: Uint8Array): string {
@@ -160,7 +168,7 @@ export class Collection {
 
   /** Builds an index over the documents that are there. Throws CommandError 11000. */
   addIndex(definition: IndexDefinition, time: TimeKey): void {
-    const index = new CollectionIndex(definition, false, this.history);
+    const index = new CollectionIndex(definition, false, this.history, time);
     const unit: WriteUnit = { time, transaction: null };
     for (const record of this.records.ascend()) {
       const bytes = visibleBytes(record, NOW);
@@ -169,6 +177,15 @@ export class Collection {
     }
     this.secondaryIndexes.push(index);
     this.minimumVisibleTime = time;
+  }
+
+  /** Drops an index, which stays readable at times before. */
+  dropIndex(index: CollectionIndex, time: TimeKey): void {
+    this.secondaryIndexes.splice(this.secondaryIndexes.indexOf(index), 1);
+    index.lived.to = time;
+    this.minimumVisibleTime = time;
+    this.#droppedIndexes.add(index);
+    this.history.retire(time, 0, () => this.#droppedIndexes.delete(index));
   }
 
   /** The oldest document of a capped collection beyond its limits; null within them, and when there is but one. */
