@@ -15,6 +15,8 @@ export type FailureKind =
   | 'historyLost'
   /** A newer owner has fenced this session. */
   | 'staleEpoch'
+  /** A write that was sent before under its number may have been carried out or not: the server's record of it is not whole. */
+  | 'outcomeUnknown'
   | 'duplicateKey'
   /** The namespace or index does not exist. */
   | 'notFound'
@@ -41,10 +43,17 @@ export const sampleFoundDuplicatesCode = 28_799;
 /** What a server answers to a write that a unique index refuses, or an upsert whose `_id` is taken. */
 export const duplicateKeyCode = 11_000;
 
+/** IncompleteTransactionHistory: what a server answers to a repeated statement whose record it has lost, or that was moved without it. */
+export const historyIncompleteCode = 217;
+
 /** What `appendOplogNote` answers when the node's global lock is not free within 1 ms: it steps down, or is locked by `fsync`. */
 export const lockFailedCode = 107;
 
-/** Error codes of the server (its `error_codes.yml`) by what they mean here. */
+/**
+ * Error codes of the server by what they mean here, from its `error_codes.yml` as of 8.3. Retryable are those of the categories
+ * NetworkError, NotPrimaryError, ShutdownError, CancellationError, Interruption, RetriableError, SystemOverloadedError and
+ * StaleShardVersionError that a client can be answered, and those that pass with what somebody else does.
+ */
 const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>> = {
   retryable: {
     HostUnreachable: 6,
@@ -57,6 +66,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     // A router gives statements up whose routing was stale five times, as while a collection has just been sharded.
     NoProgressMade: 82,
     NetworkTimeout: 89,
+    CallbackCanceled: 90,
     ShutdownInProgress: 91,
     UnsatisfiableWriteConcern: 100,
     LockFailed: lockFailedCode,
@@ -76,24 +86,37 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     RetryChangeStream: 234,
     StaleDbVersion: 249,
     NoSuchTransaction: 251,
+    // Sessions that nobody uses are removed every five minutes.
+    TooManyLogicalSessions: 261,
     ExceededTimeLimit: 262,
     PreparedTransactionInProgress: 267,
     MigrationConflict: 272,
+    ClientDisconnect: 279,
     TransactionCoordinatorSteppingDown: 281,
+    TransactionCoordinatorReachedAbortDecision: 282,
     TransactionExceededLifetimeLimitSeconds: 290,
     ObjectIsBusy: 314,
     ConnectionPoolExpired: 317,
+    // Unsharded collections take no writes while they move.
+    MovePrimaryInProgress: 319,
     ShardCannotRefreshDueToLocksHeld: 343,
     InterruptedDueToStorageChange: 355,
+    // While the feature compatibility version changes.
+    InternalTransactionNotSupported: 358,
     RetryableTransactionInProgress: 363,
     TemporarilyUnavailable: 365,
     ConnectionError: 384,
     ResourceExhausted: 402,
+    MigrationBlockingOperationCoordinatorCleaningUp: 406,
     PooledConnectionAcquisitionExceededTimeLimit: 407,
     UpdatesStillPending: 412,
     AdmissionQueueOverflow: 433,
     RateLimitExceeded: 449,
+    PooledConnectionAcquisitionRejected: 450,
+    InterruptedDueToReshardingCriticalSection: 453,
+    IngressRequestRateLimitExceeded: 462,
     SocketException: 9001,
+    LegacyNotPrimary: 10058,
     // The server calls it sporadic: its random cursor came upon the same documents again and again.
     SampleFoundDuplicates: sampleFoundDuplicatesCode,
     NotWritablePrimary: 10107,
@@ -105,6 +128,9 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     StaleConfig: 13388,
     NotPrimaryNoSecondaryOk: 13435,
     NotPrimaryOrSecondary: 13436,
+    ClientMarkedKilled: 46841,
+    RetriableRemoteCommandFailure: 91331,
+    InterruptedDueToFCVChange: 10_045_600,
   },
   cursorLost: { CursorNotFound: 43, CursorKilled: 237 },
   // StaleChunkHistory is what a router says instead of the other two.
@@ -112,6 +138,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
   catalogChanged: { QueryPlanKilled: 175, CollectionUUIDMismatch: 361 },
   historyLost: { CappedPositionLost: 136, ChangeStreamFatalError: 280, ChangeStreamHistoryLost: 286 },
   staleEpoch: { TransactionTooOld: 225 },
+  outcomeUnknown: { IncompleteTransactionHistory: historyIncompleteCode },
   duplicateKey: { DuplicateKey: duplicateKeyCode, DuplicateKeyOnUpdate: 11001, DuplicateKeyInCappedCollection: 12582 },
   notFound: { NamespaceNotFound: 26, IndexNotFound: 27 },
   unauthorized: { UserNotFound: 11, Unauthorized: 13, AuthenticationFailed: 18, ReauthenticationRequired: 391, AtlasError: 8000 },

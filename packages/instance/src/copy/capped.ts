@@ -3,7 +3,7 @@ import { ownedValue, type RawValue } from '../bson/scan.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
 import type { RawCursor } from '../cluster/door.js';
-import { classify, duplicateKeyCode } from '../cluster/failure.js';
+import { classify, duplicateKeyCode, historyIncompleteCode } from '../cluster/failure.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { writeRefused } from '../store/write-refused.js';
@@ -108,7 +108,7 @@ async function insertInOrder(
   for (const { kind, statements } of runsOf(documents, table.collection)) {
     const outcome = await context.writer.write({ database, collection, kind, statements, ordered: true }, hard);
     const failure = outcome.failures[0];
-    if (failure?.code === duplicateKeyCode) throw new UncertainEnd();
+    if (failure?.code === duplicateKeyCode || failure?.code === historyIncompleteCode) throw new UncertainEnd();
     if (failure !== undefined) throw writeRefused(table.collection, failure.code);
   }
 }

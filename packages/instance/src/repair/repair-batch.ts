@@ -3,11 +3,12 @@ import { deleteStatement, replaceStatement } from '../bson/build.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { highestTime } from '../cluster/cluster-time.js';
-import type { RawWrite } from '../cluster/door.js';
-import { CollectionAbsentError } from '../cluster/failure.js';
+import type { RawWrite, WriteOutcome } from '../cluster/door.js';
+import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';
 import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/write-limits.js';
 import type { RepairEntry, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
+import { RetryableStatement } from '../store/ticketed-write.js';
 import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
 import type { RepairContext } from './repair-context.js';
 import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
@@ -158,6 +159,16 @@ function collationOf(collection: SyncedCollection): { simpleCollation: boolean }
   return { simpleCollation: collection.collated && collection.destinationKey.length > 0 };
 }
 
+/**
+ * Statements of a repair may be carried out twice: those of which nobody knows what became are sent again under another number.
+ * @throws RetryableStatement then
+ */
+async function writeKnown(write: RawWrite, { writer }: RepairContext, hard: AbortSignal): Promise<WriteOutcome> {
+  const outcome = await writer.write(write, hard);
+  if (outcome.failures.some(({ code }) => code === historyIncompleteCode)) throw new RetryableStatement(historyIncompleteCode);
+  return outcome;
+}
+
 /** What was refused for what the destination has. */
 type Blocked = Map<RepairEntry, RefusedDocument[]>;
 
@@ -173,8 +184,8 @@ async function sendSteps(
   for (const part of partsWithin(steps, ({ statement }) => statement.length, bulkBytesMax)) {
     const statements = part.map((step) => step.statement);
     const write = { database: collection.database, collection: collection.name, kind, statements, ordered: false };
-    const outcome = await context.writer.write(write, hard);
-    for (const { index, code } of outcome.failures) {
+    const { failures } = await context.retrying(`${kind} doubtful documents`, () => writeKnown(write, context, hard), hard);
+    for (const { index, code } of failures) {
       const step = part[index];
       if (step === undefined) throw new ConvoyError('internalError', 'A reply named a statement that was not sent.');
       const reason = doubtOfRefusal(collection, code);

@@ -16,6 +16,7 @@ export type RepairReason =
   | 'unmatchedDelta'
   | 'inexactDelta'
   | 'largeStatement'
+  | 'unknownOutcome'
   | 'shardKeyChange'
   | 'replayedDelta'
   | 'preparedTransaction'

@@ -1,6 +1,7 @@
 import { BSON } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster, RawWrite, WriteTicket } from '../cluster/door.js';
+import { historyIncompleteCode } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from './metadata.js';
 import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
@@ -45,10 +46,14 @@ export class SessionFence {
     }
   }
 
-  /** Only a document that was really changed holds on its shard: anything less is no fence. */
+  /**
+   * Only a document that was really changed holds on its shard: anything less is no fence. A shard that no longer knows what it did
+   * under the number has stored it.
+   */
   async #send(ticket: WriteTicket, signal: AbortSignal): Promise<void> {
-    const outcome = await writeTicketed(this.destination.router, this.#write, ticket, signal);
-    if (outcome.n < this.#write.statements.length) {
+    const { n, failures } = await writeTicketed(this.destination.router, this.#write, ticket, signal);
+    const stored = failures.filter(({ code }) => code === historyIncompleteCode).length;
+    if (n + stored < this.#write.statements.length) {
       throw new ConvoyError('internalError', 'The fence has lost documents, so that a late write could still reach a shard.');
     }
   }

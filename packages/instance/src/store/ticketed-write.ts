@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
-import { classify, kindOfCode } from '../cluster/failure.js';
+import { classify, historyIncompleteCode, kindOfCode } from '../cluster/failure.js';
 
 /** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
 export const numbersPerEpoch = 2n ** 32n;
@@ -21,10 +21,18 @@ export class RetryableStatement extends Error {
 export async function writeTicketed(door: Door, write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
   const outcome = await door.write(write, ticket, { signal }).catch((error: unknown) => {
     // A replica set refuses the whole command, a router the single statements.
-    throw classify(error) === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
+    const kind = classify(error);
+    if (kind === 'outcomeUnknown') return unknownOutcome(write);
+    throw kind === 'staleEpoch' ? new ConvoyError('staleEpoch') : error;
   });
   refuseFailures(outcome);
   return outcome;
+}
+
+/** What is known of no statement is that of each. */
+function unknownOutcome({ statements }: RawWrite): WriteOutcome {
+  const failures = statements.map((_, index) => ({ index, code: historyIncompleteCode, message: '' }));
+  return { n: 0, nModified: 0, upserted: 0, failures };
 }
 
 /** Looks through the failures of single statements for those that concern the whole write. */

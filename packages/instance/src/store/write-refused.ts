@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { duplicateKeyCode, objectTooLargeCode } from '../cluster/failure.js';
+import { duplicateKeyCode, historyIncompleteCode, objectTooLargeCode } from '../cluster/failure.js';
 import type { RepairReason } from './repair-set.js';
 import type { SyncedCollection } from './synced-collection.js';
 
@@ -20,14 +20,16 @@ const indexKeysCodes = new Set([
 
 /**
  * Why a key is to be read anew whose statement was refused for what stands on the destination just then: a document in the
- * way, or an index that is ahead of the documents. Null when no reading mends it.
+ * way, or an index that is ahead of the documents; or of which nobody knows whether it was carried out. Null when no reading mends it.
  */
 export function doubtOfRefusal({ capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>, code: number): RepairReason | null {
   if (code === duplicateKeyCode) return 'duplicateKey';
   // Under the collation of the collection the filter has found a document with another `_id`, which no update changes.
   if (collated && code === immutableFieldCode) return 'duplicateKey';
   // No repair puts a document of a capped collection in its place among the others.
-  return !capped && indexKeysCodes.has(code) ? 'indexKeys' : null;
+  if (capped) return null;
+  if (code === historyIncompleteCode) return 'unknownOutcome';
+  return indexKeysCodes.has(code) ? 'indexKeys' : null;
 }
 
 /** The named failure of a statement that no repetition mends; carries namespace and code, never values. */

@@ -120,6 +120,21 @@ export const numberedWrites: readonly Probe[] = [
     },
   },
   {
+    name: 'lost-record-is-told',
+    sentence: 'A numbered statement whose record tells too little, as that of one that has moved its document, is refused with IncompleteTransactionHistory (217) when it is sent again.',
+    needs: ['twoShards'],
+    source: 'measured on 5.0.7; server tests',
+    otherwise: 'A write whose answer was lost may take effect twice.',
+    async run(scene) {
+      const name = await scene.split([{ _id: 1, sk: -1 }]);
+      const session = scene.session();
+      const move = { update: name, updates: [{ q: { sk: -1, _id: 1 }, u: { $set: { sk: 1 } } }], ordered: false };
+      // It may fail as other transactions do: its number is used up all the same.
+      await session.write(move, numberOf(1, 1));
+      expectRefused('the repeated statement', await session.write(move, numberOf(1, 1)), 217);
+    },
+  },
+  {
     name: 'numbers-have-64-bits',
     sentence: 'Numbers are 64-bit integers: epoch × 2^32 + n is taken, and an int is refused (14).',
     source: corpus,

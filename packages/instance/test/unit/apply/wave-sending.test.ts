@@ -72,6 +72,10 @@ describe('a statement that is refused for what the destination has', () => {
     expect(await refused({}, code)).toEqual([['indexKeys', 1n]]);
   });
 
+  it('is read anew when the server no longer knows whether it was carried out', async () => {
+    expect(await refused({}, 217)).toEqual([['unknownOutcome', 1n]]);
+  });
+
   it("is read anew when the collection's collation finds a document with another _id", async () => {
     expect(await refused({ ...unsharded, collated: true }, 66)).toEqual([['duplicateKey', 1n]]);
   });
@@ -79,6 +83,7 @@ describe('a statement that is refused for what the destination has', () => {
   it.each([
     ['no collation finds another _id', unsharded, 66],
     ['the collection is capped, whose documents are not repaired into their place', { ...unsharded, capped: true }, 171],
+    ['the collection is capped and nobody knows whether it was carried out', { ...unsharded, capped: true }, 217],
   ])('ends the migration when %s', async (_why, changes, code) => {
     await expect(refused(changes, code)).rejects.toMatchObject({ error: 'writeRefused' });
   });

@@ -14,12 +14,13 @@ class PoolBusyError extends MongoDriverError {
 
 describe('classify', () => {
   test.each([
-    ['retryable', [6, 7, 50, 64, 82, 89, 91, 107, 112, 189, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 28_799]],
+    ['retryable', [50, 64, 82, 107, 112, 261, 272, 319, 363, 365, 28_799]],
     ['cursorLost', [43, 237]],
     ['snapshotTooOld', [239, 246, 250]],
     ['catalogChanged', [175, 361]],
     ['historyLost', [136, 280, 286]],
     ['staleEpoch', [225]],
+    ['outcomeUnknown', [217]],
     ['duplicateKey', [11000]],
     ['notFound', [26, 27]],
     ['unauthorized', [13, 18]],
@@ -29,6 +30,18 @@ describe('classify', () => {
       expect(classify(serverError(code))).toBe(kind);
       expect(kindOfCode(code)).toBe(kind);
     }
+  });
+
+  test.each([
+    ['NetworkError', [6, 7, 89, 317, 384, 9001]],
+    ['NotPrimaryError', [189, 10_058, 10_107, 11_602, 13_435, 13_436]],
+    ['ShutdownError and CancellationError', [90, 91, 355, 11_600, 46_841]],
+    ['Interruption', [24, 50, 262, 279, 281, 282, 290, 355, 453, 11_600, 11_601, 11_602, 46_841, 91_331, 10_045_600]],
+    ['RetriableError', [134, 262, 358, 402, 406, 407, 412, 453, 462, 91_331, 10_045_600]],
+    ['SystemOverloadedError', [433, 449, 450, 462]],
+    ['StaleShardVersionError', [63, 150, 249, 13_388]],
+  ])('retries what servers put into their category %s', (_category, codes) => {
+    expect(codes.filter((code) => kindOfCode(code) !== 'retryable')).toEqual([]);
   });
 
   test('heeds the labels of codes that it does not know', () => {

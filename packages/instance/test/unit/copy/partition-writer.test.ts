@@ -55,6 +55,11 @@ test('a document that an index built ahead does not take is read anew; the other
   expect(await write(collectionOf(), false, [{ _id: 'a', sk: 1 }, { _id: 'b', sk: 1 }])).toEqual([['b', 'indexKeys']]);
 });
 
+test('a document of which the server no longer knows whether it was written is read anew', async () => {
+  failures = [{ index: 0, code: 217, message: '' }];
+  expect(await write(collectionOf(), false, [{ _id: 'a', sk: 1 }, { _id: 'b', sk: 1 }])).toEqual([['a', 'unknownOutcome']]);
+});
+
 test('a document that validation refuses ends the copy', async () => {
   failures = [{ index: 0, code: 121, message: '' }];
   await expect(write(collectionOf(), false, [{ _id: 'a', sk: 1 }])).rejects.toMatchObject({ error: 'writeRefused' });

@@ -10,7 +10,7 @@ import { RepairSet } from '../../../src/store/repair-set.js';
 import { Signalled } from '../../../src/store/signalled.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf, serverError } from '../model/calls.js';
-import { bytesOf, collectionOf, never, once, rawOf, settled, updateOf } from '../model/parts.js';
+import { bytesOf, collectionOf, never, once, rawOf, settled, times, updateOf } from '../model/parts.js';
 import { randomOf, Scheduler } from '../model/scheduler.js';
 
 const readEnd = 40n;
@@ -32,6 +32,7 @@ let scheduler: Scheduler;
 let mayRead: boolean;
 let untilNamed: RepairContext['untilNamed'];
 let stop: AbortController;
+let retrying: RepairContext['retrying'];
 
 beforeEach(() => {
   collection = collectionOf();
@@ -40,7 +41,7 @@ beforeEach(() => {
   repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
   scheduler = new Scheduler(randomOf(1));
   untilNamed = () => Promise.resolve();
-  stop = new AbortController();
+  [stop, retrying] = [new AbortController(), once];
 });
 
 function doorOf(documents: () => Uint8Array[], about: Partial<RawBatch>): Door {
@@ -68,7 +69,7 @@ async function repair(...ids: unknown[]): Promise<{ repairer: Repairer; run: Pro
     writer: { write } as never,
     repairs,
     begun: new Begun(0n, (time) => Promise.resolve(void begunTimes.push(time)), () => 0n),
-    retrying: once,
+    retrying,
     clock: scheduler,
     position: () => 20n,
     untilNamed: (...named) => untilNamed(...named),
@@ -357,6 +358,17 @@ describe('a key whose document the destination does not take yet', () => {
     expect((await tryAgain(20)).ended).toBeNull();
     expect([writes.length, repairs.size]).toEqual([8, 0]);
   });
+});
+
+it.each([
+  ['written', [bytesOf({ _id: 1, sk: 3 })], [], 'update'],
+  ['deleted', [], [bytesOf({ _id: 1, sk: 3 })], 'delete'],
+] as const)('a document that is to be %s, of which nobody knows whether it was, is so again', async (_how, onSource, onDestination, kind) => {
+  [source, destination, retrying] = [[...onSource], [...onDestination], times(2)];
+  answers = [{ n: 0, failures: [{ index: 0, code: 217, message: '' }] }];
+  await repair(1);
+  expect(writes.map((one) => one.kind)).toEqual([kind, kind]);
+  expect(repairs.size).toBe(0);
 });
 
 it('a refused repair ends the migration by namespace and code', async () => {

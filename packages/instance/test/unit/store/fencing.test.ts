@@ -125,6 +125,15 @@ describe('a fenced write', () => {
     await expect(writerOf(doorOf([answer]).door).write(write, never)).rejects.toMatchObject({ error: 'staleEpoch' });
   });
 
+  it.each([
+    ['single statements, as routers do', outcomeOf(217)],
+    ['the whole command, as a replica set does', serverError(217)],
+  ])('that was sent again, of which the server no longer knows whether it was carried out, says so of each statement, and is fenced: %s', async (_how, answer) => {
+    const { door, tickets, writes } = doorOf([new Error('connection lost'), answer, fenced]);
+    expect(await writerOf(door, times(2)).write(write, never)).toEqual(outcomeOf(217));
+    expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
+  });
+
   it('is one per session: a third waits for the first of two', async () => {
     let finish: (outcome: WriteOutcome) => void = () => undefined;
     const slow = new Promise<WriteOutcome>((resolve) => (finish = resolve));
@@ -159,6 +168,12 @@ describe('a fence', () => {
 
   it('that failed on one shard for the moment is raised again under the same number', async () => {
     const { door, tickets } = doorOf([{ ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] }, fenced]);
+    await fenceOf(door, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
+    expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
+  });
+
+  it('whose repetition a shard cannot judge any more stands there: it has stored the number', async () => {
+    const { door, tickets } = doorOf([new Error('connection lost'), { ...fenced, n: 1, failures: [{ index: 1, code: 217, message: '' }] }]);
     await fenceOf(door, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });

@@ -179,6 +179,8 @@ export class Sessions {
     if (number > session.txnNumber) {
       this.abort(session);
       session.advance(txnNumber, false);
+    } else if (session.isTransaction) {
+      throw new CommandError(217, 'IncompleteTransactionHistory', 'Cannot retry a retryable write that has been converted into a transaction');
     }
     return { session, transaction: null, retryable: true };
   }

@@ -44,6 +44,7 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'fence-is-of-its-session': where((command) => String(command['txnNumber']) === String(2 ** 32), refused(225)),
   'fence-outlives-a-refresh': acceptedCode(225),
   'numbers-have-64-bits': acceptedCode(225),
+  'lost-record-is-told': acceptedCode(217),
   'numbered-delete-of-many-is-refused': acceptedCode(72),
 
   'transaction-is-all-or-nothing': aborted,
