@@ -47,7 +47,7 @@ export class SoakDoor implements Door {
     if (ticket !== null) command['lsid'] = { id: new Binary(ticket.lsid, Binary.SUBTYPE_UUID) };
     const message = { database: write.database, command: limited(command, options), sequences: new Map([[field, write.statements]]) };
     const bytes = await this.#call(ticket === null ? 'command' : 'fencedWrite', message, options);
-    return writeOutcome(answer(BSON.deserialize(bytes)));
+    return writeOutcome(answer(BSON.deserialize(bytes)), write);
   }
 
   close(): Promise<void> {

@@ -277,4 +277,19 @@ export const limitHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 80,
+    hazard: 'Servers refuse an insert of a document above 16 MB by BadValue (2), which says much else as well: the failure has no name that helps',
+    handling: 'The door knows the bytes of what it sent: such an insert counts as BSONObjectTooLarge, as updates say it, and the migration names `documentTooLarge`.',
+    sabotages: [
+      {
+        takesOut: 'the look at the bytes of what was refused',
+        file: instance('cluster/driver/write-command.ts'),
+        symbol: 'writeOutcome',
+        find: "kind === 'insert' && code === badValueCode &&",
+        replace: "kind === 'insert' && code === badValueCode + 1 &&",
+        tests: [integrationTest('cluster/writing.test.ts', 'return documents that are too large as failures of their statements')],
+      },
+    ],
+  },
 ];

@@ -83,7 +83,7 @@ export class DriverDoor implements Door {
       return inSession(client, ticket, (session) => database.command(command, { signal, session }));
     });
     this.ownWrites.answered(reply);
-    return writeOutcome(reply);
+    return writeOutcome(reply, write);
   }
 
   /** Ends the calls in flight before the connections, so that no lent session id is left with the driver. */

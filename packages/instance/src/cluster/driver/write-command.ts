@@ -1,7 +1,8 @@
 import { Binary, Long, type Document, type Timestamp } from 'mongodb';
 import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../door.js';
 import { statementField } from './driver-sequence.js';
-import { assertWithinLimits } from './write-limits.js';
+import { objectTooLargeCode } from '../failure.js';
+import { assertWithinLimits, documentBytesMax } from './write-limits.js';
 
 const fieldOfKind = { insert: 'documents', update: 'updates', delete: 'deletes' } as const;
 
@@ -22,28 +23,43 @@ export function writeCommand(write: RawWrite, ticket: WriteTicket | null): Docum
   return command;
 }
 
+interface WriteError {
+  index: number;
+  code: number;
+  errmsg?: string;
+  keyPattern?: Document;
+  keyValue?: Document;
+}
+
 interface WriteReply {
   n?: number;
   nModified?: number;
   upserted?: unknown[];
-  writeErrors?: { index: number; code: number; errmsg?: string; keyPattern?: Document; keyValue?: Document }[];
+  writeErrors?: WriteError[];
   operationTime?: Timestamp;
 }
 
-/** The outcome of a bulk write from the server's reply; single failures are part of it. */
-export function writeOutcome(document: Document): WriteOutcome {
+/** What servers answer to an insert of a document above 16 MB, and to much else. */
+const badValueCode = 2;
+
+/**
+ * The outcome of a bulk write from the server's reply; single failures are part of it. An insert that is refused for its size
+ * says so by BSONObjectTooLarge, as updates do.
+ */
+export function writeOutcome(document: Document, { kind, statements }: Pick<RawWrite, 'kind' | 'statements'>): WriteOutcome {
+  const isTooLarge = ({ index, code }: WriteError): boolean => kind === 'insert' && code === badValueCode && (statements[index]?.length ?? 0) > documentBytesMax;
   const reply = document as WriteReply;
   const outcome: WriteOutcome = {
     n: reply.n ?? 0,
     nModified: reply.nModified ?? 0,
     upserted: reply.upserted?.length ?? 0,
-    failures: (reply.writeErrors ?? []).map(writeFailure),
+    failures: (reply.writeErrors ?? []).map((error) => writeFailure(isTooLarge(error) ? { ...error, code: objectTooLargeCode } : error)),
   };
   if (reply.operationTime !== undefined) outcome.operationTime = reply.operationTime;
   return outcome;
 }
 
-function writeFailure(error: NonNullable<WriteReply['writeErrors']>[number]): WriteFailure {
+function writeFailure(error: WriteError): WriteFailure {
   const failure: WriteFailure = { index: error.index, code: error.code, message: error.errmsg ?? '' };
   if (error.keyPattern !== undefined) failure.keyPattern = error.keyPattern;
   if (error.keyValue !== undefined) failure.keyValue = error.keyValue;

@@ -10,6 +10,9 @@ export const bulkBytesMax = 16 * 2 ** 20;
  */
 export const commandBytesMax = 8 * 2 ** 20;
 
+/** Bytes of a document that servers store (`maxBsonObjectSize`). */
+export const documentBytesMax = 16 * 2 ** 20;
+
 /**
  * Bytes of one statement: servers take no document above 16 MB and 16 KB, and a router puts the statement into the one
  * document of its command to the shard, whose other fields have the rest.

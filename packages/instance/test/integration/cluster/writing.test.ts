@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { BSON, Binary, Long, Timestamp, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { deleteStatement, replaceStatement } from '../../../src/bson/build.js';
-import { kindOfCode } from '../../../src/cluster/failure.js';
+import { documentBytesMax } from '../../../src/cluster/driver/write-limits.js';
+import { kindOfCode, objectTooLargeCode } from '../../../src/cluster/failure.js';
 import type { RawWrite } from '../../../src/cluster/door.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { retryPolicy, retrying } from '../../../src/cluster/retry.js';
@@ -49,6 +50,13 @@ describe('bulk writes through the router', () => {
     expect(outcome.n).toBe(2);
     expect(outcome.failures.map(({ index, code }) => [index, kindOfCode(code)])).toEqual([[1, 'duplicateKey']]);
     expect(outcome.failures[0]?.keyPattern).toEqual({ _id: 1 });
+  });
+
+  test('return documents that are too large as failures of their statements', async () => {
+    await using servers = await SplitCluster.start({ direct: false });
+    const { cluster, signal } = servers;
+    const outcome = await cluster.router.write(insertOf([{ _id: 0, sk: 1, text: 'x'.repeat(documentBytesMax) }]), null, { signal });
+    expect(outcome).toMatchObject({ n: 0, failures: [{ index: 0, code: objectTooLargeCode }] });
   });
 });
 

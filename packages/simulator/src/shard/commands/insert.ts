@@ -39,8 +39,8 @@ export async function insert(context: CommandContext): Promise<Doc> {
 function refuseTooLarge(document: Uint8Array): void {
   if (document.length <= DOCUMENT_BYTES_MAX) return;
   throw new CommandError(
-    10334,
-    'BSONObjectTooLarge',
+    2,
+    'BadValue',
     `object to insert too large. size in bytes: ${document.length}, max size: ${DOCUMENT_BYTES_MAX}`,
   );
 }
