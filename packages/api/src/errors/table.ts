@@ -79,6 +79,7 @@ const clusterErrors = {
   unsupportedServerVersion: { httpStatus: 422, retry: 'afterChange', sentence: 'A cluster runs a version or feature compatibility version that Convoy does not support; upgrade it.' },
   unsupportedTopology: { httpStatus: 422, retry: 'never', sentence: 'This pair of cluster types is not supported: a sharded cluster cannot move to a replica set, and a standalone server to nothing.' },
   shardUnknown: { httpStatus: 422, retry: 'afterChange', sentence: 'The configured id is not the name of a shard of the source; use one that listShards shows.' },
+  authenticationFailed: { httpStatus: 422, retry: 'afterChange', sentence: 'A cluster refused user or password of its connection string; correct them, and percent-encode special characters.' },
   permissionMissing: { httpStatus: 422, retry: 'afterChange', sentence: 'The sync user lacks a privilege; grant what the description names.' },
   timeSeriesNotSupported: { httpStatus: 422, retry: 'afterChange', sentence: 'The source has time-series collections, which are not supported; exclude them.' },
   collectionNotSupported: { httpStatus: 422, retry: 'afterChange', sentence: 'A collection has a form that cannot be migrated; exclude it.' },

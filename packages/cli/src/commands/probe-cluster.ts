@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { failureName, isNetworkFailure } from '@convoy/instance/cluster/failure';
+import { connectionFailure, unreachable } from '@convoy/instance/cluster/connection-failure';
 import { parseInstanceConfig } from '@convoy/instance/config/instance-config';
 import { isClusterName } from '@convoy/instance/lifecycle/migration/clusters';
 import { allProbes } from '@convoy/instance/probes/all-probes';
@@ -84,8 +84,9 @@ async function connected(flags: ProbeFlags, signal: AbortSignal): Promise<Reache
   try {
     return await reach(config[name].reveal(), login === undefined ? undefined : { ...login, password: login.password.reveal() }, signal);
   } catch (error) {
-    if (!isNetworkFailure(error)) throw error;
-    console.error(`The cluster cannot be reached: ${failureName(error)}; check its connection string and the network.`);
+    const failure = connectionFailure(error);
+    if (failure === null) throw error;
+    console.error(unreachable('The cluster', failure));
     return null;
   }
 }

@@ -21,8 +21,9 @@ export function serviceCommand(program: Command, name: string, description: stri
     .addOption(new Option('--token <token>', 'bearer token').env('CONVOY_TOKEN'));
 }
 
+/** @param options an address without a scheme, such as `localhost:27180`, is taken for one of HTTP */
 export function clientOf({ url, token }: ServiceOptions): ContractClient {
-  return new ContractClient(url, token === undefined ? {} : { token });
+  return new ContractClient(/^[a-z]+:\/\//i.test(url) ? url : `http://${url}`, token === undefined ? {} : { token });
 }
 
 /** A coordinator answers for the fleet; an instance has the contract's fields alone. */

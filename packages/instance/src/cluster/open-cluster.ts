@@ -5,6 +5,7 @@ import { ClientRing } from './driver/client-ring.js';
 import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts, type Redirection } from './driver/connection-string.js';
 import type { Cluster, Door } from './door.js';
 import { DriverDoor } from './driver/driver-door.js';
+import { connectionFailure, isLoginRefused, unreachable } from './connection-failure.js';
 import { failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
 import { directRoleRelease, probeShard } from './probe-shard.js';
@@ -43,7 +44,7 @@ interface Opening {
  * @param name `cluster0` or `cluster1`, for labels and descriptions
  * @param wrap put around every door of the cluster
  * @throws ConvoyError `unsupportedTopology`, `unsupportedServerVersion`, `shardsNotReachable` (direct access alone),
- * `invalidConfiguration`; the driver's errors when the cluster cannot be reached or refuses the login
+ * `invalidConfiguration`, `authenticationFailed`; the driver's errors when the cluster cannot be reached
  */
 export async function openCluster(
   name: string,
@@ -62,7 +63,8 @@ export async function openCluster(
     throw new ConvoyError('unsupportedTopology', `${name} is a standalone server; it must be a replica set or sharded cluster.`);
   } catch (error) {
     await seeds.close();
-    throw error;
+    const failure = isLoginRefused(error) ? connectionFailure(error) : null;
+    throw failure === null ? error : new ConvoyError('authenticationFailed', unreachable(name, failure), { cause: error });
   }
 }
 

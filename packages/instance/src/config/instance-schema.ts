@@ -1,6 +1,5 @@
-import { MongoClient } from 'mongodb';
 import { z } from 'zod';
-import { parseConnectionString } from '../cluster/driver/connection-string.js';
+import { connectionStringProblem } from '../cluster/driver/connection-string.js';
 import { byteSizeSchema } from './byte-size.js';
 import { Secret } from '@convoy/api/configuration/secret';
 
@@ -22,19 +21,12 @@ const readPreferences = ['primary', 'primaryPreferred', 'secondary', 'secondaryP
 const text = z.string().min(1, 'must not be empty');
 const parallel = z.int().min(1).max(parallelMax);
 
-function isConnectionString(value: string): boolean {
-  try {
-    parseConnectionString(value);
-    // The driver knows every option and checks them without connecting.
-    return new MongoClient(value) instanceof MongoClient;
-  } catch {
-    return false;
-  }
-}
-
 const connectionString = z
   .string()
-  .refine(isConnectionString, 'must be a connection string that the MongoDB driver accepts: mongodb://… or mongodb+srv://…')
+  .superRefine((value, context) => {
+    const problem = connectionStringProblem(value);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+  })
   .transform((value) => new Secret(value));
 
 const shardCredentials = z.strictObject({

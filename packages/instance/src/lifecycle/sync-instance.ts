@@ -87,8 +87,9 @@ export class SyncInstance implements ContractService {
   /** Why it does not, in words that anybody may read. */
   get whyNotReady(): string {
     if (this.#startFailure !== null) return `The instance cannot begin (${this.#startFailure.error}); progress and its log say more.`;
-    const { refusal } = this.#clusters;
+    const { refusal, waitingFor } = this.#clusters;
     if (refusal !== null) return `${refusal}, and the other cluster has not told yet whether the instance can do without it; the log says more.`;
+    if (waitingFor !== '') return `${waitingFor} The instance tries again.`;
     return 'The instance connects to both clusters and looks for the migration that it takes part in; try again shortly.';
   }
 
@@ -301,7 +302,7 @@ export class SyncInstance implements ContractService {
 
   #present(): Progress {
     const run = this.#run;
-    if (!this.#isInitialized) return { ...idleProgress(), state: 'INITIALIZING', info: progressInfo.initializing };
+    if (!this.#isInitialized) return { ...idleProgress(), state: 'INITIALIZING', info: progressInfo.initializing, warnings: this.#clusters.warnings };
     if (run === null || this.#observer === null) return idleProgress();
     return progressOf({
       state: run.state,

@@ -3,7 +3,8 @@ import { homedir } from 'node:os';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { systemClock } from '../cluster/clock.js';
 import type { Cluster } from '../cluster/door.js';
-import { classify, failureName, isNetworkFailure } from '../cluster/failure.js';
+import { connectionFailure, unreachable } from '../cluster/connection-failure.js';
+import { classify } from '../cluster/failure.js';
 import { retrying, type RetryNotice, retryPolicy } from '../cluster/retry.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { type ClusterName, connectConfigured } from '../lifecycle/migration/clusters.js';
@@ -157,7 +158,7 @@ async function connected(config: InstanceConfig, role: 'source' | 'destination',
   try {
     return await connectConfigured(config, name, 'router', signal);
   } catch (error) {
-    if (!isNetworkFailure(error)) throw error;
-    throw new ConvoyError(`${role}Unavailable`, `The ${role} cannot be reached: ${failureName(error)}; check its connection string and the network.`, { cause: error });
+    const failure = connectionFailure(error);
+    throw failure === null ? error : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
   }
 }

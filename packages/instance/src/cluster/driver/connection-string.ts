@@ -1,4 +1,5 @@
 import { resolveSrv, resolveTxt } from 'node:dns/promises';
+import { MongoClient, MongoNetworkError } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 
 const defaultPort = 27017;
@@ -25,6 +26,31 @@ export function parseConnectionString(text: string): ConnectionParts {
   return { srv: scheme === 'mongodb+srv', userinfo, hosts: hosts.split(','), database, options: new URLSearchParams(options) };
 }
 
+/**
+ * What is wrong with a connection string, in words that repeat nothing of it but the name of an option.
+ * @returns null when the driver accepts it
+ */
+export function connectionStringProblem(text: string): string | null {
+  if (!/^mongodb(?:\+srv)?:\/\//.test(text)) return 'must begin with mongodb:// or mongodb+srv://';
+  if (!isLoginEncoded(text)) return 'has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %';
+  try {
+    parseConnectionString(text);
+    // The driver knows every option and checks them without connecting.
+    return new MongoClient(text) instanceof MongoClient ? null : generalProblem;
+  } catch (error) {
+    const option = /^options? (\w{1,60}) (?:is|are) not supported$/.exec((error as Error).message)?.[1];
+    return option === undefined ? generalProblem : `has the option ${option}, which the MongoDB driver does not know`;
+  }
+}
+
+const generalProblem = 'must be a connection string that the MongoDB driver accepts: mongodb://… or mongodb+srv://…';
+
+/** Whether all before the last @, of which the driver takes no other than that behind a login, can be a login. */
+function isLoginEncoded(text: string): boolean {
+  const login = text.slice(text.indexOf('://') + '://'.length, Math.max(0, text.lastIndexOf('@')));
+  return /^(?:[^:@/?#[\]%]|%[0-9a-f]{2})*(?::(?:[^:@/?#[\]%]|%[0-9a-f]{2})*)?$/i.test(login);
+}
+
 /** The user of a connection string, decoded; null when it has none (client certificates, no authentication). */
 export function userOf(text: string): string | null {
   const { userinfo } = parseConnectionString(text);
@@ -41,13 +67,15 @@ export function displayHost(text: string): string {
 
 /**
  * The parts with the seeds themselves: an SRV name is looked up, with the TXT options and TLS that go with it.
- * @throws the resolver's error when the name cannot be looked up
+ * @throws MongoNetworkError caused by the resolver's error when the name cannot be looked up, as for the name of a host
  */
 export async function resolveSeeds(parts: ConnectionParts): Promise<ConnectionParts> {
   if (!parts.srv) return parts;
   const [name = ''] = parts.hosts;
   const service = parts.options.get('srvServiceName') ?? 'mongodb';
-  const records = await resolveSrv(`_${service}._tcp.${name}`);
+  const records = await resolveSrv(`_${service}._tcp.${name}`).catch((cause: unknown) => {
+    throw new MongoNetworkError('The SRV records cannot be looked up.', { cause: cause as Error });
+  });
   const options = new URLSearchParams(parts.options);
   for (const key of ['srvServiceName', 'srvMaxHosts']) options.delete(key);
   for (const [key, value] of await txtSettings(name)) if (!options.has(key)) options.set(key, value);

@@ -1,7 +1,7 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster } from '../../cluster/door.js';
-import { failureName, isNetworkFailure } from '../../cluster/failure.js';
+import { connectionFailure, unreachable } from '../../cluster/connection-failure.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { reportStart } from '../../preflight/check-start.js';
 import type { PreflightReport } from '../../preflight/report.js';
@@ -33,7 +33,7 @@ async function connected(config: InstanceConfig, role: 'source' | 'destination',
     if (role === 'source') return await connectSource(config, name, config.sourceAccess, signal);
     return await connectConfigured(config, name, 'router', signal);
   } catch (error) {
-    if (!isNetworkFailure(error)) throw error;
-    throw new ConvoyError(`${role}Unavailable`, `The ${role} ${name} cannot be reached: ${failureName(error)}; check its connection string and the network.`, { cause: error });
+    const failure = connectionFailure(error);
+    throw failure === null ? error : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
   }
 }

@@ -1,5 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Warning } from '@convoy/api/contract/progress';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
+import { connectionFailure, unreachable, type ConnectionFailure } from '../../cluster/connection-failure.js';
 import type { Cluster } from '../../cluster/door.js';
 import { failureName } from '../../cluster/failure.js';
 import { Metadata } from '../../store/metadata.js';
@@ -14,6 +16,7 @@ const names: readonly ClusterName[] = ['cluster1', 'cluster0'];
 /** Both clusters that an instance is configured with, each connected to once, for its router. */
 export class ConfiguredClusters {
   readonly #connected = new Map<ClusterName, Cluster>();
+  readonly #unreachable = new Map<ClusterName, ConnectionFailure>();
   #refusal: string | null = null;
 
   constructor(
@@ -32,6 +35,16 @@ export class ConfiguredClusters {
   /** Null until both were reached. */
   get ids(): InstanceReport['clusterIds'] {
     return clusterIdsOf(this.#connected);
+  }
+
+  /** Which clusters are tried again at present, and why, for those who may see hosts. */
+  get warnings(): Warning[] {
+    return [...this.#unreachable].map(([name, failure]) => ({ name: 'waitingForCluster', description: `${unreachable(name, failure)} It is tried again.` }));
+  }
+
+  /** The same without hosts; empty when both are reached, or nothing has failed yet. Anybody may read it. */
+  get waitingFor(): string {
+    return [...this.#unreachable].map(([name, failure]) => unreachable(name, { ...failure, host: null })).join(' ');
   }
 
   /** What keeps one from being connected to for good while the other one has not told whether it can be done without; anybody may read it. */
@@ -80,11 +93,18 @@ export class ConfiguredClusters {
   }
 
   async #open(name: ClusterName, signal: AbortSignal): Promise<Cluster> {
-    const cluster = await openDestination(this.runtime, name, signal, this.connect);
+    const connect: Connect = (...args) => this.connect(...args).catch((error: unknown) => this.#fail(name, error));
+    const cluster = await openDestination(this.runtime, name, signal, connect).finally(() => this.#unreachable.delete(name));
     if (signal.aborted) await cluster.close();
     signal.throwIfAborted();
     this.#connected.set(name, cluster);
     return cluster;
+  }
+
+  #fail(name: ClusterName, error: unknown): never {
+    const failure = connectionFailure(error);
+    if (failure !== null) this.#unreachable.set(name, failure);
+    throw error;
   }
 
   #tellRefusal(name: ClusterName, error: unknown): void {

@@ -73,7 +73,23 @@ describe('the configuration', () => {
   });
 
   test('refuses options of a connection string that the driver does not know', () => {
-    expect(failureOf({ file: { ...file, cluster0: 'mongodb://a/?tlss=true' } }).errorDescription).toMatch(/^cluster0: /);
+    expect(failureOf({ file: { ...file, cluster0: 'mongodb://a/?tlss=true' } }).errorDescription).toMatch(/^cluster0: has the option tlss, which/);
+  });
+
+  test.each(['mongodb://u:p@ss@hidden/', 'mongodb://u:p/ss@hidden/', 'mongodb://u:p:ss@hidden/', 'mongodb://u:p%ss@hidden/', 'mongodb://u:p?ss@hidden/', 'mongodb://u@x:p@hidden/db?tls=true'])(
+    'hints at percent-encoding for %s, without a word of it',
+    (cluster0) => {
+      const { errorDescription } = failureOf({ file: { ...file, cluster0 } });
+      expect(errorDescription).toBe('cluster0: has special characters in user or password: percent-encode them, as %40 for @, %3A for :, %2F for / and %25 for %');
+    },
+  );
+
+  test.each(['mongodb://u%40x:p%2Fs%25s@h/', 'mongodb://h/', 'mongodb+srv://u:p@c.example.net/?retryWrites=true'])('takes %s', (cluster0) => {
+    expect(parseInstanceConfig({ file: { ...file, cluster0 } }).cluster0.reveal()).toBe(cluster0);
+  });
+
+  test('asks for a scheme', () => {
+    expect(failureOf({ file: { ...file, cluster0: 'localhost:27017' } }).errorDescription).toBe('cluster0: must begin with mongodb:// or mongodb+srv://');
   });
 
   test('refuses another user than the sync user', () => {

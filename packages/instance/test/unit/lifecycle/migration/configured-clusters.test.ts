@@ -1,4 +1,4 @@
-import { MongoServerSelectionError } from 'mongodb';
+import { MongoNetworkError, MongoServerSelectionError } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Cluster } from '../../../../src/cluster/door.js';
 import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';
@@ -69,6 +69,32 @@ describe('an instance that begins', () => {
     expect(connected()).toEqual(['cluster1', 'cluster0']);
     expect(clusters.ids).toEqual(ids);
   });
+});
+
+it('tells what it waits for until it is there, its host only to those who may see it', async () => {
+  let comeBack: () => void = () => undefined;
+  comesBack.cluster1 = new Promise((resolve) => (comeBack = resolve));
+  const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  const reason = { servers: new Map([['db.example:27017', { error: new MongoNetworkError('connect', { cause }) }]]) };
+  const away = new MongoServerSelectionError('connect', reason as never);
+  let tries = 0;
+  const waiting = new ConfiguredClusters(
+    { retrying: (_what: string, operation: () => Promise<unknown>) => operation().catch(operation), logger: {} } as unknown as Runtime,
+    async (config, name, access, signal) => (name === 'cluster0' && (tries += 1) === 1 ? Promise.reject(away) : connect(config, name === 'cluster0' ? 'cluster1' : 'cluster0', access, signal)),
+  );
+  const opened = waiting.open(never);
+  await expect.poll(() => tries).toBe(2);
+  expect(waiting.warnings).toEqual([
+    {
+      name: 'waitingForCluster',
+      description: 'cluster0 cannot be reached: db.example:27017: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and listens on this address. It is tried again.',
+    },
+  ]);
+  expect(waiting.waitingFor).toContain('cluster0 cannot be reached: the connection was refused (ECONNREFUSED)');
+  expect(waiting.waitingFor).not.toContain('db.example');
+  comeBack();
+  await opened;
+  expect(waiting.warnings).toEqual([]);
 });
 
 describe('one that refuses while the other one is away', () => {

@@ -1,0 +1,101 @@
+import { MongoServerSelectionError } from 'mongodb';
+import { className, codeOf, failureName, isNetworkFailure } from './failure.js';
+
+/** Why a cluster cannot be connected to, in words for its operator. */
+export interface ConnectionFailure {
+  /** `host:port` of the server that failed; null when the failure names none. Kept from those who have no token. */
+  readonly host: string | null;
+  /** What happened, with the name that the system or the server has for it: `the connection was refused (ECONNREFUSED)`. */
+  readonly cause: string;
+  /** What to do, as one sentence. */
+  readonly advice: string;
+}
+
+type Explanation = Pick<ConnectionFailure, 'cause' | 'advice'>;
+
+/** AuthenticationFailed: unknown user and wrong password alike. */
+const authenticationFailedCode = 18;
+
+const dnsAdvice = 'Check the host names in its connection string, and the DNS of this machine.';
+const networkAdvice = 'Check its host and port, and the network and firewalls between this machine and the server.';
+const authorityAdvice = 'Name the authority that signed it with tlsCAFile in the connection string.';
+const tlsAdvice = 'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.';
+
+/** By the code of the system's, the resolver's or the TLS library's error. */
+const explanations: Readonly<Record<string, Explanation>> = {
+  ENOTFOUND: { cause: 'the host name is unknown', advice: dnsAdvice },
+  ENODATA: { cause: 'the host name has no such DNS record', advice: dnsAdvice },
+  EAI_AGAIN: { cause: 'the DNS server does not answer', advice: dnsAdvice },
+  ECONNREFUSED: { cause: 'the connection was refused', advice: 'Check the port, and that the server runs and listens on this address.' },
+  EHOSTUNREACH: { cause: 'there is no route to the host', advice: networkAdvice },
+  ENETUNREACH: { cause: 'there is no route to the network', advice: networkAdvice },
+  ETIMEDOUT: { cause: 'the host does not answer', advice: networkAdvice },
+  ECONNRESET: { cause: 'the connection was ended while it was made', advice: tlsAdvice },
+  EPROTO: { cause: 'the TLS handshake failed', advice: tlsAdvice },
+  ERR_SSL_WRONG_VERSION_NUMBER: { cause: 'the server does not speak TLS', advice: tlsAdvice },
+  ERR_TLS_CERT_ALTNAME_INVALID: { cause: 'the certificate is for another host name', advice: 'Use the host name that the certificate has.' },
+  CERT_HAS_EXPIRED: { cause: 'the certificate has expired', advice: 'Renew the certificate of the server.' },
+  DEPTH_ZERO_SELF_SIGNED_CERT: { cause: 'the certificate is self-signed', advice: authorityAdvice },
+  SELF_SIGNED_CERT_IN_CHAIN: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
+  UNABLE_TO_GET_ISSUER_CERT: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: { cause: 'the certificate has an unknown authority', advice: authorityAdvice },
+};
+
+/** The driver says no more than that the connection was closed: so servers that require TLS treat plain connections. */
+const closed: Explanation = {
+  cause: 'the server closed the connection',
+  advice: 'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
+};
+
+const wrongLogin: Explanation = {
+  cause: 'the server refused user or password (AuthenticationFailed)',
+  advice: 'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
+};
+
+/**
+ * Explains what kept a cluster from being connected to.
+ * @param error as the driver or the resolver has thrown it
+ * @returns null for what is no failure to connect
+ */
+export function connectionFailure(error: unknown): ConnectionFailure | null {
+  if (isLoginRefused(error)) return { host: null, ...wrongLogin };
+  const [host, causes] = error instanceof MongoServerSelectionError ? failedServer(error) : [null, causesOf(error)];
+  const code = causes.map(systemCode).find((found) => found !== null) ?? null;
+  const known = code === null ? undefined : explanations[code];
+  if (known !== undefined) return { host, cause: `${known.cause} (${code})`, advice: known.advice };
+  if (!isNetworkFailure(error)) return null;
+  const isSilent = causes.some((cause) => className(cause) === 'MongoNetworkTimeoutError');
+  if (isSilent) return { host, cause: 'the server did not answer in time', advice: networkAdvice };
+  if (error instanceof MongoServerSelectionError && causes.length > 0) return { host, ...closed };
+  return { host, cause: code ?? failureName(error), advice: networkAdvice };
+}
+
+/**
+ * Which cluster cannot be reached, at which host, why, and what to do.
+ * @param what the cluster as the beginning of the sentence, for example `The source cluster0`
+ */
+export function unreachable(what: string, { host, cause, advice }: ConnectionFailure): string {
+  return `${what} cannot be reached: ${host === null ? '' : `${host}: `}${cause}. ${advice}`;
+}
+
+/** Whether a server knows no such user, or has another password for it; it does not tell which. */
+export function isLoginRefused(error: unknown): boolean {
+  return codeOf(error) === authenticationFailedCode;
+}
+
+/** The first server that was tried in vain, and what happened to it. */
+function failedServer(error: MongoServerSelectionError): [string | null, Error[]] {
+  for (const [host, { error: failure }] of error.reason?.servers ?? []) if (failure !== null) return [host, causesOf(failure)];
+  return [null, causesOf(error.cause)];
+}
+
+/** An error and what caused it, the last cause last. */
+function causesOf(error: unknown): Error[] {
+  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
+}
+
+function systemCode(error: Error): string | null {
+  const { code } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' ? code : null;
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { MongoServerError } from 'mongodb';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
+import { connectionFailure, unreachable } from '../../../src/cluster/connection-failure.js';
+import { openCluster } from '../../../src/cluster/open-cluster.js';
+import { certificate } from './certificate.js';
+import { failure, ScriptedNode } from './scripted-node.js';
+
+/** Servers that are there and are not what is looked for. */
+const servers = {
+  refusing: createServer(),
+  closing: createServer((socket) => socket.on('error', () => undefined).once('data', () => socket.destroy())),
+  silent: createServer((socket) => socket.on('error', () => undefined)),
+  secure: createTlsServer(certificate, (socket) => socket.on('error', () => undefined)),
+};
+const ports = {} as Record<keyof typeof servers, number>;
+const folder = ScratchFolder.create('certificates');
+const authority = folder.file('authority.pem');
+
+beforeAll(async () => {
+  writeFileSync(authority, certificate.cert);
+  for (const [name, server] of Object.entries(servers) as [keyof typeof servers, Server][]) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    ports[name] = (server.address() as AddressInfo).port;
+  }
+  servers.refusing.close();
+});
+
+afterAll(() => {
+  for (const server of Object.values(servers)) server.close();
+  folder[Symbol.dispose]();
+});
+
+/** Long enough for the first try on a busy machine: what it met is told. */
+const quick = 'serverSelectionTimeoutMS=1500';
+
+/** What opening the cluster of a connection string ends with. */
+async function failureOf(connectionString: string): Promise<unknown> {
+  const options = { direct: false, signal: new AbortController().signal };
+  return openCluster('cluster0', connectionString, options).then(() => null, (error: unknown) => error);
+}
+
+async function sentenceFor(connectionString: string): Promise<string> {
+  const found = connectionFailure(await failureOf(connectionString));
+  return found === null ? 'no failure to connect' : unreachable('cluster0', found);
+}
+
+describe('a cluster that cannot be reached', () => {
+  it.concurrent.each<[string, () => string, string]>([
+    [
+      'an unknown host',
+      () => `mongodb://db.invalid/?${quick}`,
+      'cluster0 cannot be reached: db.invalid:27017: the host name is unknown (ENOTFOUND). Check the host names in its connection string, and the DNS of this machine.',
+    ],
+    [
+      'a port that nobody listens on',
+      () => `mongodb://127.0.0.1:${ports.refusing}/?${quick}`,
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the connection was refused (ECONNREFUSED). Check the port, and that the server runs and listens on this address.',
+    ],
+    [
+      'TLS with a server that has none',
+      () => `mongodb://127.0.0.1:${ports.closing}/?tls=true&${quick}`,
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the connection was ended while it was made (ECONNRESET). '
+        + 'Check that the server uses TLS on this port: remove tls=true from the connection string if it does not.',
+    ],
+    [
+      'no TLS with a server that requires it',
+      () => `mongodb://127.0.0.1:${ports.secure}/?${quick}`,
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the server closed the connection. '
+        + 'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
+    ],
+    [
+      'a certificate that nobody vouches for',
+      () => `mongodb://127.0.0.1:${ports.secure}/?tls=true&${quick}`,
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the certificate is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT). '
+        + 'Name the authority that signed it with tlsCAFile in the connection string.',
+    ],
+    [
+      'a certificate of another host',
+      () => `mongodb://127.0.0.1:${ports.secure}/?tls=true&tlsCAFile=${encodeURIComponent(authority)}&${quick}`,
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the certificate is for another host name (ERR_TLS_CERT_ALTNAME_INVALID). Use the host name that the certificate has.',
+    ],
+    [
+      'a host that is silent',
+      () => `mongodb://127.0.0.1:${ports.silent}/?connectTimeoutMS=200&${quick}`,
+      'cluster0 cannot be reached: 127.0.0.1:PORT: the server did not answer in time. '
+        + 'Check its host and port, and the network and firewalls between this machine and the server.',
+    ],
+  ])('names host, cause and remedy of %s', async (_, connectionString, sentence) => {
+    expect((await sentenceFor(connectionString())).replace(/127\.0\.0\.1:\d+/, '127.0.0.1:PORT')).toBe(sentence);
+  });
+
+  it('names the cause of SRV records that are not there, and is tried again as for any unknown host', async () => {
+    expect(await sentenceFor('mongodb+srv://cluster.db.invalid/')).toMatch(/^cluster0 cannot be reached: the host name (?:is unknown|has no such DNS record) \(E\w+\)\. Check the host names/);
+  });
+});
+
+describe('a login that is refused', () => {
+  it('is told as such, with a hint at percent-encoding and without user or password', async () => {
+    await using router = await ScriptedNode.start(() => failure(18, 'AuthenticationFailed'));
+    expect(await failureOf(router.connectionString)).toMatchObject({
+      error: 'authenticationFailed',
+      errorDescription: 'cluster0 cannot be reached: the server refused user or password (AuthenticationFailed). '
+        + 'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
+    });
+  });
+
+  it('is not what other refusals are', () => {
+    expect(connectionFailure(new MongoServerError({ code: 13, codeName: 'Unauthorized' }))).toBeNull();
+    expect(connectionFailure(new TypeError('x is not a function'))).toBeNull();
+  });
+});
