@@ -352,4 +352,35 @@ export const definitionHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 86,
+    hazard: 'Servers move a collection to another shard under a new UUID, or tell of what this release does not know',
+    handling: '`moveCollection` and `movePrimary` make a new collection in the place of the old, which is copied anew. What is not known is a reason to look at the catalog.',
+    sabotages: [
+      {
+        takesOut: 'the provenance of a resharding',
+        file: instance('ddl/definition-stream.ts'),
+        symbol: 'movedTo',
+        find: "return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || null : null;",
+        replace: 'return provenance === operation ? uuidHex(reshardUUID) : null;',
+        tests: [instanceTest('ddl/definition-stream.test.ts', 'tells by its provenance whether a collection was only moved: %s')],
+      },
+      {
+        takesOut: 'the new collection in the place of the old',
+        file: instance('ddl/definition-tracker.ts'),
+        symbol: 'take',
+        find: 'if (movedTo !== null) {',
+        replace: 'if (movedTo === operation) {',
+        tests: [instanceTest('ddl/definition-tracker.test.ts', 'by moveCollection is a new one in the place of the old, and what is shown of it again is passed over')],
+      },
+      {
+        takesOut: 'the look at the catalog for what is not known',
+        file: instance('ddl/definition-tracker.ts'),
+        symbol: 'take',
+        find: '      this.#refuseNewShardKey(event);\n      this.context.onTrigger();',
+        replace: '      this.#refuseNewShardKey(event);',
+        tests: [instanceTest('ddl/definition-tracker.test.ts', 'an event of the kind %s, which says nothing of documents, leads to a look at the catalog')],
+      },
+    ],
+  },
 ];

@@ -30,6 +30,8 @@ export interface DefinitionEvent {
   /** Empty when the event is about a database. */
   name: string;
   to: { database: string; name: string } | null;
+  /** The UUID under which `moveCollection` (8.0) has put the same collection on another shard; null for all other changes. */
+  movedTo: string | null;
 }
 
 /** Events in order, and the time below which no other can come. */
@@ -147,7 +149,14 @@ export function parseDefinitionEvent(bytes: Uint8Array): DefinitionEvent {
     database,
     name,
     to: event.to === undefined ? null : namespaceIn(event.to),
+    movedTo: movedTo(operation, event.operationDescription),
   };
+}
+
+/** From 8.0 on a `reshardCollection` tells what it was made by: a collection that was only moved keeps its definition. */
+function movedTo(operation: string, description: unknown): string | null {
+  const { provenance, reshardUUID } = (description as Document | undefined) ?? {};
+  return operation === 'reshardCollection' && provenance === 'moveCollection' ? uuidHex(reshardUUID) || null : null;
 }
 
 function namespaceIn(value: unknown): { database: string; name: string } {

@@ -67,12 +67,17 @@ export class DefinitionTracker {
     this.#incomplete.clear();
   }
 
-  /** @throws ConvoyError `shardKeyChanged` for what cannot be followed; what the ledger throws */
+  /**
+   * What is not known here, as kinds of events that later releases bring, is a reason to look at the catalog.
+   * @throws ConvoyError `shardKeyChanged` for what cannot be followed; what the ledger throws
+   */
   async take(event: DefinitionEvent, signal: AbortSignal): Promise<void> {
-    const { uuid, operation } = event;
+    const { uuid, operation, movedTo } = event;
     const includedTo = uuid === null ? null : this.context.ledger.journalledTo(uuid);
     if (includedTo !== null && event.time <= includedTo) return;
-    if (uuid === null || (operation !== 'drop' && operation !== 'rename' && operation !== 'create' && operation !== 'shardCollection')) {
+    if (movedTo !== null) {
+      await this.#takeCreation({ ...event, uuid: movedTo }, signal);
+    } else if (uuid === null || (operation !== 'drop' && operation !== 'rename' && operation !== 'create' && operation !== 'shardCollection')) {
       this.#refuseNewShardKey(event);
       this.context.onTrigger();
     } else if (operation === 'create') {

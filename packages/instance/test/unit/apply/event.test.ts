@@ -88,6 +88,15 @@ describe('an event of later servers', () => {
     expect(parsedData({ ...insert, collectionUUID }).event.uuid).toBe('aaaaaaaabbbb4ccc8dddeeeeeeeeeeee');
   });
 
+  it.each([
+    { operationType: 'kindOfTomorrow' },
+    { operationType: 'endOfTransaction', lsid: {}, txnNumber: 5 },
+    { operationType: 'reshardBegin', ns: { db: 'shop', coll: 'orders' }, operationDescription: {} },
+    { operationType: 'create', ns: { db: 'shop', coll: 'orders' }, nsType: 'view' },
+  ])('is no change of a document when it is of another kind: %o', (event) => {
+    expect(parseEvent(BSON.serialize({ _id: insert['_id'] as unknown, clusterTime: insert['clusterTime'] as unknown, ...event }))).toMatchObject({ kind: 'definition', event: { operation: event.operationType } });
+  });
+
   it('has a null document when the lookup found none', () => {
     expect(parsedData({ ...insert, operationType: 'update', fullDocument: null }).event.fullDocument).toBeNull();
   });

@@ -1,8 +1,8 @@
-import { BSON } from 'mongodb';
-import { expect, it } from 'vitest';
+import { BSON, UUID } from 'mongodb';
+import { describe, expect, it } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { CallOptions, Door, RawBatch } from '../../../src/cluster/door.js';
-import { DefinitionStream } from '../../../src/ddl/definition-stream.js';
+import { DefinitionStream, parseDefinitionEvent } from '../../../src/ddl/definition-stream.js';
 import { fakeCluster } from '../fake-door.js';
 import { batchOf } from '../model/calls.js';
 import { tokenOf } from '../model/change-events.js';
@@ -39,4 +39,28 @@ it('reads each shard itself before 6.0 where it may, and brings what is below th
   const steps = [await stream.next(never), await stream.next(never), await stream.next(never)];
   expect(opened).toEqual(['shard0', 'shard1']);
   expect(steps.map(({ events, readBelow }) => [events.map(({ time }) => time), readBelow])).toEqual([[[], 0n], [[3n, 5n], 20n], [[25n, 30n], 40n]]);
+});
+
+describe('an event of later servers', () => {
+  const [before, after] = ['0a', '0b'].map((byte) => new UUID(byte.repeat(16)));
+  const parse = (event: object): unknown => parseDefinitionEvent(BSON.serialize({ _id: { _data: tokenOf(5n) }, clusterTime: timestampOf(5n), ...event }));
+  const ns = { db: 'shop', coll: 'orders' };
+
+  it.each([
+    ['moveCollection', '0b'.repeat(16)],
+    ['reshardCollection', null],
+    ['unshardCollection', null],
+    ['rewriteCollection', null],
+    [undefined, null],
+  ])('tells by its provenance whether a collection was only moved: %s', (provenance, movedTo) => {
+    const operationDescription = { reshardUUID: after, shardKey: { _id: 1 }, oldShardKey: { _id: 1 }, unique: false, ...(provenance !== undefined && { provenance }) };
+    const event = { operationType: 'reshardCollection', ns, collectionUUID: before, operationDescription };
+    expect(parse(event)).toEqual({ operation: 'reshardCollection', time: 5n, uuid: '0a'.repeat(16), database: 'shop', name: 'orders', to: null, movedTo });
+  });
+
+  it('is read with less and with more than is known', () => {
+    expect(parse({ operationType: 'kindOfTomorrow' })).toMatchObject({ operation: 'kindOfTomorrow', time: 5n, database: '', name: '' });
+    expect(parse({ operationType: 'create', ns, nsType: 'view', operationDescription: { viewOn: 'items', pipeline: [] } })).toMatchObject({ operation: 'create', uuid: null });
+    expect(parse({ operationType: 'create', ns, nsType: 'collection', collectionUUID: after, more: { of: 1 } })).toMatchObject({ operation: 'create', uuid: '0b'.repeat(16) });
+  });
 });

@@ -49,8 +49,8 @@ beforeEach(() => {
   });
 });
 
-async function saw(operation: string, uuid: string | null, time: bigint, name: string, to: string | null = null): Promise<void> {
-  const event: DefinitionEvent = { operation, time, uuid, database: 'shop', name, to: to === null ? null : { database: 'shop', name: to } };
+async function saw(operation: string, uuid: string | null, time: bigint, name: string, to: string | null = null, movedTo: string | null = null): Promise<void> {
+  const event: DefinitionEvent = { operation, time, uuid, database: 'shop', name, to: to === null ? null : { database: 'shop', name: to }, movedTo };
   await tracker.take(event, never);
 }
 
@@ -159,4 +159,36 @@ test('a drop under an included name whose UUID nobody follows, as that of a view
   expect([triggers, shown()]).toEqual([1, []]);
   for (const time of [22n, 23n]) await saw('drop', orders, time, 'orders');
   expect(triggers).toBe(1);
+});
+
+describe('a collection that servers move to another shard', () => {
+  it.each([['creation', 'drop'], ['drop', 'creation']])('by movePrimary, which shows its %s and its %s, is a new one in the place of the old', async (...order) => {
+    for (const [index, what] of order.entries()) {
+      if (what === 'drop') await saw('drop', items, 20n + BigInt(index), 'items');
+      else await saw('create', stranger, 20n + BigInt(index), 'items');
+    }
+    expect(ledger.followed.at('shop', 'items')?.uuid).toBe(stranger);
+    expect(ledger.followed.get(items)).toBeUndefined();
+  });
+
+  it('by movePrimary of a release that hides the drop is one, too', async () => {
+    await saw('create', stranger, 20n, 'items');
+    expect(shown()).toEqual([['create', stranger, 'items', null, items]]);
+  });
+
+  it('by moveCollection is a new one in the place of the old, and what is shown of it again is passed over', async () => {
+    for (let shard = 0; shard < 2; shard += 1) await saw('reshardCollection', items, 20n, 'items', null, stranger);
+    expect(shown()).toEqual([['create', stranger, 'items', null, items]]);
+  });
+});
+
+describe('what cannot be followed', () => {
+  it.each([['reshardCollection', 'resharded'], ['refineCollectionShardKey', 'given a refined shard key']])('ends the migration by name: %s', async (operation, what) => {
+    await expect(saw(operation, orders, 20n, 'orders')).rejects.toMatchObject({ error: 'shardKeyChanged', errorDescription: `shop.orders was ${what} on the source during the migration. Start anew.` });
+  });
+});
+
+it.each(['reshardBegin', 'reshardDoneCatchUp', 'createIndexes', 'modify', 'migrateLastChunkFromShard', 'endOfTransaction', 'kindOfTomorrow'])('an event of the kind %s, which says nothing of documents, leads to a look at the catalog', async (kind) => {
+  for (const uuid of [orders, stranger, null]) await saw(kind, uuid, 20n, uuid === null ? '' : 'orders');
+  expect([triggers, shown()]).toEqual([3, []]);
 });

@@ -166,7 +166,7 @@ export class LeaderModel {
   async #take({ operation, uuid, name, to, time }: ShownDefinition, signal: AbortSignal): Promise<void> {
     const ledger = this.#ledger;
     if (operation !== 'shardCollection') {
-      await this.#tracker.take({ operation, uuid, ...modelNamespace, name, time, to: to === null ? null : { ...modelNamespace, name: to } }, signal);
+      await this.#tracker.take({ operation, uuid, ...modelNamespace, name, time, to: to === null ? null : { ...modelNamespace, name: to }, movedTo: null }, signal);
       return;
     }
     if (time > (ledger.journalledTo(uuid) ?? 0n)) await ledger.add((followed) => restartOf(followed, uuid, timestampOf(time)), signal);

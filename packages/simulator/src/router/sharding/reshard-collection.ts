@@ -86,6 +86,7 @@ function noteResharded(context: RouterContext, before: ShardedCollection, key: S
   const description = doc(['reshardUUID', uuid], ['shardKey', key.doc], ['oldShardKey', before.key.doc], ['unique', false]);
   const count = numberOf(body.get('numInitialChunks'));
   if (count !== undefined) description.set('numInitialChunks', Long.fromNumber(count));
+  if (context.version.atLeast(8, 0)) description.set('provenance', 'reshardCollection');
   const { primary } = context.requireDatabase(databaseOf(before.namespace));
   context.catalog.shard(primary).access.noteDefinition(before.namespace, 'reshardCollection', description);
 }
