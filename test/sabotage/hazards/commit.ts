@@ -106,9 +106,9 @@ export const commitHazards: readonly Hazard[] = [
       {
         takesOut: 'the offer that is held back',
         file: instance('lifecycle/figures/verification-readiness.ts'),
-        symbol: 'judge',
-        find: 'lastingDocuments === 0 && ',
-        replace: 'lastingDocuments >= 0 && ',
+        symbol: 'blockerOf',
+        find: 'if (lastingDocuments > 0) return',
+        replace: 'if (lastingDocuments < 0) return',
         tests: [instanceTest('lifecycle/figures/verification-readiness.test.ts', '%s')],
       },
       {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commitBlockerSchema } from './commit-blocker.js';
 import { verificationPhases } from './verification.js';
 
 /** The states of an instance, from the least to the most advanced; PAUSED and REVERSING stand beside RUNNING. */
@@ -59,6 +60,7 @@ export const progressSchema = z
     estimatedOplogTimeRemaining: z.string().nullable().meta({ description: 'In words, for example "12 hours".' }),
     estimatedSecondsToCEACatchup: nullableCount,
     warnings: z.array(warningSchema).nullable(),
+    commitBlockers: z.array(commitBlockerSchema).nullable().meta({ description: 'What keeps canCommit false; null unless RUNNING or PAUSED.' }),
   })
   ;
 
@@ -105,5 +107,6 @@ export function idleProgress(): Progress {
     estimatedOplogTimeRemaining: null,
     estimatedSecondsToCEACatchup: null,
     warnings: null,
+    commitBlockers: null,
   };
 }

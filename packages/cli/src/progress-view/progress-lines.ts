@@ -1,3 +1,4 @@
+import { blockerText } from '@convoy/api/contract/commit-blocker';
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
 import { formatBar, formatBytes, formatCount, formatSeconds } from './quantity.js';
@@ -29,8 +30,15 @@ export function progressBlock(progress: ShownProgress): string[] {
   }
   lines.push(...indexLine(progress), ...verifierLine(progress), ...oplogLine(progress));
   for (const instance of progress.instances ?? []) lines.push(instanceLine(instance));
+  lines.push(...blockerLines(progress));
   for (const warning of progress.warnings ?? []) lines.push(`! ${warning.name}: ${warning.description}`);
   return lines;
+}
+
+/** Why no commit would be taken, once all is copied: before that it goes without saying. */
+function blockerLines({ commitBlockers }: ShownProgress): string[] {
+  const blockers = commitBlockers ?? [];
+  return blockers.some(({ reason }) => reason === 'copying' || reason === 'notBegun') ? [] : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
 }
 
 /** Only while there is something left to build. */

@@ -1,6 +1,7 @@
 import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { ceaStages, type Progress, type MigrationState } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
+import { fleetBlockers, takesCommit } from './commit-blockers.js';
 import { fleetInfo, fleetState } from './fleet-state.js';
 import { instanceRows } from './instance-rows.js';
 import { membersOf, type FleetSnapshot, type Members } from './members.js';
@@ -71,13 +72,9 @@ function lagOf(state: MigrationState, progresses: readonly Progress[]): number |
   return state === 'COMMITTED' ? 0 : maxOf(progresses.map((progress) => progress.lagTimeSeconds));
 }
 
-/** An instance takes a commit when all are ready as far as it knows, which may be later than this process does; or it has taken it. */
-function takesCommit({ ready, progress, state }: InstanceReport): boolean {
-  return ready.canCommit && (progress.canCommit || state === 'COMMITTING');
-}
-
 /** The contract's fields for a fleet that is not idle. */
-function contractFields(members: Members, state: MigrationState, { leader, isConnected }: FleetSnapshot): Progress {
+function contractFields(members: Members, state: MigrationState, snapshot: FleetSnapshot): Progress {
+  const { leader, isConnected } = snapshot;
   const progresses = members.reports.map(({ progress }) => progress);
   const complete = members.missingIds.length === 0;
   return {
@@ -100,6 +97,7 @@ function contractFields(members: Members, state: MigrationState, { leader, isCon
     estimatedOplogTimeRemaining: shortestOplogTime(progresses.map((progress) => progress.estimatedOplogTimeRemaining)),
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
     warnings: fleetWarnings(members, isConnected),
+    commitBlockers: fleetBlockers(members, snapshot, state),
   };
 }
 

@@ -3,7 +3,7 @@ import type { SeenReport } from '@convoy/api/fleet/fleet';
 import type { FleetSnapshot, Members } from './members.js';
 
 /** Seconds of silence; by the reporter's clock for one that was never heard by this process itself. */
-function secondsSilent({ report, reportedAt_ms }: SeenReport, { silent_ms, now_ms }: FleetSnapshot): number {
+export function secondsSilent({ report, reportedAt_ms }: SeenReport, { silent_ms, now_ms }: FleetSnapshot): number {
   const heard_ms = silent_ms.get(report.identity.id) ?? Number.POSITIVE_INFINITY;
   const silence_ms = Number.isFinite(heard_ms) ? heard_ms : now_ms - reportedAt_ms;
   return Math.max(0, Math.floor(silence_ms / 1000));

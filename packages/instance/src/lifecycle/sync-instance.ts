@@ -74,7 +74,7 @@ export class SyncInstance implements ContractService {
     setMaxListeners(listenersMax, this.#ending.signal);
     this.#clusters = new ConfiguredClusters(runtime, connect);
     this.#rates = new Rates(runtime.clock);
-    this.#offer = new CommitOffer(fleet, runtime.clock);
+    this.#offer = new CommitOffer(identity.id, fleet, runtime.clock);
     this.#calm = new Calm(runtime.clock, calm_ms);
     runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
@@ -317,6 +317,7 @@ export class SyncInstance implements ContractService {
         Destination: `${run.input.destination.name}: ${run.input.destination.displayHost}`,
       },
       canCommit: this.#offer.stands(run),
+      commitBlockers: this.#offer.blockers(run),
       indexBuilding: run.indexBuilding,
       observed: this.#observer.seen,
       warnings: [...run.warnings(), ...this.#offer.warnings(run)],

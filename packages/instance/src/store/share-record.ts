@@ -1,3 +1,4 @@
+import type { OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import { randomUUID } from 'node:crypto';
 import type { VerificationSideProgress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
@@ -24,7 +25,7 @@ export interface ShareVerification {
   /** How many differed when they were looked at last. */
   differing: number;
   /** For progress. */
-  figures: { isReady: boolean; source: VerificationSideProgress; destination: VerificationSideProgress; lasting?: LastingDifferences };
+  figures: { blocker: OwnBlocker | null; source: VerificationSideProgress; destination: VerificationSideProgress; lasting?: LastingDifferences };
 }
 
 /** What a share has drained. */

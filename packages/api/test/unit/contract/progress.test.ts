@@ -26,6 +26,7 @@ const furtherFields = [
   'estimatedOplogTimeRemaining',
   'estimatedSecondsToCEACatchup',
   'warnings',
+  'commitBlockers',
 ];
 
 describe('progress', () => {

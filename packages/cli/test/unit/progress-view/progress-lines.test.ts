@@ -57,6 +57,14 @@ describe('a block', () => {
     ]);
   });
 
+  test('says what a commit waits for, once all is copied', () => {
+    const blocker = { instance: 'shard1', reason: 'verifierLag', value: 111, limit: 30, description: 'the verifier is 111 s behind (limit 30 s)' } as const;
+    const waiting: FleetProgress = { ...copying, warnings: [], commitBlockers: [blocker] };
+    expect(progressBlock(waiting)).toContain('no commit yet: shard1: the verifier is 111 s behind (limit 30 s)');
+    const copy = { instance: 'shard0', reason: 'copying', value: null, limit: null, description: 'collections are still being copied' } as const;
+    expect(progressBlock({ ...waiting, commitBlockers: [copy, blocker] }).join()).not.toContain('no commit yet');
+  });
+
   test('of an instance alone takes its own part of the total', () => {
     expect(progressBlock({ ...copying, instances: null, percent: null })[1]).toContain('25.0 %');
   });

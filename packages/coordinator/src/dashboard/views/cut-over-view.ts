@@ -70,6 +70,7 @@ function checksOf({ instances, expectedIds, progress, failure, isConnected }: Fl
     { label: 'Keys in doubt', status: progress.info === null ? 'unknown' : doubtful === 0 ? 'met' : 'open', detail: doubtful === 0 ? 'none' : `${countText(doubtful)}, drained by the commit` },
     verifierCheck(progress),
     check('Every instance is ready', over || (wanted > 0 && ready === wanted), over ? 'committed' : `${ready} of ${wanted}`),
+    ...(progress.commitBlockers ?? []).map(({ instance, description }) => check(`Commit waits for ${instance}`, false, description)),
   ];
 }
 

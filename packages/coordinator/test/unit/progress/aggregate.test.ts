@@ -59,6 +59,26 @@ describe('aggregateProgress', () => {
     expect(progressOf({ a: ready, b: { ...ready, state: 'COMMITTING', progress: { canCommit: false } } }).canCommit).toBe(true);
   });
 
+  it('names what each instance that is not ready waits for, once', () => {
+    const [ready, late] = [{ canCommit: true, canWrite: false }, { canCommit: false, canWrite: false }];
+    const blocker = { reason: 'verifierLag', value: 111, limit: 30, description: 'the verifier is 111 s behind (limit 30 s)' } as const;
+    const commitBlockers = [{ instance: 'b', ...blocker }];
+    const base: ReportChanges = { expectedIds: ['a', 'b', 'c', 'd', 'e'] };
+    const { commitBlockers: told } = progressOf({
+      a: { ...base, ready, progress: { canCommit: false, commitBlockers } },
+      b: { ...base, ready: late, progress: { commitBlockers } },
+      c: { ...base, ready, progress: { canCommit: true }, fresh: false },
+      d: { ...base, ready: late, progress: { commitBlockers } },
+    });
+    expect(told?.map(({ instance, reason, value, limit }) => [instance, reason, value, limit])).toEqual([
+      ['e', 'missing', null, null],
+      ['a', 'awaitsOthers', null, null],
+      ['b', 'verifierLag', 111, 30],
+      ['c', 'silent', expect.any(Number), null],
+      ['d', 'notReady', null, null],
+    ]);
+  });
+
   it('takes the total once from the leader and sums what was copied', () => {
     const copy = (estimatedTotalBytes: number, estimatedCopiedBytes: number): ReportChanges => ({
       progress: { collectionCopy: { estimatedTotalBytes, estimatedCopiedBytes } },

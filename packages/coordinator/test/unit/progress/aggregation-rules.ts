@@ -103,6 +103,14 @@ const stateRules: readonly AggregationRule[] = [
     },
     without: (fleet, global) => changed(global, { canCommit: isComplete(fleet) && counted(fleet).every(({ report, fresh }) => fresh && report.ready.canCommit) }),
   },
+  {
+    name: 'commitBlockers: while it runs or is paused, empty exactly when it can be committed; null otherwise',
+    holds: (_fleet, { progress: { state, canCommit, commitBlockers } }) => {
+      if (state === 'RUNNING' || state === 'PAUSED') expect(commitBlockers?.length === 0).toBe(canCommit);
+      else expect(commitBlockers).toBeNull();
+    },
+    without: (fleet, global) => changed(global, { commitBlockers: isComplete(fleet) ? [] : null }),
+  },
   active(
     'canWrite: all may be written to, nobody is missing',
     (fleet, { progress }) => expect(progress.canWrite).toBe(isComplete(fleet) && counted(fleet).every(({ report }) => report.ready.canWrite)),

@@ -1,3 +1,4 @@
+import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import { steadyLagMax_seconds } from './catch-up.js';
 import type { ShareFigures } from './share-figures.js';
 
@@ -10,9 +11,9 @@ export class CommitReadiness {
 
   /**
    * @param shares so many have to be ready
-   * @returns what is missing, in words for people; nothing when they are ready
+   * @returns what is missing; nothing when they are ready
    */
-  judge(figures: readonly ShareFigures[], shares: number): readonly string[] {
+  judge(figures: readonly ShareFigures[], shares: number): readonly OwnBlocker[] {
     const missing = missingOf(figures, shares, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
     this.#offered = missing.length === 0;
     return missing;
@@ -24,12 +25,15 @@ export class CommitReadiness {
   }
 }
 
-function missingOf(figures: readonly ShareFigures[], shares: number, lagMax_seconds: number): string[] {
-  const missing: string[] = [];
-  if (figures.length !== shares) missing.push('its work has not begun yet');
-  if (figures.some(({ copyDone }) => !copyDone)) missing.push('collections are still being copied');
-  if (figures.some(({ followsStream }) => !followsStream)) missing.push('the change stream has not answered yet');
+function missingOf(figures: readonly ShareFigures[], shares: number, lagMax_seconds: number): OwnBlocker[] {
+  const missing: OwnBlocker[] = [];
+  if (figures.length !== shares) missing.push(blockedBy('notBegun', 'its work has not begun yet'));
+  if (figures.some(({ copyDone }) => !copyDone)) missing.push(blockedBy('copying', 'collections are still being copied'));
+  if (figures.some(({ followsStream }) => !followsStream)) missing.push(blockedBy('streamSilent', 'the change stream has not answered yet'));
   const lag_seconds = Math.max(0, ...figures.map((one) => one.lag_seconds));
-  if (lag_seconds > lagMax_seconds) missing.push(`changes are ${String(lag_seconds)} s behind (limit ${String(lagMax_seconds)} s)`);
+  if (lag_seconds > lagMax_seconds) {
+    const description = `changes are ${String(lag_seconds)} s behind (limit ${String(lagMax_seconds)} s)`;
+    missing.push(blockedBy('lag', description, { value: lag_seconds, limit: lagMax_seconds }));
+  }
   return missing;
 }

@@ -12,8 +12,8 @@ export function verificationFigures(verifier: ShareVerifier, readiness: Verifica
   const { hasCompared, readLag_seconds, lasting } = verifier;
   const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
   const leftDocuments = Math.max(...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)));
-  const isReady = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments: lasting.documents });
-  return { isReady, source, destination, ...(lasting.documents === 0 ? {} : { lasting }) };
+  const blocker = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments: lasting.documents });
+  return { blocker, source, destination, ...(lasting.documents === 0 ? {} : { lasting }) };
 }
 
 function sideOf(verifier: ShareVerifier, side: Side): VerificationSideProgress {
@@ -58,7 +58,7 @@ const notStarted: VerificationSideProgress = {
  * @param isOver nothing is behind any more
  */
 export function verificationOf(shares: readonly (VerificationFigures | null)[], isOver: boolean): NonNullable<Progress['verification']> {
-  const all = shares.map((figures) => figures ?? { isReady: false, source: notStarted, destination: notStarted });
+  const all = shares.map((figures) => figures ?? { source: notStarted, destination: notStarted });
   return { source: foldSides(all.map(({ source }) => source), isOver), destination: foldSides(all.map(({ destination }) => destination), isOver) };
 }
 

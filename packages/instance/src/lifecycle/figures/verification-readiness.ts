@@ -1,3 +1,4 @@
+import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import { steadyLagMax_seconds } from './catch-up.js';
 import { offeredLagMax_seconds } from './commit-readiness.js';
 
@@ -19,9 +20,23 @@ export interface VerifierProgress {
 export class VerificationReadiness {
   #offered = false;
 
-  judge({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments }: VerifierProgress): boolean {
-    const lagMax_seconds = this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds;
-    this.#offered = hasCompared && lastingDocuments === 0 && leftDocuments <= leftDocumentsMax && readLag_seconds <= lagMax_seconds;
-    return this.#offered;
+  /** @returns what a commit would wait for longest; null when a last look would be short */
+  judge(progress: VerifierProgress): OwnBlocker | null {
+    const blocker = blockerOf(progress, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
+    this.#offered = blocker === null;
+    return blocker;
   }
+}
+
+function blockerOf({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments }: VerifierProgress, lagMax_seconds: number): OwnBlocker | null {
+  if (lastingDocuments > 0) return blockedBy('mismatches', `${lastingDocuments} documents differ`, { value: lastingDocuments, limit: 0 });
+  const left = Math.max(0, leftDocuments);
+  if (!hasCompared) return blockedBy('verifying', `the verifier has not compared everything: ${left} documents are left`, { value: left, limit: 0 });
+  if (left > leftDocumentsMax) {
+    const description = `the verifier has ${left} documents of new collections left (limit ${leftDocumentsMax})`;
+    return blockedBy('verifying', description, { value: left, limit: leftDocumentsMax });
+  }
+  if (readLag_seconds <= lagMax_seconds) return null;
+  const description = `the verifier is ${readLag_seconds} s behind (limit ${lagMax_seconds} s)`;
+  return blockedBy('verifierLag', description, { value: readLag_seconds, limit: lagMax_seconds });
 }

@@ -1,3 +1,4 @@
+import { blockedBy, blockerText, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
@@ -6,6 +7,7 @@ import type { Clock } from '../../cluster/clock.js';
 import type { LastingDifferences } from '../../store/share-record.js';
 import { repairsMax } from '../../verify/embedded/standing.js';
 import { CommitReadiness } from '../figures/commit-readiness.js';
+import type { VerificationFigures } from '../figures/verification-figures.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
 /** The part of a run that an offer depends on. */
@@ -26,7 +28,9 @@ export class CommitOffer {
   /** Since when a commit could be offered but for what is missing; null while it is, or the copy is not done. */
   #unofferedSince_ms: number | null = null;
 
+  /** @param id the own instance */
   constructor(
+    private readonly id: string,
     private readonly fleet: Pick<Fleet, 'reports'>,
     private readonly clock: Clock,
   ) {}
@@ -34,6 +38,11 @@ export class CommitOffer {
   /** Whether the own shares are ready. */
   isOwnReady(run: OfferedRun | null): boolean {
     return this.#missingHere(run).length === 0;
+  }
+
+  /** What keeps a commit from being taken, as this instance sees its fleet; null unless it runs or is paused. */
+  blockers(run: OfferedRun): CommitBlocker[] | null {
+    return run.state === 'RUNNING' || run.state === 'PAUSED' ? [...this.#missing(run)] : null;
   }
 
   /** Whether every instance of the fleet is ready; silent ones are not. */
@@ -54,8 +63,8 @@ export class CommitOffer {
     const now_ms = this.clock.monotonic_ms();
     this.#unofferedSince_ms ??= now_ms;
     if (now_ms - this.#unofferedSince_ms < unoffered_ms) return [];
-    const what = run.input.ownIds.join(', ');
-    return [{ name: 'commitNotOffered', description: `No commit is offered at present, as ${what} sees it: ${missing.join('; ')}.` }];
+    const description = `No commit is offered at present, as ${run.input.ownIds.join(', ')} sees it: ${textOf(missing)}.`;
+    return [{ name: 'commitNotOffered', description }];
   }
 
   /**
@@ -66,52 +75,60 @@ export class CommitOffer {
   async untilItStands(run: OfferedRun, signal: AbortSignal): Promise<void> {
     const until_ms = this.#offeredAt_ms + offeredFor_ms < this.clock.monotonic_ms() ? 0 : this.clock.monotonic_ms() + patience_ms;
     while (!this.stands(run) && !(await run.isCommitRequested(signal))) {
-      if (this.clock.monotonic_ms() >= until_ms) throw new ConvoyError('cannotCommit', `The migration cannot be committed yet: ${this.#missing(run).join('; ')}. Wait until canCommit is true.`);
+      if (this.clock.monotonic_ms() >= until_ms) throw new ConvoyError('cannotCommit', `The migration cannot be committed yet: ${textOf(this.#missing(run))}. Wait until canCommit is true.`);
       await this.clock.sleep(poll_ms, signal);
     }
   }
 
-  #missing(run: OfferedRun | null): readonly string[] {
-    const here = this.#missingHere(run);
+  #missing(run: OfferedRun | null): readonly CommitBlocker[] {
+    const here = this.#missingHere(run).map((blocker) => ({ instance: this.id, ...blocker }));
     return here.length > 0 || run === null ? here : this.#missingElsewhere(run);
   }
 
-  #missingHere(run: OfferedRun | null): readonly string[] {
+  #missingHere(run: OfferedRun | null): readonly OwnBlocker[] {
     if (run?.failure !== null || (run.state !== 'RUNNING' && run.state !== 'COMMITTING')) {
       this.#readiness.withdraw();
       this.#offeredAt_ms = Number.NEGATIVE_INFINITY;
-      return ['it does not run'];
+      return [blockedBy('notRunning', 'it does not run')];
     }
-    const unready = run.verification?.find((figures) => figures?.isReady !== true);
-    if (unready !== undefined) {
-      this.#readiness.withdraw();
-      const lasting = run.verification?.flatMap((figures) => figures?.lasting ?? []) ?? [];
-      if (lasting.length > 0) return [lastingText(lasting)];
-      const hasCompared = unready?.source.phase === 'stream hashing';
-      return [hasCompared ? 'the verifier is behind' : 'the verifier has not compared everything'];
-    }
-    return this.#readiness.judge(run.liveFigures, run.input.ownIds.length);
+    const blockers = run.verification?.flatMap((figures) => verifierBlocker(figures) ?? []) ?? [];
+    if (blockers.length > 0) this.#readiness.withdraw();
+    return blockers.length > 0 ? blockers : this.#readiness.judge(run.liveFigures, run.input.ownIds.length);
   }
 
   /** A peer's word that it is ready counts only where its record says that its copy is done. */
-  #missingElsewhere({ view, input }: OfferedRun): readonly string[] {
+  #missingElsewhere({ view, input }: OfferedRun): readonly CommitBlocker[] {
     const reports = this.fleet.reports();
-    return view.record.shareIds.flatMap((id) => {
-      if (input.ownIds.includes(id)) return [];
-      const share = view.shares.get(id);
-      if (share?.copyDone !== true || share.paused) return [`${id} has not recorded the end of its copy`];
-      const seen = reports.get(id);
-      if (seen?.fresh !== true) return [`${id} does not answer`];
-      return seen.report.ready.canCommit ? [] : [`${id} is not ready`];
+    return view.record.shareIds.flatMap((instance): readonly CommitBlocker[] => {
+      if (input.ownIds.includes(instance)) return [];
+      const told = (blocker: OwnBlocker): readonly CommitBlocker[] => [{ instance, ...blocker }];
+      const seen = reports.get(instance);
+      if (seen?.fresh !== true) return told(blockedBy('silent', 'it does not answer'));
+      const own = (seen.report.progress.commitBlockers ?? []).filter((blocker) => blocker.instance === instance);
+      const share = view.shares.get(instance);
+      if (share?.copyDone !== true || share.paused) return own.length > 0 ? own : told(blockedBy('copyNotRecorded', 'it has not recorded the end of its copy'));
+      if (seen.report.ready.canCommit) return [];
+      return own.length > 0 ? own : told(blockedBy('notReady', 'it is not ready'));
     });
   }
 }
 
+function textOf(blockers: readonly CommitBlocker[]): string {
+  return blockers.map(blockerText).join('; ');
+}
+
+/** What a share's verifier waits for; figures that an older release has stored do not tell. */
+function verifierBlocker(figures: VerificationFigures | null): OwnBlocker | null {
+  if (figures?.lasting !== undefined) {
+    const { documents } = figures.lasting;
+    return blockedBy('mismatches', lastingText(figures.lasting), { value: documents, limit: 0 });
+  }
+  if (figures?.blocker === null) return null;
+  return figures?.blocker ?? blockedBy('verifying', 'the verifier has not compared everything');
+}
+
 /** What differs for good, and what has become of it. */
-function lastingText(all: readonly LastingDifferences[]): string {
-  const sum = (count: (one: LastingDifferences) => number): number => all.reduce((total, one) => total + count(one), 0);
-  const namespaces = [...new Set(all.flatMap((one) => one.namespaces))].sort();
-  const givenUp = sum((one) => one.givenUp);
+function lastingText({ documents, namespaces, givenUp }: LastingDifferences): string {
   const outcome = givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${repairsMax} times`;
-  return `${sum(({ documents }) => documents)} documents differ, in: ${nameSome(namespaces)}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
+  return `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
 }

@@ -21,6 +21,7 @@ export interface ProgressSource {
   directionMapping: { Source: string; Destination: string };
   /** Fleet-wide: a commit would succeed. */
   canCommit: boolean;
+  commitBlockers: Progress['commitBlockers'];
   indexBuilding: IndexBuildProgress | null;
   observed: Observed;
   warnings: Warning[];
@@ -50,6 +51,7 @@ export function progressOf(source: ProgressSource): Progress {
     estimatedOplogTimeRemaining: state === 'COMMITTED' ? null : observed.oplogTime,
     estimatedSecondsToCEACatchup: catchUpOf(source),
     warnings: [...source.warnings, ...observed.warnings],
+    commitBlockers: source.commitBlockers,
   };
 }
 

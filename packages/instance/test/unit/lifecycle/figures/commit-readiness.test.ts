@@ -13,8 +13,12 @@ describe('a commit would succeed', () => {
     ['not while a share is more than 30 s behind', [ready, behind(31)], 2, ['changes are 31 s behind (limit 30 s)']],
     ['not while a share does not follow its stream yet', [ready, { ...ready, followsStream: false }], 2, ['the change stream has not answered yet']],
   ])('%s', (_what, shares, count, missing) => {
-    expect(new CommitReadiness().judge(shares, count)).toEqual(missing);
+    expect(new CommitReadiness().judge(shares, count).map(({ description }) => description)).toEqual(missing);
   });
+});
+
+it('a lag is told with its limit', () => {
+  expect(new CommitReadiness().judge([behind(31)], 1)).toMatchObject([{ reason: 'lag', value: 31, limit: 30 }]);
 });
 
 describe('an offered commit', () => {

@@ -6,19 +6,20 @@ const ready = { hasCompared: true, leftDocuments: 0, readLag_seconds: 2, lasting
 
 describe('a last look would be short', () => {
   it.each([
-    ['once everything was compared and what is written is read', ready, true],
-    ['not before everything was compared', { ...ready, hasCompared: false }, false],
-    ['while a small collection is new', { ...ready, leftDocuments: leftDocumentsMax }, true],
-    ['not while a large one is', { ...ready, leftDocuments: leftDocumentsMax + 1 }, false],
-    ['not while a document differs with nothing on its way', { ...ready, lastingDocuments: 1 }, false],
-    ['not while reading is more than 30 s behind', { ...ready, readLag_seconds: 31 }, false],
+    ['once everything was compared and what is written is read', ready, null],
+    ['not before everything was compared', { ...ready, hasCompared: false, leftDocuments: 7 }, ['verifying', 7, 0]],
+    ['while a small collection is new', { ...ready, leftDocuments: leftDocumentsMax }, null],
+    ['not while a large one is', { ...ready, leftDocuments: leftDocumentsMax + 1 }, ['verifying', leftDocumentsMax + 1, leftDocumentsMax]],
+    ['not while a document differs with nothing on its way', { ...ready, lastingDocuments: 1 }, ['mismatches', 1, 0]],
+    ['not while reading is more than 30 s behind', { ...ready, readLag_seconds: 31 }, ['verifierLag', 31, 30]],
   ])('%s', (_what, progress, expected) => {
-    expect(new VerificationReadiness().judge(progress)).toBe(expected);
+    const blocker = new VerificationReadiness().judge(progress);
+    expect(blocker === null ? null : [blocker.reason, blocker.value, blocker.limit]).toEqual(expected);
   });
 
   it('stays so while the lag swings about the limit of the offer, and ends well above it', () => {
     const readiness = new VerificationReadiness();
     const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
-    expect(lags.map((readLag_seconds) => readiness.judge({ ...ready, readLag_seconds }))).toEqual([true, true, true, true, false, false, true]);
+    expect(lags.map((readLag_seconds) => readiness.judge({ ...ready, readLag_seconds }) === null)).toEqual([true, true, true, true, false, false, true]);
   });
 });

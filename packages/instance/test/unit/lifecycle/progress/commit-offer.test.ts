@@ -1,6 +1,8 @@
 import type { SeenReport } from '@convoy/api/fleet/fleet';
+import { blockedBy, type CommitBlocker } from '@convoy/api/contract/commit-blocker';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
+import type { VerificationFigures } from '../../../../src/lifecycle/figures/verification-figures.js';
 import type { ShareFigures } from '../../../../src/lifecycle/figures/share-figures.js';
 import { CommitOffer } from '../../../../src/lifecycle/progress/commit-offer.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
@@ -20,16 +22,21 @@ class Scene {
   readonly clock = new VirtualClock(() => 0);
   readonly run = {
     failure: null,
-    state: 'RUNNING' as 'RUNNING' | 'PAUSED',
-    verification: null as null | { isReady: boolean; source: { phase: string }; lasting?: LastingDifferences }[],
+    state: 'RUNNING' as 'RUNNING' | 'PAUSED' | 'COMMITTED',
+    verification: null as null | (Partial<VerificationFigures> | null)[],
     liveFigures: [{ copyDone: true, followsStream: true, lag_seconds: 0 } as ShareFigures],
     view: viewOf({ copyDone: true, paused: false }),
     input: { ownIds: ['shard0'] },
     isCommitRequested: () => Promise.resolve(this.isTakenElsewhere),
   };
-  peer: Pick<SeenReport, 'fresh'> & { canCommit: boolean } = { fresh: true, canCommit: true };
+  peer: Pick<SeenReport, 'fresh'> & { canCommit: boolean; commitBlockers?: CommitBlocker[] } = { fresh: true, canCommit: true };
   isTakenElsewhere = false;
-  readonly offer = new CommitOffer({ reports: () => new Map([['shard1', this.#report()]]) }, this.clock);
+  readonly offer = new CommitOffer('shard0', { reports: () => new Map([['shard1', this.#report()]]) }, this.clock);
+
+  /** What progress names, by instance and reason. */
+  get blockers(): string[] | null {
+    return this.offer.blockers(this.#run)?.map(({ instance, reason }) => `${instance} ${reason}`) ?? null;
+  }
 
   /** Whether progress offers a commit now. */
   get stands(): boolean {
@@ -61,16 +68,18 @@ class Scene {
 
   #report(): SeenReport {
     const report = idleReport(identity);
-    return { report: { ...report, ready: { canCommit: this.peer.canCommit, canWrite: false } }, reportedAt_ms: 0, fresh: this.peer.fresh };
+    const progress = { ...report.progress, commitBlockers: this.peer.commitBlockers ?? null };
+    return { report: { ...report, progress, ready: { canCommit: this.peer.canCommit, canWrite: false } }, reportedAt_ms: 0, fresh: this.peer.fresh };
   }
 }
 
-function verifier(phase: string): Scene['run']['verification'] {
-  return [{ isReady: false, source: { phase } }];
+/** A verifier that waits for something. */
+function verifier(description: string): Scene['run']['verification'] {
+  return [{ blocker: blockedBy('verifierLag', description, { value: 111, limit: 30 }) }];
 }
 
 function differing(lasting: LastingDifferences): Scene['run']['verification'] {
-  return [{ isReady: false, source: { phase: 'stream hashing' }, lasting }];
+  return [{ blocker: blockedBy('mismatches', 'documents differ'), lasting }];
 }
 
 describe('a commit', () => {
@@ -89,17 +98,42 @@ describe('a commit', () => {
 
   it.each([
     ['the copy goes on', (scene: Scene) => (scene.run.liveFigures = [{ ...scene.run.liveFigures[0], copyDone: false } as ShareFigures]), 'collections are still being copied'],
-    ['the verifier compares', (scene: Scene) => (scene.run.verification = verifier('initial hashing')), 'the verifier has not compared everything'],
-    ['the verifier is behind', (scene: Scene) => (scene.run.verification = verifier('stream hashing')), 'the verifier is behind'],
+    ['the verifier compares', (scene: Scene) => (scene.run.verification = [null]), 'the verifier has not compared everything'],
+    ['the verifier is behind', (scene: Scene) => (scene.run.verification = verifier('the verifier is 111 s behind')), 'shard0: the verifier is 111 s behind'],
     ['documents differ', (scene: Scene) => (scene.run.verification = differing({ documents: 2, givenUp: 0, namespaces: ['shop.b', 'shop.a'] })), '2 documents differ, in: shop.a, shop.b, and are read anew'],
     ['documents stay different', (scene: Scene) => (scene.run.verification = differing({ documents: 2, givenUp: 1, namespaces: ['shop.a'] })), '1 of them although they were read anew 3 times'],
-    ['a peer is not ready', (scene: Scene) => (scene.peer.canCommit = false), 'shard1 is not ready'],
-    ['a peer is silent', (scene: Scene) => (scene.peer.fresh = false), 'shard1 does not answer'],
+    ['a peer is not ready', (scene: Scene) => (scene.peer.canCommit = false), 'shard1: it is not ready'],
+    ['a peer is silent', (scene: Scene) => (scene.peer.fresh = false), 'shard1: it does not answer'],
   ])('that was never offered is refused at once, with the reason: %s', async (_what, change, reason) => {
     const scene = new Scene();
     change(scene);
     await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining(reason) as string });
     expect(scene.clock.now_ms()).toBe(0);
+  });
+});
+
+describe('what progress names as keeping a commit from being taken', () => {
+  it('is nothing when one would be taken, and is not asked for in states without commits', () => {
+    const scene = new Scene();
+    expect(scene.blockers).toEqual([]);
+    scene.run.state = 'COMMITTED';
+    expect(scene.blockers).toBeNull();
+  });
+
+  it('is the own reason first, and otherwise those of peers in their own words', () => {
+    const scene = new Scene();
+    scene.run.verification = verifier('the verifier is 111 s behind');
+    scene.peer = { fresh: true, canCommit: false };
+    expect(scene.blockers).toEqual(['shard0 verifierLag']);
+    scene.run.verification = null;
+    expect(scene.blockers).toEqual(['shard1 notReady']);
+    const lag = blockedBy('lag', 'changes are 40 s behind (limit 30 s)', { value: 40, limit: 30 });
+    scene.peer.commitBlockers = [{ instance: 'shard0', ...lag }, { instance: 'shard1', ...lag }];
+    expect(scene.blockers).toEqual(['shard1 lag']);
+    scene.peer.fresh = false;
+    expect(scene.blockers).toEqual(['shard1 silent']);
+    scene.run.state = 'PAUSED';
+    expect(scene.blockers).toEqual(['shard0 notRunning']);
   });
 });
 
@@ -112,7 +146,7 @@ describe('a report that says a peer is ready', () => {
     const scene = new Scene();
     scene.run.view = viewOf(share);
     expect(scene.stands).toBe(false);
-    await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining('shard1 has not recorded') as string });
+    await expect(scene.commit()).rejects.toMatchObject({ error: 'cannotCommit', errorDescription: expect.stringContaining('shard1: it has not recorded') as string });
   });
 });
 
@@ -156,7 +190,7 @@ describe('a commit that progress has offered', () => {
 });
 
 describe('a commit that is not offered although all is copied', () => {
-  const told = 'commitNotOffered: No commit is offered at present, as shard0 sees it: shard1 does not answer.';
+  const told = 'commitNotOffered: No commit is offered at present, as shard0 sees it: shard1: it does not answer.';
 
   it('has its reason told after a while, as long as it stays so', async () => {
     const scene = new Scene();

@@ -88,6 +88,7 @@ function sourceOf(changes: Partial<ProgressSource> = {}, recordChanges: Partial<
     leader: { id: 'shard1', syncID: 'leader' },
     directionMapping: { Source: 'cluster0: a:1', Destination: 'cluster1: b:1' },
     canCommit: false,
+    commitBlockers: null,
     indexBuilding: null,
     observed,
     warnings: [],
