@@ -1,4 +1,4 @@
-import { Int32, MaxKey, MinKey } from 'bson';
+import { Int32, Long, MaxKey, MinKey } from 'bson';
 import { compareValues } from '../bson/compare.js';
 import { encodeDocument } from '../bson/encode.js';
 import { hashShardKeyValue } from '../bson/hash.js';
@@ -101,6 +101,11 @@ export class ShardKeyPattern {
 
 function normalized(pattern: Doc): Doc {
   return new Map([...pattern].map(([field, value]) => [field, value === 'hashed' ? value : new Int32(1)]));
+}
+
+/** True for what may bound a range under a hashed field: a hash, which is a long, or an end. */
+export function isHashBound(value: Value): boolean {
+  return value instanceof Long || value instanceof MinKey || value instanceof MaxKey;
 }
 
 /** Order of shard-key values: field by field in BSON order, without collation. */

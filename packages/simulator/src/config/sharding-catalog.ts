@@ -138,13 +138,14 @@ export class ShardingCatalog {
     return new Set([...collection.chunks.shards, ...(primary === undefined ? [] : [primary])]);
   }
 
+  /** Forgets what is kept of a collection: its chunks where it is sharded, and its zones in any case. */
   async dropCollection(namespace: string): Promise<void> {
+    if (this.#zones.of(namespace).length > 0) await this.store.remove('tags', doc(['ns', namespace]));
+    this.#zones.drop(namespace);
     const collection = this.#collections.get(namespace);
     if (collection === undefined) return;
     this.#collections.delete(namespace);
     for (const shard of this.#shards.values()) shard.stored.setShardKey(namespace, undefined);
-    this.#zones.drop(namespace);
-    await this.store.remove('tags', doc(['ns', namespace]));
     await this.store.remove('chunks', documents.chunksOf(this.version, collection));
     await this.#forgetEntry(namespace);
     for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', namespace]));
@@ -156,7 +157,7 @@ export class ShardingCatalog {
     else await this.store.put('collections', documents.droppedCollectionDocument(namespace, Date.now()));
   }
 
-  /** Moves the entry of a sharded collection to its new name; chunks belong to the UUID and stay. */
+  /** Moves the entry of a sharded collection and its zones to its new name; chunks belong to the UUID and stay. */
   async renameCollection(from: string, to: string): Promise<void> {
     const collection = this.#collections.get(from);
     if (collection === undefined) return;
@@ -164,6 +165,9 @@ export class ShardingCatalog {
     for (const shard of this.#shards.values()) shard.stored.setShardKey(from, undefined);
     await this.store.remove('collections', doc(['_id', from]));
     for (const id of this.#aware(collection)) await this.shard(id).cache.remove('cache.collections', doc(['_id', from]));
+    const zones = this.zonesOf(from);
+    this.#zones.drop(from);
+    for (const zone of zones) await this.addZoneRange({ ...zone, namespace: to });
     await this.saveCollection({ ...collection, namespace: to, timestamp: this.clock.tick(), epoch: new ObjectId() });
   }
 

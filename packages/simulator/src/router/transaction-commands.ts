@@ -24,10 +24,10 @@ export async function runStatement(context: RouterContext, request: CommandReque
   if (transaction === undefined) return run();
   try {
     const reply = await run();
-    if (reply.has('writeErrors')) await giveUp(context, request, transaction);
+    if (reply.has('writeErrors')) await giveUp(context, request, transaction, true);
     return reply.set('recoveryToken', recoveryToken(transaction));
   } catch (error) {
-    await giveUp(context, request, transaction);
+    await giveUp(context, request, transaction, false);
     throw error;
   }
 }
@@ -55,7 +55,7 @@ export async function commitTransaction(context: RouterContext, request: Command
   const transaction = transactions.of(request.body) ?? transactions.recover(request.body);
   transaction.ending = true;
   if (transaction.recovering) return recovered(context, request, docOf(request.body.get('recoveryToken')));
-  if (transaction.participants.size > 0) refuseUnheard(request, transaction);
+  if (transaction.participants.size > 0) await refuseUnheard(context, request, transaction);
   try {
     const reply = transaction.participants.size === 0 ? doc() : await commitEverywhere(context, request, transaction, withoutToken(request.body));
     return reply.set('recoveryToken', recoveryToken(transaction));
@@ -64,11 +64,12 @@ export async function commitTransaction(context: RouterContext, request: Command
   }
 }
 
-/** A participant of which nothing is known but that it failed cannot commit. Throws CommandError 251. */
-function refuseUnheard({ body }: CommandRequest, transaction: RoutedTransaction): void {
+/** A participant of which nothing is known but that it failed cannot commit, nor can the others then. Throws CommandError 251. */
+async function refuseUnheard(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<void> {
   const [shard] = transaction.shards('unheard');
   if (shard === undefined) return;
-  const id = uuidText(SessionIdentity.read(body.get('lsid'))?.id.buffer ?? new Uint8Array());
+  await abortEverywhere(context, request, transaction);
+  const id = uuidText(SessionIdentity.read(request.body.get('lsid'))?.id.buffer ?? new Uint8Array());
   const rule = `because a previous statement on the transaction participant ${shard} was unsuccessful.`;
   throw noSuchTransaction(`${id}:${transaction.txnNumber} Failed to commit transaction ${rule}`);
 }
@@ -83,9 +84,9 @@ export async function commitEverywhere(context: RouterContext, request: CommandR
   if (transaction.decision !== undefined) return new Map(await transaction.decision);
   transaction.ending = true;
   const writers = transaction.shards('wrote');
-  if (writers.length > 1 && !transaction.isCoordinated) throw noSuchTransaction("Recovering the transaction's outcome found the transaction aborted");
+  if (writers.length > 1 && !transaction.isCoordinated) throw foundAborted();
   let reply: Doc = new Map();
-  for (const id of transaction.shards('reads')) reply = await send(context, request, id, body);
+  for (const id of transaction.shards('reads')) reply = await commitReader(context, request, transaction, id, body);
   if (writers.length > 1) {
     const commitTime = await prepareAll(context, request, transaction, writers, body);
     transaction.decision = carryOut(context, request, writers, new Map(body).set('commitTimestamp', commitTime));
@@ -93,6 +94,19 @@ export async function commitEverywhere(context: RouterContext, request: CommandR
   }
   for (const id of writers) reply = worse(reply, await send(context, request, id, body));
   return reply;
+}
+
+/** Where one shard alone has written, its part is looked for when one that has only read cannot commit. */
+async function commitReader(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, id: string, body: Doc): Promise<Doc> {
+  try {
+    return await send(context, request, id, body);
+  } catch (error) {
+    throw transaction.shards('wrote').length > 0 ? foundAborted() : error;
+  }
+}
+
+function foundAborted(): CommandError {
+  return noSuchTransaction("Recovering the transaction's outcome found the transaction aborted");
 }
 
 function worse(first: Doc, second: Doc): Doc {
@@ -197,9 +211,13 @@ export async function abortTransaction(context: RouterContext, request: CommandR
   return reply.set('recoveryToken', recoveryToken(transaction));
 }
 
-/** Gives a transaction up after a statement has failed. A commit that is under way over several shards goes on. */
-async function giveUp(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<void> {
+/**
+ * Gives a transaction up after a statement has failed. A commit that is under way over several shards goes on.
+ * @param listens whether what participants say of themselves meanwhile still counts
+ */
+async function giveUp(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, listens: boolean): Promise<void> {
   if (transaction.decision !== undefined || transaction.recovering || transaction.participants.size === 0) return;
+  transaction.gaveUp = !listens;
   await abortEverywhere(context, request, transaction);
   transaction.gaveUp = true;
 }

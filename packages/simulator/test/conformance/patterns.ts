@@ -68,7 +68,7 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'ObjectId',
     paths: [
-      'config.settings.replicaSetId', 'cursor.*[]._id', 'cursor.*[].clusterId', 'cursor.*[].documentKey._id', 'upserted[]._id', 'lastErrorObject.upserted', 'cursor.*[].fullDocument._id', 'cursor.*[].epoch', 'cursor.*[].lastmodEpoch',
+      'config.settings.replicaSetId', 'cursor.*[]._id', 'cursor.*[].clusterId', 'cursor.*[].documentKey._id', 'upserted[]._id', 'lastErrorObject.upserted', 'value._id', 'cursor.*[].fullDocument._id', 'cursor.*[].epoch', 'cursor.*[].lastmodEpoch',
       '**.topologyVersion.processId', 'cursor.*[].control.*._id', 'cursor.*[].data._id.*',
     ],
     covers: { value: isObjectIdOfRun },
@@ -96,11 +96,24 @@ export const patterns: readonly Pattern[] = [
     reason: 'The shard that wrote first; where several were asked at once, the first to answer.',
   },
   {
+    name: 'ABORTED',
+    paths: ['errmsg'],
+    subjects: ['commitTransaction'],
+    covers: { text: /^(?:Transaction was aborted :: caused by :: from shard shard\d :: caused by :: Transaction \d+ has been aborted\.|Recovering the transaction's outcome found the transaction aborted)$/g },
+    reason: 'A commit that is asked for again meets the coordinator of the one before, or what it has left, as it comes.',
+  },
+  {
     name: 'SHARD',
     paths: ['errmsg'],
     subjects: ['commitTransaction'],
     covers: { text: /(?<=on the transaction participant |aborted :: caused by :: from shard )shard\d+/g },
     reason: 'Of several participants that cannot commit, the first to answer, or whichever stands first in a hash table.',
+  },
+  {
+    name: 'HOST',
+    paths: ['errmsg'],
+    covers: { text: /(?<=^Encountered error from )(?:<shard\d>|127\.0\.0\.1:\d+)(?= during a transaction :: caused by :: Transaction \d+ has been aborted\.$)/g },
+    reason: 'Of several participants that have given a transaction up, the first to answer.',
   },
   {
     name: 'ERRORS',

@@ -24,4 +24,6 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '20-found-queries': 425,
   '21-found-privileges': 101,
   '22-found-computations': 234,
+  '27-found-sharding-checks': 334,
+  '28-found-transactions': 171,
 };

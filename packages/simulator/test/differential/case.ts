@@ -13,6 +13,12 @@ export interface Command extends Pick<Step, 'unordered'> {
   readonly until?: number;
 }
 
+/** A command that brings the fixture back to its beginning. */
+export interface Reset extends Command {
+  /** Commands of which the case before must have asked one, for this to be needed; undefined: it always is. */
+  readonly onlyAfter?: readonly string[];
+}
+
 /** Commands that are played in turn, each under a number that references name. */
 export type Numbered = Command & Pick<Step, 'file' | 'step'>;
 
@@ -24,7 +30,7 @@ export interface Family {
   /** Made once; begins by dropping what an earlier run has left. */
   readonly fixture: readonly Command[];
   /** Brings the fixture back to its beginning, before every case. */
-  readonly reset: readonly Command[];
+  readonly reset: readonly Reset[];
   /** The commands of one case, drawn. */
   commands(random: Random): Command[];
 }

@@ -28,6 +28,13 @@ export interface Outcome {
   readonly found: Found | undefined;
 }
 
+/** Whether a command, or a statement of it, is not simulated. */
+function refusesByName(reply: Doc): boolean {
+  const errors = reply.get('writeErrors');
+  const all = [reply, ...(Array.isArray(errors) ? errors : [])].map((each) => (each instanceof Map ? each.get('errmsg') : undefined));
+  return all.some((message) => typeof message === 'string' && unsimulated.test(message));
+}
+
 /** Ends every message by which the simulator says that it does not simulate something. */
 export const unsimulated = /is not part of this simulation/;
 
@@ -52,8 +59,7 @@ export async function playCase(pair: Pair, commands: readonly Numbered[]): Promi
   let [equal, failed] = [0, 0];
   for (const command of commands) {
     const [fromReal, fromTried] = await Promise.all([real.send(command), tried.send(command)]);
-    const refused = fromTried.get('errmsg');
-    if (typeof refused === 'string' && unsimulated.test(refused)) return { equal, failed, refused: 1, found: undefined };
+    if (refusesByName(fromTried)) return { equal, failed, refused: 1, found: undefined };
     const differences = compareOutcomes(command, exactJson(fromReal), pair.real.roles, exactJson(fromTried), pair.tried.roles);
     if (differences.length > 0) return { equal, failed, refused: 0, found: { at: command, real: fromReal, tried: fromTried, differences } };
     equal += 1;

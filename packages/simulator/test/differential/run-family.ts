@@ -1,4 +1,4 @@
-import { type Command, type Family, numbered, type Numbered } from './case.js';
+import { type Family, numbered, type Numbered, type Reset } from './case.js';
 import { type Found, type Pair, playCase, prepare } from './play-case.js';
 import { Random } from './random.js';
 import { shrink } from './shrink.js';
@@ -60,7 +60,8 @@ export async function runFamily(pair: Pair, family: Family, options: { seed: num
 }
 
 /** A collection that no command of the case before has named is empty still. */
-function isNeeded({ command }: Command, before: readonly Numbered[]): boolean {
+function isNeeded({ command, onlyAfter }: Reset, before: readonly Numbered[]): boolean {
+  if (onlyAfter?.some((name) => before.some((each) => Object.keys(each.command ?? {})[0] === name)) === false) return false;
   const emptied = command !== null && typeof command === 'object' && !Array.isArray(command) ? command['delete'] : undefined;
   return emptied === undefined || before.some((each) => Object.values(each.command ?? {})[0] === emptied);
 }

@@ -5,7 +5,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { uuidText } from '../../shard/uuid-text.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { docOf, isTrue, requiredText } from '../../node/doc-fields.js';
+import { doc, docOf, isTrue, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
@@ -52,7 +52,8 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   const namespace = commandNamespace(request);
   const sharded = context.catalog.collection(namespace) !== undefined;
   const primary = context.primaryOf(namespace);
-  const shards = sharded ? primaryLast(context, namespace, context.catalog.shards) : primary === undefined ? [] : [primary];
+  if (primary === undefined) return doc(['info', 'database does not exist']);
+  const shards = sharded ? primaryLast(context, namespace, context.catalog.shards) : [primary];
   for (const shard of shards) {
     try {
       await context.sender.run(shard, request, bodyFor(context, shard, primary, request.body));
@@ -139,9 +140,14 @@ function refuseExistingTarget(context: RouterContext, to: string, dropTarget: bo
     throw new CommandError(166, 'CommandNotSupportedOnView', `Can't rename to target collection \`${to}\` because it is a view.`);
   }
   const exists = context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined);
+  const isSharded = context.catalog.collection(to) !== undefined;
+  if (isSharded && !dropTarget && context.version.atLeast(5, 0)) throw new CommandError(48, 'NamespaceExists', `Sharded target collection ${to} exists but dropTarget is not set`);
   if (exists && !dropTarget) {
     const message = `Target collection ${to} exists but dropTarget is not set`;
     throw context.version.atLeast(6, 0) ? new CommandError(48, 'NamespaceExists', message) : new CommandError(5807601, 'Location5807601', message);
+  }
+  if (context.version.atLeast(5, 0) && context.catalog.zonesOf(to).length > 0) {
+    throw new CommandError(125, 'CommandFailed', `Can't rename to target collection ${to} because it must not have associated tags`);
   }
 }
 

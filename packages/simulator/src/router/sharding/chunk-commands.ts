@@ -1,16 +1,16 @@
-import { Int32, Long, MaxKey, MinKey } from 'bson';
+import { Int32 } from 'bson';
 import { documentText, valueText } from '../../bson/text.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Doc, Value } from '../../bson/value.js';
 import type { Chunk } from '../../config/chunk-map.js';
-import { compareKeys, type KeyValues } from '../../config/shard-key.js';
+import { compareKeys, isHashBound, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, requiredText } from '../../node/doc-fields.js';
 import type { RouterContext } from '../router-context.js';
 import { clearJumbo, mergeChunks, splitChunk } from './chunk-changes.js';
 import { errorName } from '../../node/error-name.js';
-import { boundKey, boundsOf, chunkBetween, chunkOf, chunkOfFound, chunkWith, inRange, isShardKey, listedBounds, rangeText, toldWithoutCode } from './chunk-lookup.js';
+import { boundKey, boundsOf, chunkBetween, chunkOf, chunkOfFound, chunkWith, inRange, isShardKey, listedBounds, lookedUp, rangeText, toldWithoutCode } from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
 import { mergeableRuns } from './mergeable-chunks.js';
 
@@ -19,7 +19,7 @@ const cannotSplit = 87;
 
 /** `split` a chunk at a key (`middle`), or in the middle of its documents (`find`, `bounds`). */
 export async function splitCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const collection = context.catalog.sharded(requiredText(request.body, 'split'));
+  const collection = lookedUp(context, requiredText(request.body, 'split'));
   const { body } = request;
   const [find, middle] = [docOrEmpty(body.get('find')), docOrEmpty(body.get('middle'))];
   const bounds = listedBounds(body);
@@ -45,7 +45,7 @@ export async function splitCommand(context: RouterContext, request: CommandReque
 /** Keys under a hashed field are hashes, which are longs, or its ends. Throws CommandError 87 for others. */
 function refuseNoHash({ key }: ShardedCollection, chunk: Chunk, at: KeyValues): void {
   const value = at[key.hashedIndex] ?? null;
-  if (key.hashedIndex < 0 || value instanceof Long || value instanceof MinKey || value instanceof MaxKey) return;
+  if (key.hashedIndex < 0 || isHashBound(value)) return;
   const [min, max] = [chunk.min, chunk.max].map((bound) => documentText(key.boundDocument(bound)));
   const point = `${key.fields[key.hashedIndex] ?? ''}: ${valueText(value)}`;
   const rule = `splitChunk cannot split chunk [${min ?? ''}, ${max ?? ''}), split point ${point}Value of type '${typeName(value)}' is not allowed for hashed fields`;
@@ -73,12 +73,13 @@ function medianKey(context: RouterContext, collection: ShardedCollection, chunk:
     .map((document) => collection.key.keyOf(document))
     .sort(compareKeys);
   const median = keys[Math.floor(keys.length / 2)];
-  const key = keys.length < 2 ? undefined : median !== undefined && compareKeys(median, chunk.min) === 0 ? keys.find((each) => compareKeys(each, chunk.min) > 0) : median;
+  const [first] = keys;
+  const key = first === undefined || median === undefined || compareKeys(median, first) > 0 ? median : keys.find((each) => compareKeys(each, first) > 0);
   if (key === undefined) throw new CommandError(cannotSplit, errorName(cannotSplit), 'Unable to find median in chunk because chunk is indivisible.');
   return key;
 }
 
-/** `mergeChunks`: joins neighbouring chunks of one shard. */
+/** `mergeChunks`: joins neighbouring chunks of one shard. A router that knows the collection as unsharded, or with another key, does not look again. */
 export async function mergeChunksCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const namespace = requiredText(request.body, 'mergeChunks');
   const bounds = listedBounds(request.body);
@@ -87,14 +88,19 @@ export async function mergeChunksCommand(context: RouterContext, request: Comman
   if (upper === undefined || bounds.length > 2) throw toldWithoutCode('only a min and max bound may be specified');
   if (lower.size === 0) throw toldWithoutCode('no min key specified');
   if (upper.size === 0) throw toldWithoutCode('no max key specified');
-  const collection = context.catalog.collection(namespace);
+  const known = context.routing.collection(namespace);
+  if (known !== undefined) {
+    boundsOf(known, lower, upper);
+    context.routing.forget(namespace);
+  }
+  const collection = context.routing.collection(namespace);
   if (collection === undefined) throw new CommandError(118, 'NamespaceNotSharded', `Expected collection ${namespace} to be sharded`);
   const [min, max] = boundsOf(collection, lower, upper);
+  const { shard } = chunkWith(collection, min);
   if (compareKeys(min, max) >= 0) {
     const [from, to] = [min, max].map((key) => documentText(collection.key.boundDocument(key)));
     throw new CommandError(9, 'FailedToParse', `Failed to commit chunk merge :: caused by :: min: ${from ?? ''} should be less than max: ${to ?? ''}`);
   }
-  const { shard } = chunkWith(collection, min);
   const chunks = collection.chunks.chunks.filter((chunk) => chunk.shard === shard && compareKeys(chunk.min, min) >= 0 && compareKeys(chunk.min, max) < 0);
   if (!fills(chunks, min, max)) {
     const cause = `could not merge chunks, shard ${shard} does not contain a sequence of chunks that exactly fills the range ${rangeText(collection, min, max)}`;
@@ -124,7 +130,7 @@ export async function moveChunkCommand(context: RouterContext, request: CommandR
   const startedMs = Date.now();
   const { body, signal } = request;
   const namespace = requiredText(body, 'moveChunk');
-  const collection = context.catalog.sharded(namespace);
+  const collection = lookedUp(context, namespace);
   const target = body.get('to');
   if (typeof target !== 'string') throw new CommandError(14, 'TypeMismatch', "'to' must be of type String");
   if (target === '') throw toldWithoutCode('you have to specify where you want to move the chunk');
@@ -175,7 +181,7 @@ async function splitOff(context: RouterContext, collection: ShardedCollection, c
 
 /** `clearJumboFlag`. */
 export async function clearJumboCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
-  const collection = context.catalog.sharded(requiredText(request.body, 'clearJumboFlag'));
+  const collection = lookedUp(context, requiredText(request.body, 'clearJumboFlag'));
   await clearJumbo(context.catalog, collection, flaggedChunk(collection, docOf(request.body.get('find')), listedBounds(request.body)));
   return new Map();
 }

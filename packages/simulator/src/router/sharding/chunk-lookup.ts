@@ -4,11 +4,18 @@ import type { Chunk } from '../../config/chunk-map.js';
 import { compareKeys, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
+import type { RouterContext } from '../router-context.js';
 import { equalityFields } from '../../query/bounds.js';
 
 /** A bound that a command gives, completed to the whole shard key. */
 export function boundKey(collection: ShardedCollection, bound: Doc): Value[] {
   return collection.key.boundFrom(bound);
+}
+
+/** A sharded collection that the router looks up anew, and knows from then on. Throws CommandError 118 when it is not sharded. */
+export function lookedUp({ catalog, routing }: RouterContext, namespace: string): ShardedCollection {
+  routing.forget(namespace);
+  return routing.collection(namespace) ?? catalog.sharded(namespace);
 }
 
 /** A refusal that routers tell in words alone. */

@@ -7,6 +7,7 @@ import type { ShardingCatalog } from '../../config/sharding-catalog.js';
 import { CommandError } from '../../node/command.js';
 import { giveChunk } from './chunk-changes.js';
 import { inRange } from './chunk-lookup.js';
+import { servesKey } from './shard-collection.js';
 import type { RangeDeletions } from './range-deletions.js';
 
 /** What chunk migration needs. */
@@ -101,6 +102,9 @@ function handOver(
   const { namespace } = collection;
   const facts = from.access.collection(namespace);
   if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
+  if (!facts.indexes.some((index) => servesKey(index, collection.key))) {
+    throw new CommandError(27, 'IndexNotFound', `can't find index with prefix ${documentText(collection.key.doc)} in storeCurrentLocs for ${namespace}`);
+  }
   const inside = inRange(collection, chunk.min, chunk.max);
   const documents = from.access.documents(namespace, inside);
   if (!forceJumbo) refuseTooLarge(collection, chunk, documents, chunkBytesMax());

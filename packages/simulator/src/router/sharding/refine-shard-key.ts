@@ -6,23 +6,22 @@ import { doc, docOrEmpty, requiredText } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
 import { documentText } from '../../bson/text.js';
 import type { RouterContext } from '../router-context.js';
-import { servesKey } from './shard-collection.js';
+import { refuseIndexes } from './shard-collection.js';
 
 /**
  * `refineCollectionShardKey`: appends fields to a shard key.
- * @throws CommandError 72 when the new key does not extend the old one or no index serves it
+ * @throws CommandError 72 when the new key's fields do not extend those of the old one, or its indexes do not serve it
  */
 export async function refineShardKeyCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const collection = context.catalog.sharded(requiredText(request.body, 'refineCollectionShardKey'));
   const key = ShardKeyPattern.parse(docOrEmpty(request.body.get('key')));
   if (key.equals(collection.key)) return new Map();
-  if (!collection.key.isPrefixOf(key.doc)) {
+  if (!collection.key.fields.every((field, at) => field === key.fields[at])) {
     throw new CommandError(72, 'InvalidOptions', `refineCollectionShardKey shard key ${documentText(key.doc)} does not extend the current shard key ${documentText(collection.key.doc)}`);
   }
   const holder = context.catalog.shard(collection.chunks.shards[0] ?? '');
-  if (holder.access.collection(collection.namespace)?.indexes.some((index) => servesKey(index, key)) !== true) {
-    throw new CommandError(72, 'InvalidOptions', 'Please create an index that starts with the proposed shard key before refining the shard key of the collection');
-  }
+  const facts = holder.access.collection(collection.namespace);
+  if (facts !== undefined) refuseIndexes(facts, key, true);
   const timestamp = context.clock.tick();
   const width = collection.key.fields.length;
   const chunks = collection.chunks.chunks.map((chunk) => ({

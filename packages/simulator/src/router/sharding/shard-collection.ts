@@ -1,7 +1,7 @@
-import { Long, MaxKey, MinKey, ObjectId } from 'bson';
+import { Long, ObjectId } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
-import { compareKeys, ShardKeyPattern } from '../../config/shard-key.js';
+import { compareKeys, isHashBound, ShardKeyPattern } from '../../config/shard-key.js';
 import type { DatabaseEntry } from '../../config/database-entry.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
@@ -22,6 +22,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const unique = isTrue(request.body.get('unique'));
   const database = await shardableDatabase(context, databaseOf(namespace));
   if (!database.partitioned) throw new CommandError(20, 'IllegalOperation', `sharding not enabled for db ${database.name}`);
+  refuseUniqueHashes(key, unique);
   refuseOtherCollation(request.body);
   const reply = doc(['collectionsharded', namespace]);
   const present = context.catalog.collection(namespace);
@@ -29,12 +30,12 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
     if (present.key.equals(key) && present.unique === unique) return reply;
     throw new CommandError(23, 'AlreadyInitialized', `sharding already enabled for collection ${namespace}`);
   }
-  refuseOptions(request.body, key, unique);
-  const zones = context.catalog.zonesOf(namespace);
-  refuseOtherZones(key, zones);
-  refusePresplit(request.body, key, zones);
   const primary = context.catalog.shard(database.primary);
   const before = primary.access.collection(namespace);
+  const zones = context.catalog.zonesOf(namespace);
+  refuseOtherZones(key, zones);
+  refuseChunkCount(request.body, key, before);
+  refusePresplit(request.body, key, zones);
   if (before !== undefined) refuseCollection(before, request.body, key);
   await prepareCollection(context, request, namespace, before, key, unique);
   const facts = primary.access.collection(namespace);
@@ -48,13 +49,15 @@ async function shardableDatabase(context: RouterContext, name: string): Promise<
   return context.version.atLeast(6, 0) ? context.catalog.createDatabase(name, true) : context.requireDatabase(name);
 }
 
-function refuseOptions(body: Doc, key: ShardKeyPattern, unique: boolean): void {
-  if (unique && key.hashedIndex >= 0) {
-    const rule = "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by declaring an additional (non-hashed) unique index on the field.";
-    throw invalidOptions(rule);
-  }
+function refuseUniqueHashes(key: ShardKeyPattern, unique: boolean): void {
+  if (!unique || key.hashedIndex < 0) return;
+  const rule = "Hashed shard keys cannot be declared unique. It's possible to ensure uniqueness on the hashed field by declaring an additional (non-hashed) unique index on the field.";
+  throw invalidOptions(rule);
+}
+
+function refuseChunkCount(body: Doc, key: ShardKeyPattern, before: CollectionFacts | undefined): void {
   if ((numberOf(body.get('numInitialChunks')) ?? 0) === 0) return;
-  if (key.hashedIndex < 0) throw invalidOptions('numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern');
+  if (key.hashedIndex < 0 || (before?.documentCount ?? 0) > 0) throw invalidOptions('numInitialChunks is only supported when the collection is empty and has a hashed field in the shard key pattern');
   if (key.hashedIndex > 0 && !isTrue(body.get('presplitHashedZones'))) {
     throw invalidOptions("When the prefix of the hashed shard key is a range field, 'numInitialChunks' can only be used when the 'presplitHashedZones' is true");
   }
@@ -62,6 +65,7 @@ function refuseOptions(body: Doc, key: ShardKeyPattern, unique: boolean): void {
 
 function refuseOtherCollation(body: Doc): void {
   const collation = docOf(body.get('collation'));
+  if (collation?.has('locale') === false) throw new CommandError(40414, 'Location40414', "BSON field 'collation.locale' is missing but a required field");
   if (collation !== undefined && collation.get('locale') !== 'simple') {
     throw new CommandError(2, 'BadValue', `The collation for shardCollection must be {locale: 'simple'}, but found: ${documentText(collation)}`);
   }
@@ -79,7 +83,7 @@ function refuseOtherZones(key: ShardKeyPattern, zones: readonly ZoneRange[]): vo
       throw invalidOptions(`the proposed shard key ${documentText(key.doc)} does not match with the shard key of the existing zone ${shown}`);
     }
     const hashes = [minDocument, maxDocument].map((bound) => bound.get(key.fields[key.hashedIndex] ?? '') ?? null);
-    if (key.hashedIndex < 0 || hashes.every((value) => value instanceof Long || value instanceof MinKey || value instanceof MaxKey)) continue;
+    if (key.hashedIndex < 0 || hashes.every(isHashBound)) continue;
     const rule = `because there exists a zone ${shown} whose boundaries are not of type NumberLong, MinKey or MaxKey`;
     throw invalidOptions(`cannot do hash sharding with the proposed key ${documentText(key.doc)} ${rule}`);
   }
@@ -101,6 +105,15 @@ function refuseCollection(facts: CollectionFacts, body: Doc, key: ShardKeyPatter
   if (collation !== undefined && !body.has('collation')) {
     throw new CommandError(2, 'BadValue', `Collection has default collation: ${documentText(collation)}. Must specify collation {locale: 'simple'}`);
   }
+  refuseIndexes(facts, key, false);
+}
+
+/**
+ * Indexes that do not go with a shard key, or none that serves it where there are documents.
+ * @param isSharded true where the key refines another one
+ * @throws CommandError 72
+ */
+export function refuseIndexes(facts: CollectionFacts, key: ShardKeyPattern, isSharded: boolean): void {
   for (const index of facts.indexes) {
     const fields = docOrEmpty(index.get('key'));
     if (isTrue(index.get('unique')) && !key.isPrefixOf(fields)) {
@@ -108,8 +121,9 @@ function refuseCollection(facts: CollectionFacts, body: Doc, key: ShardKeyPatter
       throw invalidOptions(`${shown}. Uniqueness can't be maintained unless shard key is a prefix`);
     }
   }
-  if (facts.documentCount > 0 && !facts.indexes.some((index) => servesKey(index, key))) {
-    throw invalidOptions('Please create an index that starts with the proposed shard key before sharding the collection');
+  const isEmpty = facts.documentCount === 0 && !isSharded;
+  if (!isEmpty && !facts.indexes.some((index) => servesKey(index, key))) {
+    throw invalidOptions(`Please create an index that starts with the proposed shard key before ${isSharded ? 'refining the shard key of' : 'sharding'} the collection`);
   }
 }
 

@@ -6,6 +6,7 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { errorName } from '../../node/error-name.js';
 import { docOf, requiredText } from '../../node/doc-fields.js';
+import { isHashBound } from '../../config/shard-key.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `addShardToZone`. */
@@ -51,6 +52,7 @@ export async function updateZoneKeyRangeCommand(context: RouterContext, request:
   const name = zone === null ? undefined : requiredText(request.body, 'zone');
   if (name !== undefined && context.catalog.shardsOfZone(name).length === 0) throw new CommandError(zoneNotFound, 'ZoneNotFound', `zone ${name} does not exist`);
   const [minDocument, maxDocument] = wholeRange(context, namespace, min, max);
+  if (name !== undefined) refuseNoHashes(context, namespace, min, max);
   if (name === undefined) await context.catalog.removeZoneRange(namespace, minDocument, maxDocument);
   else await context.catalog.addZoneRange({ id: new ObjectId(), namespace, minDocument, maxDocument, zone: name });
   return new Map();
@@ -70,6 +72,17 @@ function wholeRange({ catalog }: RouterContext, namespace: string, min: Doc, max
   }
   const whole = (bound: Doc): Doc => new Map(key.fields.map((field) => [field, bound.get(field) ?? new MinKey()]));
   return [whole(min), whole(max)];
+}
+
+/** Bounds under a hashed field are hashes, which are longs, or its ends. Throws CommandError 72 for others. */
+function refuseNoHashes({ catalog }: RouterContext, namespace: string, min: Doc, max: Doc): void {
+  const key = catalog.collection(namespace)?.key;
+  const hashed = key?.fields[key.hashedIndex];
+  if (key === undefined || hashed === undefined) return;
+  if ([min, max].every((bound) => !bound.has(hashed) || isHashBound(bound.get(hashed) ?? null))) return;
+  const shown = `${documentText(min)} -->> ${documentText(max)}`;
+  const rule = `not of type NumberLong, MinKey, or MaxKey which corresponds to a hashed field in the shard key pattern ${documentText(key.doc)}`;
+  throw new CommandError(72, 'InvalidOptions', `there exists a field in the range ${shown} ${rule}`);
 }
 
 const zoneNotFound = 177;

@@ -25,8 +25,18 @@ export function count(context: CommandContext): Doc {
   if (view !== undefined) return countReply(counted(viewDocuments(context, view, [matching(filter)]), skip, limit));
   const collection = state.catalog.collection(namespace);
   if (collection === undefined) return countReply(0);
-  if (filter.size === 0 && skip === 0 && limit === 0 && participation.transaction === null) return countReply(collection.documentCount);
+  if (filter.size === 0 && participation.transaction === null) {
+    const n = Math.max(0, collection.documentCount + undecided(context, collection) - skip);
+    return countReply(limit > 0 ? Math.min(limit, n) : n);
+  }
   return countReply(counted(found(context, collection, filter), skip, limit));
+}
+
+/** What running transactions have inserted less what they have deleted: the figure that a count without a query reads has it already. */
+function undecided({ state }: CommandContext, { target: { db, collection } }: Collection): number {
+  const operations = state.sessions.runningOn(db, collection).flatMap((running) => running.operations);
+  const own = operations.filter(({ target }) => target.db === db && target.collection === collection);
+  return own.filter(({ kind }) => kind === 'insert').length - own.filter(({ kind }) => kind === 'delete').length;
 }
 
 function counted(documents: Iterable<Doc | Uint8Array | undefined>, skip: number, limit: number): number {

@@ -24,7 +24,7 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   const { request, participation } = context;
   const { body } = request;
   const id = statementIds(body)(0);
-  const recorded = recordedResult(participation, id)?.reply;
+  const recorded = recordedResult(participation, id, 'findAndModify')?.reply;
   if (recorded !== undefined) return new Map(recorded);
   const remove = isTrue(body.get('remove'));
   if (remove === body.has('update')) {
@@ -33,7 +33,7 @@ export async function findAndModify(context: CommandContext): Promise<Doc> {
   refuseCombinations(body, remove);
   const { reply, wrote, touched } = await during(context, () => attempt(context, () => runTouching(context, () => (remove ? removeOne(context) : updateOne(context)))));
   if (participation.retryable && wrote) {
-    participation.session?.statements.set(id, { n: 1, nModified: 0, upsertedId: undefined, reply, touched });
+    participation.session?.statements.set(id, { by: 'findAndModify', n: 1, nModified: 0, upsertedId: undefined, reply, touched });
   }
   addWriteConcernError(reply, context);
   return reply;

@@ -41,7 +41,8 @@ export function writeReply(context: CommandContext, tally: WriteTally, isUpdate:
   const reply: Doc = new Map<string, Value>([['n', new Int32(tally.n)]]);
   addOpTime(reply, context);
   if (tally.errors.length > 0) reply.set('writeErrors', tally.errors);
-  if (tally.upserted.length > 0) reply.set('upserted', tally.upserted);
+  // What was recorded of a number under which an upsert was done answers other statements under it too, but for this.
+  if (isUpdate && tally.upserted.length > 0) reply.set('upserted', tally.upserted);
   if (isUpdate) reply.set('nModified', new Int32(tally.nModified));
   addWriteConcernError(reply, context);
   return reply;

@@ -2,6 +2,7 @@ import { encodeDocument } from '../../bson/encode.js';
 import { RawDocument } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { WOULD_CHANGE_OWNING_SHARD } from '../write/shard-key-change.js';
+import { isUnsimulated } from '../../node/unsimulated.js';
 import { waitWithin } from '../command-limits.js';
 import { failure } from '../failure.js';
 import type { StatementResult, TouchedDocument } from '../session/logical-session.js';
@@ -77,14 +78,14 @@ export async function runStatements(
   };
   for (let index = 0; index < statements.length; index += 1) {
     const id = idOf(index);
-    const recorded = recordedResult(participation, id);
     statement = statements[index] as Uint8Array;
     try {
+      const recorded = recordedResult(participation, id, request.name);
       const outcome = recorded === undefined ? (attemptAtOnce(context, write) ?? (await attempt(context, write))) : { ...recorded, wrote: true };
       add(tally, index, outcome);
       if (participation.retryable && recorded === undefined && outcome.wrote) {
         const { n, nModified, upsertedId } = outcome;
-        participation.session?.statements.set(id, { n, nModified, upsertedId, reply: undefined, touched });
+        participation.session?.statements.set(id, { by: request.name, n, nModified, upsertedId, reply: undefined, touched });
       }
     } catch (error) {
       if (!(error instanceof CommandError) || endsCommand(error)) throw error;
@@ -159,5 +160,5 @@ function isStale(error: CommandError): boolean {
 }
 
 function endsCommand(error: CommandError): boolean {
-  return endingCodes.has(error.code);
+  return endingCodes.has(error.code) || isUnsimulated(error);
 }

@@ -13,6 +13,8 @@ export interface TouchedDocument {
 
 /** What a retryable statement did, for answering its repetition. */
 export interface StatementResult {
+  /** The command that it was a statement of. */
+  readonly by: string;
   readonly n: number;
   readonly nModified: number;
   readonly upsertedId: Value | undefined;

@@ -2,6 +2,7 @@ import { Int32, Long, Timestamp } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { failure } from '../failure.js';
 import type { Oplog } from '../oplog/oplog.js';
 import { timeKey, type TimeKey } from '../storage/time-key.js';
@@ -228,9 +229,17 @@ export function statementIds(body: Doc): (index: number) => number {
   return (index) => first + index;
 }
 
-/** What was recorded of a retryable statement, if it was executed before. */
-export function recordedResult(participation: Participation, statementId: number): StatementResult | undefined {
-  return participation.retryable ? participation.session?.statements.get(statementId) : undefined;
+/** Commands that servers answer from the record of their own kind only; the others they answer from any. */
+const ownKind: ReadonlySet<string> = new Set(['update', 'findAndModify']);
+
+/**
+ * What was recorded of a retryable statement, if it was executed before.
+ * @throws CommandError 115 where another command was sent under its number: servers refuse with the entry of their oplog
+ */
+export function recordedResult(participation: Participation, statementId: number, command: string): StatementResult | undefined {
+  const recorded = participation.retryable ? participation.session?.statements.get(statementId) : undefined;
+  if (recorded !== undefined && recorded.by !== command && ownKind.has(command)) throw unsimulated(`${command} under the number of another command`);
+  return recorded;
 }
 
 function isLong(value: Value): value is Long {

@@ -11,7 +11,11 @@ type Letter = (typeof letters)[number];
 /** Transactions over both shards and writes that are sent again, of two sessions. */
 export const sessions: Family = {
   name: 'sessions',
-  fixture: storedFixture(db),
+  fixture: [
+    ...storedFixture(db),
+    // Otherwise participants commit after the answer, and who reads next sees their writes or not, as it comes.
+    ...(['shard0', 'shard1'] as const).map((on): Command => ({ on, db: 'admin', command: { setParameter: 1, coordinateCommitReturnImmediatelyAfterPersistingDecision: false } })),
+  ],
   reset: [{ on: 'router', db: 'admin', command: { killAllSessions: [] } }, ...storedReset(db)],
   commands(random) {
     const layout = random.weighted<Layout>([[2, () => 'ranged'], [1, () => 'plain'], [1, () => 'compound']]);
@@ -48,7 +52,8 @@ function read(random: Random, layout: Layout): Fields {
     [3, () => ({ find: layout, filter: random.chance(0.5) ? {} : query(random, layout), sort: { _id: 1, k: 1 } })],
     [1, () => ({ aggregate: layout, pipeline: [{ $match: { v: { $gte: 0 } } }, { $sort: { _id: 1, k: 1 } }], cursor: {} })],
     [0.5, () => ({ count: layout })],
-    [0.5, () => ({ distinct: layout, key: 'v' })],
+    // Of several shards that refuse it in a transaction, each for another reason, the first to answer would tell its own.
+    [0.5, () => ({ distinct: layout, key: 'v', query: query(random, layout) })],
   ]);
 }
 
@@ -69,7 +74,7 @@ class Transactions {
 
   commands(): Command[] {
     const asked = this.random.list(6, 14, () => this.#command(this.random.chance(0.7) ? 'A' : 'B'));
-    return [...asked, ...letters.filter((letter) => this.#open[letter]).map((letter) => this.#end(letter, 'abortTransaction'))];
+    return [...asked, ...letters.filter((letter) => this.#open[letter]).map((letter) => this.#end(letter))];
   }
 
   #command(letter: Letter): Command {
@@ -78,18 +83,26 @@ class Transactions {
       [5, () => this.#statement(letter, write(random, layout))],
       [3, () => this.#statement(letter, read(random, layout))],
       [2, () => this.#end(letter, 'commitTransaction')],
-      [1, () => this.#end(letter, this.#committed[letter] ? 'commitTransaction' : 'abortTransaction')],
+      [1, () => this.#end(letter)],
       [1, () => router(read(random, layout))],
-      [0.3, () => ({ on: 'router', db: 'admin', command: { commitTransaction: 1, lsid: { session: letter }, txnNumber: long(this.#numbers[letter]), autocommit: false } })],
+      [0.3, () => this.#commitMeanwhile(letter)],
     ]);
+  }
+
+  /** Statements go on after it under the same number. */
+  #commitMeanwhile(letter: Letter): Command {
+    this.#committed[letter] = true;
+    return { on: 'router', db: 'admin', command: { commitTransaction: 1, lsid: { session: letter }, txnNumber: long(this.#numbers[letter]), autocommit: false } };
   }
 
   #statement(letter: Letter, command: Fields): Command {
     const { random } = this;
     const starts = !this.#open[letter] || random.chance(0.05);
-    if (!this.#open[letter]) this.#numbers[letter] += 1;
+    if (!this.#open[letter]) {
+      this.#numbers[letter] += 1;
+      this.#committed[letter] = false;
+    }
     this.#open[letter] = true;
-    this.#committed[letter] = false;
     const concern = starts && random.chance(0.5) ? { readConcern: { level: random.pick(['snapshot', 'majority', 'local']) } } : {};
     const txnNumber = long(random.chance(0.03) ? this.#numbers[letter] - 1 : this.#numbers[letter]);
     // Of statements for several shards that go out at once, the first answer would decide which of them count.
@@ -98,7 +111,7 @@ class Transactions {
   }
 
   /** What was committed is not aborted: a participant that has not heard of the decision yet would give its part up, or not, as it comes. */
-  #end(letter: Letter, name: 'commitTransaction' | 'abortTransaction'): Command {
+  #end(letter: Letter, name: 'commitTransaction' | 'abortTransaction' = this.#committed[letter] ? 'commitTransaction' : 'abortTransaction'): Command {
     this.#open[letter] = false;
     this.#committed[letter] ||= name === 'commitTransaction';
     const majority = this.random.chance(0.5) ? { writeConcern: { w: 'majority' } } : {};
@@ -125,8 +138,15 @@ class Repeated {
     if (this.#sent.length > 0 && random.chance(0.4)) return router(random.pick(this.#sent));
     if (random.chance(0.2)) return router(read(random, layout));
     this.#number += 1;
-    const sent = { ...write(random, layout), lsid: { session: random.pick(letters) }, txnNumber: long(random.chance(0.1) ? 1 : this.#number) };
-    this.#sent.push(sent);
+    const asked = write(random, layout);
+    const sent = { ...asked, lsid: { session: random.pick(letters) }, txnNumber: long(random.chance(0.1) && !isForMany(asked) ? 1 : this.#number) };
+    // Of the shards that know a newer number, the first to answer tells its own.
+    if (!isForMany(sent)) this.#sent.push(sent);
     return router(sent);
   }
+}
+
+/** True for a statement that several shards are asked at once. */
+function isForMany({ updates, deletes }: Fields): boolean {
+  return JSON.stringify([updates, deletes]).match(/"multi":true|"limit":0/) !== null;
 }

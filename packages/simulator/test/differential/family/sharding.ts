@@ -14,6 +14,10 @@ export const sharding: Family = {
   reset: [
     { on: 'router', db, command: { dropDatabase: 1 } },
     admin({ enableSharding: db, primaryShard: 'shard0' }),
+    // Zones outlive their database, and a collection that is not there can be dropped with its zones.
+    ...['c', 'd', 'e'].map((name) => ({ on: 'router' as const, db, command: { drop: name }, onlyAfter: ['updateZoneKeyRange'] })),
+    ...['shard0', 'shard1'].map((shard) => ({ ...admin({ removeShardFromZone: shard, zone: 'z' }), onlyAfter: ['addShardToZone'] })),
+    ...nodes.map((node) => admin({ flushRouterConfig: 1 }, node)),
   ],
   commands(random) {
     const begun = random.chance(0.8) ? [sharded(random, 'c')] : [];
