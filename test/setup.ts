@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { beginPatience, endPatience } from './patience.js';
 import { processLogs } from './process-logs.js';
 import { testSeed } from './seed.js';
 
@@ -21,11 +22,13 @@ else vi.resetConfig();
 
 beforeEach(({ task }) => {
   task.meta.seed = testSeed;
+  beginPatience(task.timeout);
   processLogs.clear();
 });
 
 // Hooks of a file run before this one: what was served is closed, and has said all that it has to say.
 afterEach(({ task }) => {
+  endPatience();
   const logs = task.result?.state === 'fail' ? processLogs.keep() : undefined;
   if (logs !== undefined) task.meta.logs = logs;
 });

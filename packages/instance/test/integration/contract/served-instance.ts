@@ -2,6 +2,7 @@ import type { Progress } from '@convoy/api/contract/progress';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { Document } from 'mongodb';
 import { expect } from 'vitest';
+import { patience_ms } from '../../../../../test/patience.js';
 
 /** What came back over HTTP. */
 export interface Reply {
@@ -9,7 +10,6 @@ export interface Reply {
   readonly body: Document;
 }
 
-const patience_ms = 100_000;
 const poll_ms = 50;
 
 /** An instance as a client sees it: an address that speaks HTTP. */
@@ -51,7 +51,7 @@ export class ServedInstance implements AsyncDisposable {
 
   /** Asks for progress until the condition holds; a migration that fails ends the test at once. */
   async until(what: string, condition: (progress: Progress) => boolean): Promise<Progress> {
-    const end_ms = Date.now() + patience_ms;
+    const end_ms = Date.now() + patience_ms();
     for (;;) {
       const progress = await this.progress();
       if (condition(progress)) return progress;
@@ -76,8 +76,14 @@ export class ServedInstance implements AsyncDisposable {
     await this.untilState('COMMITTED');
   }
 
+  /** Sends the commit until it is taken, as one that was offered a moment ago may not be, and waits for its end. */
+  async commitWhenOffered(): Promise<void> {
+    await expect.poll(async () => (await this.command('commit')).body, { timeout: patience_ms() }).toEqual({ success: true });
+    await this.untilState('COMMITTED');
+  }
+
   async untilReady(): Promise<void> {
-    await expect.poll(async () => (await this.request('GET', '/readyz')).status, { timeout: patience_ms, interval: poll_ms }).toBe(200);
+    await expect.poll(async () => (await this.request('GET', '/readyz')).status, { timeout: patience_ms(), interval: poll_ms }).toBe(200);
   }
 
   async close(): Promise<void> {

@@ -39,8 +39,7 @@ describe.each(releases)('definition changes on %s', (_name, versions, sourceAcce
       await change.run(shop, client);
     }
     await shop.collection<{ _id: number; n: number }>('p7').insertOne({ _id: 100_000, n: 7 });
-    await expect.poll(async () => (await instance.command('commit')).body, { timeout: 100_000 }).toEqual({ success: true });
-    await instance.untilState('COMMITTED');
+    await instance.commitWhenOffered();
     await expectEqualDatabases(scene, 'shop');
     expect(await scene.cluster1.databases()).not.toContain('gone');
   });

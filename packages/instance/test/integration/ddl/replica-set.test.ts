@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, it } from 'vitest';
 import { Scene } from '../contract/scene.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
@@ -40,8 +40,7 @@ it('definition changes of a replica set: capped collections, renames into anothe
   await shop.createCollection('f', { viewOn: 'd', pipeline: [] });
   await shop.collection('d').createIndexes([{ key: { text: 1 }, name: 'text_1', expireAfterSeconds: 5_000, hidden: true }]);
 
-  await expect.poll(async () => (await instance.command('commit')).status, { timeout: 100_000 }).toBe(200);
-  await instance.untilState('COMMITTED');
+  await instance.commitWhenOffered();
   await expectEqualDatabases(scene, 'shop');
   await expectEqualDatabases(scene, 'other');
 });

@@ -2,13 +2,13 @@ import { type CommandName } from '@convoy/api/contract/commands';
 import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import type { Document } from 'mongodb';
 import { expect } from 'vitest';
+import { patience_ms } from '../../../../../test/patience.js';
 import { Board } from '../contract/board-fleet.js';
 import type { Scene } from '../contract/scene.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 import { effectsOf, effectsOfPair, expectFields, refusedIn, type SeenState } from './documented-states.js';
 
-const patience_ms = 100_000;
 const poll_ms = 50;
 
 /** The instances of a fleet, each commanded by hand over HTTP, and compared with what the documents say. */
@@ -42,7 +42,7 @@ export class CommandedFleet implements AsyncDisposable {
   }
 
   async until(state: SeenState): Promise<void> {
-    const end_ms = Date.now() + patience_ms;
+    const end_ms = Date.now() + patience_ms();
     for (;;) {
       const seen = await this.states();
       if (seen.every((one) => one === state)) return;
@@ -87,7 +87,7 @@ export class CommandedFleet implements AsyncDisposable {
 
   /** Waits for a reverse to end, and brings instances that pause to RUNNING. */
   async settleRunning(): Promise<void> {
-    await expect.poll(() => this.states(), { timeout: patience_ms, interval: poll_ms }).not.toContain('REVERSING');
+    await expect.poll(() => this.states(), { timeout: patience_ms(), interval: poll_ms }).not.toContain('REVERSING');
     for (const instance of this.instances) if ((await this.stateOf(instance)) === 'PAUSED') await instance.accepted('resume');
   }
 
@@ -95,7 +95,7 @@ export class CommandedFleet implements AsyncDisposable {
   async commitRest(): Promise<void> {
     await this.settleRunning();
     for (const instance of this.instances) {
-      await expect.poll(async () => (await this.stateOf(instance)) !== 'RUNNING' || (await this.replyOf(instance, 'commit')) === 'success', { timeout: patience_ms, interval: poll_ms }).toBe(true);
+      await expect.poll(async () => (await this.stateOf(instance)) !== 'RUNNING' || (await this.replyOf(instance, 'commit')) === 'success', { timeout: patience_ms(), interval: poll_ms }).toBe(true);
     }
   }
 
