@@ -2,7 +2,7 @@ import type { Doc, Value } from '../bson/value.js';
 
 /** Operators that servers do not compute before there is a document, even where all that they are given is constant. */
 const neverFolded: ReadonlySet<string> = new Set([
-  '$map', '$filter', '$reduce', '$let', '$zip', '$switch', '$rand', '$meta', '$function', '$accumulator',
+  '$map', '$filter', '$reduce', '$let', '$zip', '$switch', '$regexFind', '$regexFindAll', '$regexMatch', '$rand', '$meta', '$function', '$accumulator',
 ]);
 
 /** Operators within which servers do not look for constants. */
@@ -19,7 +19,7 @@ export function isConstant(expression: Value): boolean {
  * @returns whether the whole is constant
  */
 export function visitConstants(expression: Value, found: (operator: Doc) => void): boolean {
-  if (typeof expression === 'string') return !expression.startsWith('$');
+  if (typeof expression === 'string') return !expression.startsWith('$') || /^\$\$REMOVE(?:\.|$)/.test(expression);
   if (Array.isArray(expression)) return all(expression, found);
   if (!(expression instanceof Map)) return true;
   if (!isOperator(expression)) return all([...expression.values()], found);

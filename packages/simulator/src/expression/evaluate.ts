@@ -39,7 +39,7 @@ const operators = new Map<string, OperatorCompiler>(
   ].flatMap((table) => Object.entries(table)),
 );
 
-const unsimulatedOperators: ReadonlySet<string> = new Set(['$_internalJsEmit', '$function', '$meta', '$toHashedIndexKey']);
+const unsimulatedOperators: ReadonlySet<string> = new Set(['$_internalJsEmit', '$function', '$meta', '$setIntersection', '$setUnion', '$toHashedIndexKey']);
 
 /** Whether an operator of expressions has a name. */
 export function isExpressionName(name: string): boolean {

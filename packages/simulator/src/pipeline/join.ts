@@ -1,3 +1,4 @@
+import { compareValues } from '../bson/compare.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
 import { compileExpression } from '../expression/evaluate.js';
@@ -14,11 +15,14 @@ export function compileLookup(operand: Value, context: PipelineContext, compile:
   const from = textField(operand, 'from', '$lookup');
   const asPath = splitPath(as);
   const join = joinTest(operand, context);
+  // Every collection has an index on it, by which documents are found.
+  const byId = join !== undefined && operand.get('foreignField') === '_id';
   const inner = innerPipeline(operand, context, compile);
   return function* (docs) {
     for (const doc of docs) {
       const foreign = foreignDocuments(context, from);
-      const joined = join === undefined ? foreign : filtered(foreign, join(doc));
+      const found = join === undefined ? foreign : filtered(foreign, join(doc));
+      const joined = byId ? [...found].sort((a, b) => compareValues(a.get('_id') ?? null, b.get('_id') ?? null)) : found;
       yield withValueAt(doc, asPath, [...inner(doc, joined)]);
     }
   };

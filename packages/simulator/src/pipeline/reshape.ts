@@ -67,7 +67,7 @@ export function compileReplaceRoot(operand: Value, context: PipelineContext, rol
 function refuseConflicts(spec: Doc): void {
   const seen = new Set<string>();
   const add = (path: string): void => {
-    const other = seen.has(path) ? path : [...seen].find((known) => known.startsWith(`${path}.`) || path.startsWith(`${known}.`));
+    const other = seen.has(path) ? path : [...seen].sort().find((known) => known.startsWith(`${path}.`) || path.startsWith(`${known}.`));
     if (other !== undefined) throw located(40176, `specification contains two conflicting paths. Cannot specify both '${path}' and '${other}': ${documentText(spec)}`);
     seen.add(path);
   };

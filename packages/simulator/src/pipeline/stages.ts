@@ -13,6 +13,7 @@ import { compileGroup, compileSortByCount } from './group.js';
 import { compileFacet, compileLookup, compileUnionWith } from './join.js';
 import { compileRedact } from './redact.js';
 import { compileAddFields, compileProject, compileReplaceRoot, compileUnset } from './reshape.js';
+import { countRearranged, rearranged } from './rearranged.js';
 import { drawn, sampleSize } from './sample.js';
 import { expressionContext, type PipelineContext, type RunStage, type StageCompiler } from './stage.js';
 import { compileUnpackBucket } from './unpack-bucket.js';
@@ -54,8 +55,10 @@ const unsimulatedStages: ReadonlySet<string> = new Set(['$geoNear', '$listLocalS
 export function compilePipeline(stages: readonly Doc[], context: PipelineContext): RunStage {
   const compiled = stages.map((stage) => compileStage(stage, context));
   // Nothing is computed before the first document is asked for, by which a failure over documents is known.
+  const early = countRearranged(stages);
+  const inTurn = (from: number, to: number): RunStage => (docs) => compiled.slice(from, to).reduce((input, run) => run(input), docs);
   return function* (docs) {
-    yield* compiled.reduce<Iterable<Doc>>((input, run) => run(input), docs);
+    yield* inTurn(early, compiled.length)(early === 0 ? docs : rearranged(inTurn(0, early), docs));
   };
 }
 

@@ -34,7 +34,8 @@ function namedFields(node: ProjectionNode, doc: Doc): Doc {
   for (const [name, value] of doc) {
     const child = node.children.get(name);
     if (child === undefined || ('leaf' in child && child.leaf.kind !== 'include' && child.leaf.kind !== 'list')) continue;
-    kept.set(name, 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(child.node, value));
+    const shown = 'leaf' in child ? includedLeaf(child.leaf, value) : insideContainers(child.node, value);
+    if (shown !== undefined) kept.set(name, shown);
   }
   return kept.frozen();
 }
@@ -60,12 +61,13 @@ export function excludeFields(node: ProjectionNode, doc: Doc, variables: Variabl
   return kept.frozen();
 }
 
-/** Sets computed fields at their places, as `$addFields` does. */
+/** Sets computed fields at their places, as `$addFields` does. A path in which nothing is computed has a place then, too. */
 export function setFields(node: ProjectionNode, doc: Doc, variables: Variables): Doc {
   const result = new MutableDocument(doc);
   for (const [name, child] of node.children) {
     if ('node' in child) {
-      if (computes(child.node)) result.set(name, setInside(child.node, result.get(name), variables));
+      const present = result.get(name);
+      result.set(name, computes(child.node) ? setInside(child.node, present, variables) : present);
     } else if (child.leaf.kind === 'computed') result.set(name, child.leaf.evaluate(variables));
     else if (child.leaf.kind === 'match') result.set(name, includedLeaf(child.leaf, fieldPathValue(variables.doc, [name]) ?? null));
   }

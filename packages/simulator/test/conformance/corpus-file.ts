@@ -50,6 +50,8 @@ export const corpusFiles = [
   '20-found-queries',
   '21-found-privileges',
   '22-found-computations',
+  '23-found-index-conflicts',
+  '24-found-pipelines',
   '27-found-sharding-checks',
   '28-found-transactions',
 ] as const;

@@ -110,6 +110,12 @@ export const patterns: readonly Pattern[] = [
     reason: 'Of several participants that cannot commit, the first to answer, or whichever stands first in a hash table.',
   },
   {
+    name: 'SHARD',
+    paths: ['errmsg'],
+    covers: { text: /(?<=^Error on remote shard )\S+(?= :: caused by :: )/g },
+    reason: 'Of several shards whose documents fail a stage, the first to answer.',
+  },
+  {
     name: 'HOST',
     paths: ['errmsg'],
     covers: { text: /(?<=^Encountered error from )(?:<shard\d>|127\.0\.0\.1:\d+)(?= during a transaction :: caused by :: Transaction \d+ has been aborted\.$)/g },

@@ -24,6 +24,8 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '20-found-queries': 425,
   '21-found-privileges': 101,
   '22-found-computations': 234,
+  '23-found-index-conflicts': 30,
+  '24-found-pipelines': 44,
   '27-found-sharding-checks': 334,
   '28-found-transactions': 171,
 };

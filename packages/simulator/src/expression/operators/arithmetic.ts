@@ -117,7 +117,12 @@ function isWhole(value: NumberValue): boolean {
 
 function remainder(a: NumberValue, b: NumberValue): Value {
   if (toNumber(b) === 0) throw located(16610, "can't $mod by zero");
-  return remainderOfNumbers(a, b);
+  return remainderOfNumbers(a, isWhole(a) && isWhole32(b) ? new Int32(b.value) : b);
+}
+
+/** Of whole numbers the remainder by a double is whole too where that is a 32-bit integer. */
+function isWhole32(value: NumberValue): value is Double {
+  return value._bsontype === 'Double' && value.value === (value.value | 0);
 }
 
 function isInfinite(value: Decimal128): boolean {

@@ -1,12 +1,12 @@
 import { Int32 } from 'bson';
-import { compareValues, equalValues } from '../../bson/compare.js';
+import { equalValues } from '../../bson/compare.js';
 import { computedText } from '../../bson/computed-text.js';
 import { isNumber, toNumber } from '../../bson/exact-number.js';
 import { typeName } from '../../bson/type-of.js';
 import type { Value } from '../../bson/value.js';
 import { located } from '../../query/query-error.js';
 import { isConstant } from '../constant.js';
-import { argumentList, type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable, ranged, sequential, variadic } from '../operator.js';
+import { argumentList, type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable, ranged, sequential } from '../operator.js';
 import { averageOf, deviationOf, maximumOf, minimumOf, sumOf } from '../totals.js';
 import { isNullish, isTruthy } from '../truth.js';
 
@@ -23,12 +23,11 @@ export const arrayOperators: OperatorTable = {
   $indexOfArray: ranged(2, 4, indexOfArray),
   $reverseArray: fixed(1, ([list]) => (isNullish(list) ? null : required(list, 34435, '$reverseArray').toReversed())),
   $range: ranged(2, 3, range),
-  $setUnion: variadic((lists) => (lists.some(isNullish) ? null : distinct(lists.flatMap((list) => required(list, 17043, '$setUnion'))))),
-  $setIntersection: variadic(setIntersection),
   $setDifference: fixed(2, ([a, b]) => {
     if (isNullish(a) || isNullish(b)) return null;
+    const items = required(a, 17048, '$setDifference');
     const excluded = required(b, 17049, '$setDifference');
-    return required(a, 17048, '$setDifference').filter((item, index, items) => !contains(excluded, item) && !contains(items.slice(0, index), item));
+    return items.filter((item, index) => !contains(excluded, item) && !contains(items.slice(0, index), item));
   }),
   $setEquals: ranged(2, Number.MAX_SAFE_INTEGER, (lists) => {
     const [first = [], ...others] = lists.map((list) => required(list, 17044, '$setEquals'));
@@ -57,11 +56,9 @@ const refusals: Readonly<Record<number, (type: string, name: string, value: Valu
   17040: (type) => `$allElementsTrue's argument must be an array, but is ${type}`,
   17041: (type) => `$anyElementTrue's argument must be an array, but is ${type}`,
   17042: (type) => `both operands of $setIsSubset must be arrays. Second argument is of type: ${type}`,
-  17043: (type) => `All operands of $setUnion must be arrays. One argument is of type: ${type}`,
   17044: (type) => `All operands of $setEquals must be arrays. One argument is of type: ${type}`,
   17046: (type) => `both operands of $setIsSubset must be arrays. First argument is of type: ${type}`,
   17310: (type) => `both operands of $setIsSubset must be arrays. First argument is of type: ${type}`,
-  17047: (type) => `All operands of $setIntersection must be arrays. One argument is of type: ${type}`,
   17048: (type) => `both operands of $setDifference must be arrays. First argument is of type: ${type}`,
   17049: (type) => `both operands of $setDifference must be arrays. Second argument is of type: ${type}`,
   28664: (type) => `$concatArrays only supports arrays, not ${type}`,
@@ -144,12 +141,6 @@ function bound(value: Value | undefined, code: number, what: string): number {
 
 const INT_LIMIT = 2 ** 31;
 
-function setIntersection(lists: (Value | undefined)[]): Value {
-  if (lists.some(isNullish)) return null;
-  const [first = [], ...others] = lists.map((list) => required(list, 17047, '$setIntersection'));
-  return distinct(first.filter((item) => others.every((other) => contains(other, item))));
-}
-
 /** Lists side by side: as long as the shortest, or the longest with defaults for what is missing. */
 function compileZip(operand: Value, compile: Compile): Evaluate {
   const parts = namedArguments(operand, '$zip', ['inputs', 'useLongestLength', 'defaults'], ['inputs']);
@@ -179,11 +170,6 @@ function contains(list: readonly Value[], value: Value): boolean {
 
 function isSubset(a: readonly Value[], b: readonly Value[]): boolean {
   return a.every((item) => contains(b, item));
-}
-
-/** Each value once, in the server's order. */
-function distinct(values: Value[]): Value[] {
-  return values.toSorted((a, b) => compareValues(a, b)).filter((value, index, sorted) => index === 0 || !equalValues(value, sorted[index - 1] ?? null));
 }
 
 /** One argument that is an array stands for its elements. */

@@ -1,6 +1,7 @@
 import { Binary, Decimal128, Double, Int32, Long, ObjectId } from 'bson';
 import { toDecimal } from '../../bson/arithmetic.js';
-import { isNumber, type NumberValue, toNumber } from '../../bson/exact-number.js';
+import { isNumber, longValue, type NumberValue, toNumber } from '../../bson/exact-number.js';
+import { computedText } from '../../bson/computed-text.js';
 import { encodeDocument } from '../../bson/encode.js';
 import { isNumberType, typeName, typeOf, typeOfAlias } from '../../bson/type-of.js';
 import { encodeUtf8 } from '../../bson/utf8.js';
@@ -92,9 +93,15 @@ function wholeFrom(value: Value, target: string, limit: number): number {
   const whole = Math.trunc(number);
   if (whole >= limit || whole < -limit) {
     if (typeof value === 'string') throw notParsed(value, 'Overflow');
-    throw new CommandError(241, 'ConversionFailure', `Conversion would overflow target type in $convert with no onError value: ${number}`);
+    throw new CommandError(241, 'ConversionFailure', `Conversion would overflow target type in $convert with no onError value: ${overflowText(value)}`);
   }
   return whole;
+}
+
+/** A number that does not fit, as servers tell it: nothing of a long. */
+function overflowText(value: Value): string {
+  if (value instanceof Double) return computedText(value);
+  return value instanceof Decimal128 ? value.toString() : '';
 }
 
 function decimalFrom(value: Value): NumberValue {
@@ -160,6 +167,7 @@ function typeNameOf(type: number): string | undefined {
 
 function dateFrom(value: Value): Value {
   if (typeof value === 'string') return dateFromText(value, UTC, undefined);
+  if (isNumber(value) && value._bsontype === 'Long') return new DateTime(longValue(value));
   if (isNumber(value) && value._bsontype !== 'Int32') return new DateTime(BigInt(wholeFrom(value, 'date', LONG_LIMIT)));
   if (value instanceof DateTime || value instanceof ObjectId) return dateOf(value);
   throw failure(value, 'date');

@@ -39,10 +39,21 @@ function refuseOtherOptions(primary: ClusterShard, namespace: string, body: Doc)
   throw new CommandError(namespaceExists, 'NamespaceExists', `ns: ${namespace} already exists with different options: ${documentText(shown)}`);
 }
 
+/** All other options are compared before the collation, which may be none. */
 function sameOptions(present: Doc, body: Doc): boolean {
-  const wanted = body.has('viewOn') ? viewDefinition(body).options : collectionOptions(body);
-  const text = (options: Doc): string => documentText(new Map([...options].sort(([a], [b]) => (a < b ? -1 : 1))));
-  return text(present) === text(wanted);
+  return ['collation', ''].every((left) => optionsText(without(present, left)) === optionsText(optionsOf(without(body, left))));
+}
+
+function optionsOf(body: Doc): Doc {
+  return body.has('viewOn') ? viewDefinition(body).options : collectionOptions(body);
+}
+
+function optionsText(options: Doc): string {
+  return documentText(new Map([...options].sort(([a], [b]) => (a < b ? -1 : 1))));
+}
+
+function without(doc: Doc, name: string): Doc {
+  return new Map([...doc].filter(([each]) => each !== name));
 }
 
 const namespaceExists = 48;

@@ -7,6 +7,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { withLet } from '../../expression/let.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
 import { refuseFailingConstants } from '../../pipeline/constant-failures.js';
 import { compilePipeline } from '../../pipeline/stages.js';
@@ -18,7 +19,7 @@ import { PASSTHROUGH_FIELD, passthroughCommand } from '../stream/passthrough.js'
 import { targetQuery } from '../target/query-targeting.js';
 import type { SendOptions } from '../target/shard-sender.js';
 import { firstBatchDefault } from './batch-size.js';
-import { foreignDocuments, readsLocally } from './foreign-collections.js';
+import { foreignCollections, foreignDocuments, readsLocally } from './foreign-collections.js';
 import { ListCursor } from './list-cursor.js';
 import { MergedCursor } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
@@ -120,6 +121,32 @@ function unshardedHolder(context: RouterContext, namespace: string): ClusterShar
   return primary === undefined ? [] : [primary];
 }
 
+/**
+ * The cursors of what each shard does of a pipeline.
+ * @param isAll whether all of it is done there: a router's stages may be brought before those that fail
+ * @throws CommandError 115 for a failure over a document where it is open which one is told: of several shards, that of the first to answer
+ */
+async function opened(isAll: boolean, opening: readonly Promise<ShardCursor>[]): Promise<ShardCursor[]> {
+  const failures = (await Promise.allSettled(opening)).flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
+  const other = failures.find((failure) => !(failure instanceof ExecutionError));
+  if (other !== undefined) throw other;
+  const [failure, ...further] = failures.filter((each) => each instanceof ExecutionError);
+  if (failure === undefined) return Promise.all(opening);
+  if (isAll && further.every(({ reason }) => reason.message === failure.reason.message)) throw failure;
+  throw unsimulated('which document of several shards fails');
+}
+
+/** The results of a router's stages. @throws CommandError 115 for a failure over a document where another node may carry them out */
+function mergedOnRouter(stages: readonly Doc[], run: () => Doc[]): Doc[] {
+  const [first, second] = stages;
+  const isHere = (first?.has('$limit') === true || second?.has('$limit') === true) && foreignCollections(stages).length === 0;
+  try {
+    return run();
+  } catch (error) {
+    throw isHere || !(error instanceof CommandError) ? error : unsimulated('what fails after documents of several shards are merged');
+  }
+}
+
 /** A failure over a document of a shard, in the words of the router that reads on. */
 async function openMerged(context: RouterContext, shard: ClusterShard, request: CommandRequest, body: Doc, options: SendOptions): Promise<ShardCursor> {
   try {
@@ -144,7 +171,8 @@ async function mergeShards(
   refuseFailingConstants(pipeline, {});
   const split = splitPipeline(output === undefined ? pipeline : pipeline.slice(0, -1));
   const shardBody = new Map(body).set('pipeline', split.onShards);
-  const cursors = await Promise.all(shards.map((shard) => openMerged(context, shard, request, shardBody, options)));
+  const isAll = split.onRouter.every((stage) => stage.has('$sort'));
+  const cursors = await opened(isAll, shards.map((shard) => openMerged(context, shard, request, shardBody, options)));
   const batchSize = numberOf(docOf(body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
   const merged = new MergedCursor(shown, cursors, { skip: 0, limit: Infinity, piped: true });
   if (split.onRouter.length === 0 && output === undefined) return context.cursors.first(merged, await merged.next(batchSize, request), false, request);
@@ -160,7 +188,7 @@ async function mergeShards(
     collation: collation === undefined ? undefined : parseCollation(collation),
   };
   const lookup = (from: string): Iterable<Doc> => foreignDocuments(context, `${databaseOf(namespace)}.${from}`, surroundings);
-  const results = [...compilePipeline(split.onRouter, { ...surroundings, lookup })(documents)];
+  const results = mergedOnRouter(split.onRouter, () => [...compilePipeline(split.onRouter, { ...surroundings, lookup })(documents)]);
   if (output !== undefined) await writeOutput(context, request, output, results);
   const list = new ListCursor(shown, output === undefined ? results : [], options.time);
   return context.cursors.first(list, await list.next(batchSize), false, request);

@@ -6,10 +6,12 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { ReadConcernRefused } from '../../node/read-concern-refused.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
+import { compileMatcher } from '../../query/matcher.js';
 import { sortedDistinct } from '../../query/distinct-values.js';
 import { countOverView, distinctOverView } from './view-reads.js';
 import { resolveShardedView } from './views.js';
 import { targetQuery } from '../target/query-targeting.js';
+import { isStale } from '../target/stale-routing.js';
 
 /** `count` through a router: the sum over the shards. */
 export async function countCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
@@ -30,7 +32,7 @@ export async function countCommand(context: RouterContext, request: CommandReque
   const shards: Doc = new Map();
   let total = 0;
   for (const shard of countedShards(context, request, namespace)) {
-    const n = numberOf((await context.sender.run(shard, request, body, { picture })).get('n')) ?? 0;
+    const n = numberOf((await context.sender.run(shard, request, body, { picture }).catch((error: unknown) => refuseOf(shard, error))).get('n')) ?? 0;
     shards.set(shard.id, new Int32(n));
     total += n;
   }
@@ -38,9 +40,19 @@ export async function countCommand(context: RouterContext, request: CommandReque
   return doc(['shards', shards], ['n', new Int32(limit > 0 ? Math.min(limit, beyondSkip) : beyondSkip)]);
 }
 
+/** What a shard refuses, as a router that counts passes it on. */
+function refuseOf({ id }: ClusterShard, error: unknown): never {
+  if (!(error instanceof CommandError) || isStale(error)) throw error;
+  throw new CommandError(error.code, error.codeName, `failed on: ${id} :: caused by :: ${error.message}`, error.labels, error.extra);
+}
+
 function countedShards(context: RouterContext, request: CommandRequest, namespace: string): readonly ClusterShard[] {
   const { collection } = context.routing.picture(namespace);
-  if (collection !== undefined) return context.shardsOf(targetQuery(collection, docOrEmpty(request.body.get('query')), request.body.get('collation')).shards);
+  const query = docOrEmpty(request.body.get('query'));
+  if (collection !== undefined) {
+    compileMatcher(query);
+    return context.shardsOf(targetQuery(collection, query, request.body.get('collation')).shards);
+  }
   const primary = context.routedPrimaryOf(namespace);
   return primary === undefined ? [] : [primary];
 }

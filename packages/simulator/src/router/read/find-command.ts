@@ -1,8 +1,9 @@
 import { Int32, type Timestamp } from 'bson';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { parseCollation } from '../../bson/collation.js';
+import { documentText } from '../../bson/text.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
-import type { CommandRequest } from '../../node/command.js';
+import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { compileProjection } from '../../query/projection.js';
@@ -77,10 +78,18 @@ async function mergeShards(
   options: SendOptions,
 ): Promise<Doc> {
   const plan = mergePlan(collection, body);
-  const cursors = await asShardQuery(() => ShardCursor.openAll(context.sender, context.shardsOf(shards), request, plan.body, options));
+  const opening = (): Promise<ShardCursor[]> => ShardCursor.openAll(context.sender, context.shardsOf(shards), request, plan.body, options);
+  const cursors = await asShardQuery(() => (plan.order === undefined ? opening() : opening().catch((error: unknown) => refuseWithSortKey(error, body))));
   const merged = new MergedCursor(collection.namespace, cursors, plan);
   const batch = await merged.next(numberOf(body.get('batchSize')) ?? firstBatchDefault, request);
   return context.cursors.first(merged, { ...batch, time: options.time }, isTrue(body.get('singleBatch')), request);
+}
+
+/** Shards that quote a query quote with it that they are asked for the key to merge by. */
+function refuseWithSortKey(error: unknown, body: Doc): never {
+  if (!(error instanceof CommandError)) throw error;
+  const asked = documentText(new Map([...docOrEmpty(body.get('projection')), ['$sortKey', new Map([['$meta', 'sortKey']])]]));
+  throw new CommandError(error.code, error.codeName, error.message.replace('\nProj: {}\n', () => `\nProj: ${asked}\n`), error.labels, error.extra);
 }
 
 /** What the shards do of a find and what is left to the router. */

@@ -28,9 +28,9 @@ export function splitPipeline(pipeline: readonly Doc[]): { onShards: Doc[]; onRo
     }
     const onRouter = pipeline.slice(index);
     if (!repeatable.has(name)) return { onShards, onRouter };
-    const early = aheadOfSort(onRouter);
-    const [first] = onRouter;
-    return { onShards: [...onShards, ...early, ...leadingRepeatable(onRouter)], onRouter: early.length === 0 || first === undefined ? onRouter : [first, ...onRouter.slice(1 + early.length)] };
+    const inOrder = afterSort(onRouter);
+    if (inOrder.length === 0) return { onShards: [...onShards, ...leadingRepeatable(onRouter)], onRouter };
+    return { onShards: [...onShards, stage, ...inOrder], onRouter: [stage, ...onRouter.slice(1 + inOrder.length)] };
   }
   return { onShards, onRouter: [] };
 }
@@ -41,8 +41,8 @@ function asSent(stage: Doc): Doc {
   return root === undefined ? stage : new Map([['$replaceRoot', new Map([['newRoot', root]])]]);
 }
 
-/** What follows a `$sort` by `_id` and sets other fields is done by the shards, before they sort. */
-function aheadOfSort([first, ...others]: readonly Doc[]): Doc[] {
+/** What follows a `$sort` by `_id` and sets other fields is done by the shards, as it keeps the order in which they are merged. */
+function afterSort([first, ...others]: readonly Doc[]): Doc[] {
   const sort = first?.get('$sort');
   if (!(sort instanceof Map) || sort.size !== 1 || !sort.has('_id')) return [];
   const end = others.findIndex((stage) => !setsOtherFields(stage));

@@ -41,7 +41,7 @@ export function create(context: CommandContext): Doc {
   const clustered = clusteredIndexOption(state.version, body);
   if (body.has('viewOn')) return createView(state, namespace, body);
   if (body.has('timeseries')) return createTimeseries(state, namespace, body);
-  const options = collectionOptions(body);
+  const options = newOptions(state, namespace, body);
   addClustering(options, clustered, body);
   if (sameAsExisting(state, namespace, options)) return new Map();
   state.catalog.openDatabase(request.db);
@@ -65,6 +65,16 @@ function refuseIdIndex(body: Doc): void {
 function fieldsOf(version: ServerVersion): readonly string[] {
   if (version.atLeast(6, 0)) return fieldsSince60;
   return version.atLeast(5, 0) ? fieldsOf50 : fieldsOf44;
+}
+
+/** A collection that is there is told before a collation that is none. Throws CommandError 48. */
+function newOptions(state: ShardState, namespace: string, body: Doc): Doc {
+  try {
+    return collectionOptions(body);
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.codeName !== 'BadValue' || state.catalog.collection(namespace) === undefined) throw error;
+    throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
+  }
 }
 
 /** Only time-series and clustered collections let documents expire without an index. */

@@ -1,4 +1,4 @@
-import { Int32, Long } from 'bson';
+import { Double, Int32, Long } from 'bson';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
@@ -167,9 +167,9 @@ function inListOrder(version: ServerVersion, spec: Doc): Doc {
   return new Map([...spec].sort(([a], [b]) => placeOf(a) - placeOf(b)));
 }
 
-/** `collMod` keeps `expireAfterSeconds` as a long; lists show it as an int where it is one. */
+/** `expireAfterSeconds` is kept as a double or, by `collMod`, as a long; lists show it as an int where it fits. */
 export function listedSpec(spec: Doc): Doc {
-  const seconds = spec.get('expireAfterSeconds');
-  if (!(seconds instanceof Long) || seconds.toNumber() !== (seconds.toNumber() | 0)) return spec;
-  return new Map([...spec].map(([name, value]) => [name, name === 'expireAfterSeconds' ? new Int32(seconds.toNumber()) : value]));
+  const given = spec.get('expireAfterSeconds');
+  const seconds = given instanceof Long || given instanceof Double ? Math.trunc(numberOf(given) ?? 0) : undefined;
+  return seconds === undefined || seconds !== (seconds | 0) ? spec : new Map(spec).set('expireAfterSeconds', new Int32(seconds));
 }

@@ -10,7 +10,7 @@ import { makeUuid } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';
 import { PENDING, timeKey, type TimeKey } from '../storage/time-key.js';
 import { uuidText } from '../uuid-text.js';
-import { sameIndex, shownSpec } from './conflict.js';
+import { isPresent, shownSpec } from './conflict.js';
 import { indexDefinition } from './definition.js';
 
 /** Indexes of one collection at most (manual, "MongoDB Limits"). */
@@ -30,7 +30,7 @@ export interface BuildOptions {
  * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
  */
 export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], { fromMigrate = false, isNew = false }: BuildOptions = {}): void {
-  const missing = specs.filter((spec) => !isIdKey(spec) && !collection.indexes.some(({ definition }) => sameIndex(state.version, spec, definition.spec)));
+  const missing = specs.filter((spec) => !isIdKey(spec) && !isPresent(state.version, spec, collection));
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   if (missing.length > 0 && state.transaction !== undefined) refuseInTransaction(collection, state.transaction);
   const before = collection.secondaryIndexes.length;
@@ -63,7 +63,7 @@ interface Attempt {
 /** @throws CommandError 68, or 96 over documents, for an index that the same command has made */
 function buildIndex(version: ServerVersion, collection: Collection, spec: Doc, attempt: Attempt, time: TimeKey): void {
   refuseSecondText(collection, spec);
-  if (collection.indexes.some(({ definition }) => sameIndex(version, spec, definition.spec))) {
+  if (isPresent(version, spec, collection)) {
     if (attempt.over === 'documents') throw new CommandError(96, 'OperationFailed', 'Cannot build two identical indexes. Try again without duplicate indexes.');
     throw new CommandError(68, 'IndexAlreadyExists', `Identical index already exists: ${textOrEmpty(spec.get('name'))}`);
   }

@@ -4,32 +4,37 @@ import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import { documentText } from '../../bson/text.js';
+import type { Collection } from '../storage/collection.js';
 
 /** Options that may differ between two descriptions of the same index. */
 const IGNORED: ReadonlySet<string> = new Set(['v', 'name', 'background', 'ns', 'hidden']);
 
 /**
- * Compares a requested index with one that is there.
- * @returns true when it is the same index, false when both can stand side by side
- * Throws CommandError 85 or 86 when they cannot.
+ * Compares a requested index with those that are there: first with the one of its name, then with one that is like it.
+ * Throws CommandError 85 or 86 where it can neither be one of them nor stand beside them.
  */
-export function sameIndex(version: ServerVersion, requested: Doc, existing: Doc): boolean {
-  const sameName = requested.get('name') === existing.get('name');
-  const sameSignature = signature(version, requested) === signature(version, existing);
-  if (!sameName && !sameSignature) return false;
-  if (!sameName) {
-    throw new CommandError(85, 'IndexOptionsConflict', `Index already exists with a different name: ${nameOf(existing)}`);
-  }
-  const both = `Requested index: ${documentText(shownSpec(requested))}, existing index: ${documentText(shownSpec(existing))}`;
-  if (!sameSignature) {
+export function isPresent(version: ServerVersion, requested: Doc, { indexes }: Pick<Collection, 'indexes'>): boolean {
+  const existing = indexes.map(({ definition }) => definition.spec);
+  const like = signature(version, requested);
+  const named = existing.find((spec) => nameOf(spec) === nameOf(requested));
+  const found = named ?? existing.find((spec) => signature(version, spec) === like);
+  if (found === undefined) return false;
+  const both = `Requested index: ${documentText(shownSpec(requested))}, existing index: ${documentText(shownSpec(found))}`;
+  if (signature(version, found) !== like) {
     throw new CommandError(
       86,
       'IndexKeySpecsConflict',
       `An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. ${both}`,
     );
   }
-  if (optionsText(requested) === optionsText(existing)) return true;
-  throw new CommandError(85, 'IndexOptionsConflict', `An equivalent index already exists with the same name but different options. ${both}`);
+  const sameOptions = optionsText(requested) === optionsText(found);
+  if (sameOptions && named !== undefined) return true;
+  if (sameOptions) throw optionsConflict(`Index already exists with a different name: ${nameOf(found)}`);
+  throw optionsConflict(`An equivalent index already exists with ${named === undefined ? 'a different name and' : 'the same name but different'} options. ${both}`);
+}
+
+function optionsConflict(message: string): CommandError {
+  return new CommandError(85, 'IndexOptionsConflict', message);
 }
 
 function nameOf(spec: Doc): string {
@@ -51,7 +56,7 @@ function orderText(order: Value): string {
 
 function optionsText(spec: Doc): string {
   return [...spec]
-    .filter(([name]) => !IGNORED.has(name) && name !== 'key')
+    .filter(([name, value]) => !IGNORED.has(name) && name !== 'key' && value !== false)
     .map(([name, value]) => `${name}=${numberOf(value) ?? documentKey(value)}`)
     .sort()
     .join();

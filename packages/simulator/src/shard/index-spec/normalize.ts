@@ -52,7 +52,7 @@ export function normalizedSpec(resolved: Doc): Doc {
   ]);
   for (const [option, value] of resolved) {
     if (LATE.has(option) || spec.has(option) || (FALSE_IS_ABSENT.has(option) && !isTrue(value))) continue;
-    spec.set(option, option === 'expireAfterSeconds' && value instanceof Double ? new Int32(Math.trunc(value.value)) : value);
+    spec.set(option, value);
   }
   completeText(spec, key);
   completeGeo(spec, key);

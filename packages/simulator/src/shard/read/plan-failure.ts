@@ -19,20 +19,15 @@ export interface QuotedQuery {
 
 /** `error processing query`, with the query as servers quote it when they cannot plan it (seen on 5.0.7). */
 export function planFailureText(collection: Collection, query: QuotedQuery, cause: string): string {
-  const { batchSize, limit = Infinity, skip = 0, sort } = query;
+  const { batchSize, limit = Infinity, skip = 0 } = query;
   const window = [
     ...(batchSize === undefined ? [] : [` batchSize=${batchSize}`]),
     ...(limit === Infinity ? [] : [` limit=${limit}`]),
     ...(skip === 0 ? [] : [` skip=${skip}`]),
   ].join('');
-  const shown = `Sort: ${documentText(sort ?? new Map<string, Value>())}\nProj: ${projectionText(collection, query)}\n`;
+  const [sort, projection] = [query.sort, query.projection].map((each) => documentText(each ?? new Map<string, Value>()));
+  const shown = `Sort: ${sort}\nProj: ${projection}\n`;
   return `error processing query: ns=${collection.namespace}${window}Tree: ${treeText(nodeOf(query.filter), '')}${shown} planner returned error :: caused by :: ${cause}`;
-}
-
-/** Routers ask several shards for the key that they merge by, too. */
-function projectionText(collection: Collection, { projection, sort }: QuotedQuery): string {
-  if (projection !== undefined && projection.size > 0) return documentText(projection);
-  return sort !== undefined && collection.target.shardKey !== undefined ? '{ $sortKey: { $meta: "sortKey" } }' : '{}';
 }
 
 /** A condition, or a list of them, in the order in which servers bring them before they plan. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toExtendedJson } from '../../../src/bson/extended-json.js';
+import type { Doc } from '../../../src/bson/value.js';
+import { CommandError } from '../../../src/node/command.js';
 import { compilePipeline } from '../../../src/pipeline/stages.js';
 import { doc } from '../json.js';
 
@@ -67,5 +69,31 @@ describe('a pipeline', () => {
     expect(() => run([{ $changeStreamSplitLargeEvent: {} }], [])).toThrow(
       expect.objectContaining({ code: 40324, message: "Unrecognized pipeline stage name: '$changeStreamSplitLargeEvent'" }) as Error,
     );
+  });
+});
+
+describe('what fails in a pipeline', () => {
+  it('is refused by name before stages that servers bring forward', () => {
+    const failing = { $set: { n: { $add: ['$n', 'x'] } } };
+    for (const later of [{ $match: { n: 9 } }, { $skip: 1 }]) expect(() => run([failing, later], numbers)).toThrow(/is not part of this simulation/);
+    expect(() => run([{ $match: { n: 1 } }, failing], numbers)).toThrow('$add only supports numeric or date types');
+  });
+
+  it('before its first stage is told as it is', () => {
+    const broken = function* (): Generator<Doc> {
+      yield doc({ _id: 1 });
+      throw new CommandError(175, 'QueryPlanKilled', 'killed');
+    };
+    const pipeline = compilePipeline([doc({ $set: { a: 1 } }), doc({ $match: { a: 1 } })], {});
+    expect(() => [...pipeline(broken())]).toThrow('killed');
+  });
+
+  it('leaves a place for a path only where something is computed beside it', () => {
+    expect(run([{ $project: { 'c.a': 1 } }, { $set: { b: 1, c: 2 } }], [{ _id: 1, c: 1 }])).toBe(text([{ _id: 1, b: 1, c: 2 }]));
+    expect(run([{ $project: { 'c.a': 1, e: '$f' } }, { $set: { b: 1, c: 2 } }], [{ _id: 1 }])).toBe(text([{ _id: 1, c: 2, b: 1 }]));
+  });
+
+  it('finds what is joined by _id in its order', () => {
+    expect(run([{ $lookup: { from: 'other', localField: 'l', foreignField: '_id', as: 'j' } }], [{ l: [2, 1] }], [{ _id: 2 }, { _id: 1 }])).toBe(text([{ l: [2, 1], j: [{ _id: 1 }, { _id: 2 }] }]));
   });
 });
