@@ -121,4 +121,43 @@ export const commitHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 82,
+    hazard: 'A block of user writes waits for all open transactions, with every operation of the node behind it; set again, it does so again and aborts index builds',
+    handling: 'A block that a replica set is seen to have is not set again. One that is asked for has longer than transactions live. A build that was aborted is begun again.',
+    open: 'routers do not show whether a block stands: there it is set again.',
+    sabotages: [
+      {
+        takesOut: 'the look at the block that stands',
+        file: instance('cluster/write-block.ts'),
+        symbol: 'setWriteBlock',
+        find: 'if (blocked && (await standingBlock(cluster, options))?.foreignReason === null) return;',
+        replace: '',
+        tests: [instanceTest('lifecycle/migration/write-blocks.test.ts', 'is not set again where it stands, and is lifted')],
+      },
+      {
+        takesOut: 'the class of aborted builds',
+        file: instance('cluster/failure.ts'),
+        symbol: 'codesByKind',
+        find: 'IndexBuildAborted: 276,',
+        replace: '',
+        tests: [instanceTest('cluster/failure.test.ts', 'an index build that a block of user writes has ended is begun again')],
+      },
+    ],
+  },
+  {
+    number: 83,
+    hazard: 'A block of user writes that somebody else has set, for another reason, is taken for Convoy\'s own: it is lifted in the middle of a commit',
+    handling: 'A block with a reason is not Convoy\'s, which sets its own without. Servers that have reasons refuse to set or lift one over another; the failure names the reason.',
+    sabotages: [
+      {
+        takesOut: 'the reason',
+        file: instance('cluster/write-block.ts'),
+        symbol: 'standingBlock',
+        find: 'userWriteBlockReason === 0 ? null',
+        replace: 'userWriteBlockReason >= 0 ? null',
+        tests: [instanceTest('lifecycle/migration/write-blocks.test.ts', "of somebody else is not taken for Convoy's own, and its reason is told: wanted %s")],
+      },
+    ],
+  },
 ];

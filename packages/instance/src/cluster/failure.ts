@@ -91,6 +91,8 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
     ExceededTimeLimit: 262,
     PreparedTransactionInProgress: 267,
     MigrationConflict: 272,
+    // A block of user writes ends all index builds when it is set, also those of users who may go on.
+    IndexBuildAborted: 276,
     ClientDisconnect: 279,
     TransactionCoordinatorSteppingDown: 281,
     TransactionCoordinatorReachedAbortDecision: 282,

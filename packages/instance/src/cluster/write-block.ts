@@ -1,12 +1,39 @@
+import type { Document } from 'mongodb';
 import type { CallOptions, Cluster } from './door.js';
+import { classify, codeOf } from './failure.js';
 
 /** First release with user write blocking, on either side. */
 export const writeBlockVersion = 6;
 
+/** What `serverStatus` shows of a block that stands. */
+const standingMode = 2;
+/** Why a block may stand, from 8.0.13, 8.1.2 and 8.2 on, by the number that `serverStatus` shows (server test: user_write_blocking). */
+const reasons = ['Unspecified', 'ClusterToClusterMigrationInProgress', 'DiskUseThresholdExceeded'];
+
+/** A block of user writes that stands. */
+export interface StandingBlock {
+  /** Why somebody else has set it; null for one without a reason, as Convoy's own are. */
+  foreignReason: string | null;
+}
+
 /**
  * Blocks the writes of users to a whole cluster, or allows them again (`setUserWriteBlockMode`, 6.0). Users with the
- * privilege `bypassWriteBlockingMode` go on writing. May be repeated.
+ * privilege `bypassWriteBlockingMode` go on writing. May be repeated; a block that is seen to stand is not set again: that
+ * would wait for all open transactions once more, with everybody behind it, and abort index builds.
  */
 export async function setWriteBlock(cluster: Cluster, blocked: boolean, options: CallOptions): Promise<void> {
+  if (blocked && (await standingBlock(cluster, options))?.foreignReason === null) return;
   await cluster.router.command('admin', { setUserWriteBlockMode: 1, global: blocked }, options);
+}
+
+/** The block of a replica set; null where none stands or none can be seen: routers do not show it. */
+export async function standingBlock({ kind, router }: Cluster, options: CallOptions): Promise<StandingBlock | null> {
+  if (kind !== 'replicaSet') return null;
+  const { repl } = await router.command('admin', { serverStatus: 1 }, options).catch((error: unknown): Document => {
+    if (codeOf(error) === null || classify(error) === 'retryable') throw error;
+    return {};
+  });
+  const { userWriteBlockMode, userWriteBlockReason = 0 } = (repl ?? {}) as { userWriteBlockMode?: number; userWriteBlockReason?: number };
+  if (userWriteBlockMode !== standingMode) return null;
+  return { foreignReason: userWriteBlockReason === 0 ? null : (reasons[userWriteBlockReason] ?? `number ${userWriteBlockReason}`) };
 }

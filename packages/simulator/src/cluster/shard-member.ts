@@ -76,6 +76,8 @@ export class ShardMember {
     const node = new MemberNode(identity, shard, () => shard.lastAppliedTime(), options.clock, (request) => started.control?.answer(request) ?? options.clusterAnswer?.(request));
     const { failPoints, parameters } = node.diagnostics;
     shard.holdCommitsAt(failPoints.get('hangBeforeCommitingTxn'));
+    shard.holdBuildsAt(failPoints.get('hangAfterInitializingIndexBuild'));
+    if (options.kind !== 'config') options.deployment.writeBlock.members.push(shard);
     parameters.onChange = (name, value) => shard.applyParameter(name, value);
     const link = new MemberLink(shard, identity, failPoints.failCommand, options.hostSelectionMs);
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());

@@ -88,11 +88,11 @@ export class Diagnostics {
 }
 
 /** Members of a sharded cluster leave the switch to their routers. */
-function setUserWriteBlockMode(identity: NodeIdentity, request: CommandRequest): Doc {
+async function setUserWriteBlockMode(identity: NodeIdentity, request: CommandRequest): Promise<Doc> {
   if (identity.kind === 'shard' || identity.kind === 'config') {
     throw new CommandError(20, 'IllegalOperation', 'setUserWriteBlockMode cannot be run on shardsvrs nor configsvrs');
   }
-  identity.deployment.writeBlock.set(request);
+  await identity.deployment.writeBlock.set(request, identity.kind === 'replicaSet');
   return new Map();
 }
 

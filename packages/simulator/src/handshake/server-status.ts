@@ -87,6 +87,8 @@ async function replicaSetSection(identity: NodeIdentity, request: CommandRequest
   const section: Doc = new Map(shown.flatMap((name): [string, Value][] => (hello.has(name) ? [[name, hello.get(name) ?? null]] : [])));
   section.set('rbid', new Int32(1));
   if (identity.version.atLeast(6, 0)) section.set('userWriteBlockMode', new Int32(identity.deployment.writeBlock.enabled ? writeBlockOn : writeBlockOff));
+  const reason = identity.deployment.writeBlock.reasonNumber;
+  if (reason !== undefined) section.set('userWriteBlockReason', new Int32(reason));
   return section;
 }
 

@@ -6,7 +6,7 @@ type Keeper = (featureCompatibilityVersion: string) => Promise<void>;
 
 /** What all nodes of one deployment, a cluster or a replica set, have in common and a client can change. */
 export class Deployment {
-  readonly writeBlock = new UserWriteBlock();
+  readonly writeBlock: UserWriteBlock;
   /** How long documents as they were before changes are kept beside the oplog's own limit; undefined: no shorter. */
   preImageExpirySeconds: number | undefined;
   /** Whether fail points can be set (`enableTestCommands`); nodes look when they start. */
@@ -15,6 +15,7 @@ export class Deployment {
   #featureCompatibilityVersion: string;
 
   constructor(readonly version: ServerVersion) {
+    this.writeBlock = new UserWriteBlock(version);
     this.#featureCompatibilityVersion = version.featureCompatibilityVersion;
   }
 

@@ -37,6 +37,7 @@ const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<str
   ['createIndexes', new Map<string, Since>([['collectionUUID', [6, 0]]])],
   ['dropIndexes', new Map<string, Since>([['collectionUUID', [6, 0]]])],
   ['renameCollection', new Map<string, Since>([['collectionUUID', [6, 0]]])],
+  ['setUserWriteBlockMode', new Map<string, Since>([['reason', [8, 0]]])],
   ['setFeatureCompatibilityVersion', new Map<string, Since>([['confirm', [7, 0]]])],
   [
     'reshardCollection',

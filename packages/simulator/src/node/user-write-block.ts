@@ -1,5 +1,6 @@
 import { isTrue } from './doc-fields.js';
 import { CommandError, type CommandRequest, type ConnectionState } from './command.js';
+import type { ServerVersion } from './server-version.js';
 
 /** Databases that user write blocking leaves alone. */
 const internalDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
@@ -7,13 +8,36 @@ const internalDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'loca
 /** Collections inside user databases that the server writes itself. */
 const internalCollection = /^system\.(profile$|resharding\.)/;
 
+/** Why a block stands (8.0.13), in the order of the numbers that `serverStatus` shows. */
+const reasons = ['Unspecified', 'ClusterToClusterMigrationInProgress', 'DiskUseThresholdExceeded'] as const;
+type Reason = (typeof reasons)[number];
+
+export function isInternalDatabase(db: string): boolean {
+  return internalDatabases.has(db);
+}
+
+/** A member whose users' writes are blocked. */
+export interface BlockedMember {
+  /** Aborts the index builds of users' databases, and takes the lock of the whole node once no transaction is open. @returns gives it back */
+  beginBlock(signal: AbortSignal): Promise<() => void>;
+}
+
 /**
  * The switch of `setUserWriteBlockMode` (6.0). While it is on, only the servers themselves and users with the privilege
  * `bypassWriteBlockingMode` may change user databases; without access control nobody has that privilege.
  */
 export class UserWriteBlock {
   enabled = false;
+  readonly members: BlockedMember[] = [];
+  #reason: Reason = 'Unspecified';
   #exempt = true;
+
+  constructor(private readonly version: ServerVersion) {}
+
+  /** Number of the reason, as `serverStatus` shows it since 8.0.13; undefined before. */
+  get reasonNumber(): number | undefined {
+    return this.version.atLeast(8, 0) ? reasons.indexOf(this.#reason) : undefined;
+  }
 
   /** Runs the synchronous part of a command as its client; outside of it the node itself is at work. */
   actAs<T>(client: ConnectionState, work: () => T): T {
@@ -33,18 +57,50 @@ export class UserWriteBlock {
   }
 
   /**
-   * `setUserWriteBlockMode`.
-   * @throws CommandError 40414 when `global` is missing
+   * `setUserWriteBlockMode`. A block waits for open transactions and aborts index builds on every member, also one that stands already.
+   * @param comparesReasons as replica sets do, and clusters do not
+   * @throws CommandError 40414 when `global` is missing, 2 for an unknown reason, 20 when another reason holds the block
    */
-  set({ name, body }: CommandRequest): void {
+  async set({ name, body, signal }: CommandRequest, comparesReasons: boolean): Promise<void> {
     const global = body.get('global');
     if (global === undefined) throw new CommandError(40414, 'Location40414', `BSON field '${name}.global' is missing but a required field`);
-    this.enabled = isTrue(global);
+    const blocked = isTrue(global);
+    const given = body.get('reason') ?? 'Unspecified';
+    const reason = reasons.find((each) => each === given);
+    if (reason === undefined) {
+      throw new CommandError(2, 'BadValue', `Enumeration value '${typeof given === 'string' ? given : ''}' for field '${name}.reason' is not a valid value.`);
+    }
+    const locked = blocked ? await this.#lockMembers(signal) : [];
+    try {
+      if (this.enabled && comparesReasons && reason !== this.#reason) throw otherReason(blocked, reason, this.#reason);
+      this.#reason = blocked ? reason : 'Unspecified';
+      this.enabled = blocked;
+    } finally {
+      for (const release of locked) release();
+    }
+  }
+
+  /** All or none: a member that cannot be locked lets the others go. */
+  async #lockMembers(signal: AbortSignal): Promise<(() => void)[]> {
+    const asked = await Promise.allSettled(this.members.map((member) => member.beginBlock(signal)));
+    const locked = asked.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    const failed = asked.find((each) => each.status === 'rejected');
+    if (failed === undefined) return locked;
+    for (const release of locked) release();
+    throw failed.reason;
   }
 
   /** @throws CommandError 371 when the client at work may not change this database's collection */
   refuse(db: string, collection = ''): void {
-    if (!this.enabled || this.#exempt || internalDatabases.has(db) || internalCollection.test(collection)) return;
-    throw new CommandError(371, 'UserWritesBlocked', 'User writes blocked');
+    if (!this.enabled || this.#exempt || isInternalDatabase(db) || internalCollection.test(collection)) return;
+    const reason = this.reasonNumber === undefined ? '' : `, reason: ${this.#reason}`;
+    throw new CommandError(371, 'UserWritesBlocked', `User writes blocked${reason}`);
   }
+}
+
+function otherReason(blocked: boolean, reason: Reason, current: Reason): CommandError {
+  const how = blocked
+    ? 'Cannot acquire user writes critical section with different options than the already existing one.'
+    : 'Cannot release user writes critical section with different reason than the already existing one.';
+  return new CommandError(20, 'IllegalOperation', `${how} reason: ${reason}, current: ${current}`);
 }

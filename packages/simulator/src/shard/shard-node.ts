@@ -5,6 +5,7 @@ import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
 import { collectionOf, databaseOf } from '../node/namespace.js';
+import type { BlockedMember } from '../node/user-write-block.js';
 import { hasCommand, refuseForeignFields } from '../node/release-rules.js';
 import { openChangeStream } from './change-stream/open-stream.js';
 import { listedSpec } from './commands/indexes.js';
@@ -40,7 +41,7 @@ function transactional(state: ShardState, { transaction }: Participation): Shard
 }
 
 /** One data-bearing member: answers commands on its own data. */
-export class ShardNode implements CommandNode, ShardAccess {
+export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
   readonly name: string;
   readonly #state: ShardState;
   readonly #housekeepingMs: number;
@@ -62,6 +63,8 @@ export class ShardNode implements CommandNode, ShardAccess {
     refuseForeignFields(state.version, request);
     refuseInvalidTime(request.body);
     refuseInvalidWriteConcern(request.body);
+    const entered = state.lock.enter(request);
+    if (entered !== undefined) await entered;
     const participation = state.sessions.begin(request);
     try {
       if (participation.transaction !== null) refuseInTransaction(request);
@@ -83,6 +86,16 @@ export class ShardNode implements CommandNode, ShardAccess {
 
   coordinate(transaction: Doc, participants: number): void {
     this.#state.coordinators.note(transaction, participants);
+  }
+
+  async beginBlock(signal: AbortSignal): Promise<() => void> {
+    this.#state.builds.abort();
+    return this.#state.lock.takeAlone(signal);
+  }
+
+  /** Sets the fail point at which index builds hang. */
+  holdBuildsAt(point: FailPoint | undefined): void {
+    this.#state.builds.point = point ?? null;
   }
 
   /** Sets the fail point at which commits hang. */

@@ -3,6 +3,8 @@ import { History } from './storage/history.js';
 import { Catalog } from './storage/catalog.js';
 import { Oplog } from './oplog/oplog.js';
 import { PreImages } from './change-stream/pre-images.js';
+import { GlobalLock } from './global-lock.js';
+import { RunningBuilds } from './index-spec/running-builds.js';
 import { Interruption } from './interruption.js';
 import { Coordinators } from './session/coordinators.js';
 import type { RunningTransaction } from './session/running-transaction.js';
@@ -52,6 +54,8 @@ export class ShardState {
   readonly openBuckets = new BucketCatalog();
   readonly preImages: PreImages;
   readonly interruption = new Interruption();
+  readonly lock: GlobalLock;
+  readonly builds = new RunningBuilds();
   readonly coordinators = new Coordinators();
   /** Commits hang there; null where there are no fail points. */
   commitPoint: FailPoint | null = null;
@@ -66,6 +70,7 @@ export class ShardState {
     this.oplog = new Oplog(options.clock, options.oplogBytesMax ?? OPLOG_BYTES_MAX, this.now);
     this.preImages = new PreImages(this.oplog, this.deployment, this.now);
     this.sessions = new Sessions(this.oplog, this.now);
+    this.lock = new GlobalLock(this.sessions, this.interruption);
     this.cursors = new Cursors(this.now);
     this.writer = new DocumentWriter(this.oplog, this.writeBlock);
   }

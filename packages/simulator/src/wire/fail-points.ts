@@ -11,6 +11,8 @@ const otherPoints = {
   suspendRangeDeletion: ['shard'],
   /** Commits of transactions hang, those of prepared ones on one participant too. */
   hangBeforeCommitingTxn: ['shard', 'config', 'replicaSet'],
+  /** Index builds hang before they look at any document. */
+  hangAfterInitializingIndexBuild: ['shard', 'replicaSet'],
   /** Every command with a time limit fails as if it had run out. */
   maxTimeAlwaysTimeOut: ['router', 'shard', 'config', 'replicaSet'],
   /** A `getMore` that has found its cursor fails with `errorCode` and loses the cursor. */

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster } from '../../cluster/door.js';
 import { classify, codeOf, failureName } from '../../cluster/failure.js';
 import { within } from '../../cluster/within.js';
-import { setWriteBlock } from '../../cluster/write-block.js';
+import { setWriteBlock, standingBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import type { MigrationContext } from './migration-context.js';
 import type { Runtime } from './runtime.js';
@@ -17,8 +17,14 @@ const undecided: WantedBlocks = { source: null, destination: null };
 
 /** The end of the work leaves so long for looking whether what was sent is still wanted: a state that cannot be reached must not hold a stop up. */
 const lookAfterEnd_ms = 10_000;
-/** A block that is set, or lifted, is asked to be so for this long before it is asked anew. */
-const attempt_ms = 60_000;
+/**
+ * A block that is set, or lifted, is asked to be so for this long before it is asked anew. Servers set it once no transaction is
+ * open: these live for a minute (`transactionLifetimeLimitSeconds`), and are looked for every half. Who asks anew stands in line anew.
+ */
+const attempt_ms = 120_000;
+/** What servers answer when a block stands for another reason, among others (IllegalOperation). */
+const illegalOperation = 20;
+
 /**
  * Which cluster refuses the writes of users, by what is recorded of the migration: the destination until it is opened,
  * the source from the commit on. A failure before the opening gives the source back and leaves the destination closed.
@@ -114,8 +120,15 @@ export async function setOrExplain(cluster: Cluster, blocked: boolean, attempt =
   } catch (error) {
     if (codeOf(error) === null || classify(error) === 'retryable') throw error;
     const what = blocked ? 'could not be blocked' : 'could not be allowed again';
-    throw new ConvoyError('writeBlockingFailed', `User writes on ${cluster.name} ${what}: ${failureName(error)}.`, { cause: error });
+    const held = codeOf(error) === illegalOperation ? await heldByAnother(cluster, attempt) : '';
+    throw new ConvoyError('writeBlockingFailed', `User writes on ${cluster.name} ${what}: ${failureName(error)}.${held}`, { cause: error });
   }
+}
+
+/** Somebody else may lift a block at any time: it is no substitute for Convoy's own. */
+async function heldByAnother(cluster: Cluster, signal: AbortSignal): Promise<string> {
+  const reason = (await standingBlock(cluster, { signal }))?.foreignReason ?? null;
+  return reason === null ? '' : ` They are blocked for the reason ${reason}, and not by Convoy: have that block lifted by who has set it, with setUserWriteBlockMode and this reason.`;
 }
 
 /** What a failed migration has left of the blocks, or what one has that goes on without a failed process; for the failure's description. */

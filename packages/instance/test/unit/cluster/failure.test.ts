@@ -75,3 +75,7 @@ test('the name of a failure holds nothing of its text', () => {
   expect(failureName(new TypeError('secret'))).toBe('TypeError');
   expect(failureName('secret')).toBe('string');
 });
+
+test('an index build that a block of user writes has ended is begun again', () => {
+  expect(kindOfCode(276)).toBe('retryable');
+});

@@ -24,7 +24,13 @@ import { readTarget, sessionText, targetNamespace, type CommandContext } from '.
 import { requireExpectedCollection } from './expected-collection.js';
 
 /** `createIndexes`: builds what is not there yet, making the collection if it is missing. */
-export function createIndexes(context: CommandContext): Doc {
+export function createIndexes(context: CommandContext): Doc | Promise<Doc> {
+  const { state, request } = context;
+  if (state.builds.point?.active !== true) return createNow(context);
+  return state.builds.pass(request).then(() => state.writeBlock.actAs(request.connection, () => createNow(context)));
+}
+
+function createNow(context: CommandContext): Doc {
   const { state, request } = context;
   const named = targetNamespace(context);
   const series = seriesCollection(state, named);

@@ -53,6 +53,8 @@ describe('bringing a block in line', () => {
   let sent: unknown[];
   let records: (MigrationRecord | null)[];
   let refusal: number | null;
+  /** What the replica set shows of its block. */
+  let status: Document;
   /** Called when a command has reached the cluster. */
   let onSent: () => void;
   /** A command is answered no sooner. */
@@ -60,7 +62,7 @@ describe('bringing a block in line', () => {
 
   beforeEach(() => {
     answered = Promise.resolve();
-    [sent, records, refusal, onSent] = [[], [], null, () => undefined];
+    [sent, records, refusal, onSent, status] = [[], [], null, () => undefined, { userWriteBlockMode: 1 }];
   });
 
   function context(): BlockContext {
@@ -70,7 +72,8 @@ describe('bringing a block in line', () => {
       if (refusal !== null) throw new MongoServerError({ code: refusal, codeName: 'Unauthorized', message: '' });
       return { ok: 1 };
     };
-    const door = new FakeDoor('router', { setUserWriteBlockMode });
+    const serverStatus = (): Document => ({ repl: status });
+    const door = new FakeDoor('router', { setUserWriteBlockMode, serverStatus });
     const command = async (database: string, document: Document, options: CallOptions): Promise<Document> => {
       const reply = await door.command(database, document, options);
       await untilAborted(answered, options.signal);
@@ -200,6 +203,22 @@ describe('bringing a block in line', () => {
     [sent, records] = [[], [recordIn('committing'), recordIn('syncing')]];
     await bringBlock(context(), 'source', never);
     expect(sent).toEqual([true, false]);
+  });
+
+  it('is not set again where it stands, and is lifted', async () => {
+    [records, status] = [[recordIn('committing')], { userWriteBlockMode: 2 }];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([]);
+    [records, status] = [[recordIn('committing', { failure })], { userWriteBlockMode: 2, userWriteBlockReason: 0 }];
+    await bringBlock(context(), 'source', never);
+    expect(sent).toEqual([false]);
+  });
+
+  it.each([true, false])('of somebody else is not taken for Convoy\'s own, and its reason is told: wanted %s', async (wanted) => {
+    [records, refusal, status] = [[recordIn('committing', wanted ? {} : { failure })], 20, { userWriteBlockMode: 2, userWriteBlockReason: 2 }];
+    const errorDescription = expect.stringMatching(/could not be .*They are blocked for the reason DiskUseThresholdExceeded, and not by Convoy/) as unknown;
+    await expect(bringBlock(context(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription });
+    expect(sent).toEqual([wanted]);
   });
 
   it('ends the migration by name when the cluster refuses', async () => {
