@@ -1,6 +1,6 @@
 import { Int32 } from 'bson';
 import { describe, expect, it } from 'vitest';
-import { DateTime, type Doc } from '../../../src/bson/value.js';
+import type { Doc } from '../../../src/bson/value.js';
 import type { CommandRequest } from '../../../src/node/command.js';
 import { Deployment } from '../../../src/node/deployment.js';
 import { doc } from '../../../src/node/doc-fields.js';
@@ -38,14 +38,14 @@ describe('a block of user writes', () => {
     await shard.run('db', { insert: 'c', documents: [{ _id: 1 }], startTransaction: true, ...inTransaction() }, shard.user);
     const order: string[] = [];
     const blocked = shard.block(true).then(() => order.push('blocked'));
-    const late = failureOf(shard.run('db', { insert: 'c', documents: [{ _id: 2 }] }, shard.user)).then(({ code }) => order.push(`write ${code}`));
+    const late = failureOf(shard.run('db', { create: 'late' }, shard.user)).then(({ code }) => order.push(`create ${code}`));
     const read = shard.found('db', { find: 'c' }).then((found) => order.push(`${found.length} read`));
     expect(await failureOf(shard.run('admin', { appendOplogNote: 1, data: {} }))).toMatchObject({ code: 107 });
     await shard.run('db', { insert: 'c', documents: [{ _id: 3 }], ...inTransaction() }, shard.user);
     expect(order).toEqual([]);
     await shard.run('admin', { commitTransaction: 1, ...inTransaction() }, shard.user);
     await Promise.all([blocked, late, read]);
-    expect([order[0], [...order].sort()]).toEqual(['blocked', ['2 read', 'blocked', 'write 371']]);
+    expect([order[0], [...order].sort()]).toEqual(['blocked', ['2 read', 'blocked', 'create 371']]);
     await shard.run('admin', { appendOplogNote: 1, data: {} });
   });
 
@@ -83,7 +83,7 @@ describe('a block of user writes', () => {
     await shard.block(true, 'DiskUseThresholdExceeded');
     const { writeBlock } = shard.deployment;
     expect(writeBlock.reasonNumber).toBe(2);
-    const refused = await failureOf(shard.run('db', { insert: 'c', documents: [{ _id: new DateTime(0n) }] }, shard.user));
+    const refused = await failureOf(shard.run('db', { create: 'c' }, shard.user));
     expect(refused).toEqual({ code: 371, message: 'User writes blocked, reason: DiskUseThresholdExceeded' });
     for (const global of [true, false]) {
       expect(await failureOf(shard.block(global))).toMatchObject({ code: 20, message: expect.stringMatching(/reason: Unspecified, current: DiskUseThresholdExceeded$/) as unknown });
