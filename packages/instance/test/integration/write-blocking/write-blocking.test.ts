@@ -101,10 +101,11 @@ describe('enableUserWriteBlocking', () => {
     })();
     const refused = expect(writing).rejects.toMatchObject(blocked);
     for (const instance of [first, second]) await instance.accepted('commit');
-    await refused;
-    expect((await first.progress()).state).toBe('COMMITTING');
+    await first.untilState('COMMITTING');
+    // A block takes effect once the open transactions have ended; writes that come meanwhile wait behind it.
     await session.commitTransaction();
     await session.endSession();
+    await refused;
     for (const instance of [first, second]) await instance.untilState('COMMITTED');
     const copied = scene.cluster1.client.db('shop').collection('orders');
     expect([await copied.countDocuments({ n: 'late' }), await copied.countDocuments({ n: 'open' })]).toEqual([acknowledged, 1]);

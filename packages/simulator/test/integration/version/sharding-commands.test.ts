@@ -126,10 +126,12 @@ describe('renameCollection', () => {
   it.each([
     ['5.0', 5807601],
     ['6.0', 48],
-  ] as const)('says in %s by code %i that the target is there', async (version, code) => {
+  ] as const)('says in %s by code %i that the target is there, and always by 48 that it is sharded', async (version, code) => {
     const { client } = await clusterOf(version);
-    await client.db('shop').createCollection('items');
-    await expect(client.db('shop').collection('items').rename('orders')).rejects.toMatchObject({ code });
+    const shop = client.db('shop');
+    for (const name of ['items', 'others']) await shop.createCollection(name);
+    await expect(shop.collection('items').rename('others')).rejects.toMatchObject({ code });
+    await expect(shop.collection('items').rename('orders')).rejects.toMatchObject({ code: 48 });
   });
 });
 
