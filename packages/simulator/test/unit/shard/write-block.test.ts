@@ -65,7 +65,7 @@ describe('a block of user writes', () => {
     shard.shard.holdBuildsAt(point);
     point.configure(doc(['mode', 'alwaysOn']));
     const build = (db: string) => shard.run(db, { createIndexes: 'c', indexes: [{ key: { a: 1 }, name: 'a_1' }] });
-    for (const _ of ['at first', 'again']) {
+    for (let time = 1; time <= 2; time += 1) {
       const [ofUser, ofServer] = [failureOf(build('db')), build('config')];
       await shard.block(true);
       expect(await ofUser).toMatchObject({ code: 276 });
