@@ -2,7 +2,7 @@ import { Int32, ObjectId, type Timestamp } from 'bson';
 import { hostname } from 'node:os';
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
-import { doc } from '../node/doc-fields.js';
+import { doc, textOrEmpty } from '../node/doc-fields.js';
 import { FailPoints } from '../wire/fail-points.js';
 import { buildInfo } from './build-info.js';
 import { CommandGate } from './command-gate.js';
@@ -110,7 +110,11 @@ function commandLine(identity: NodeIdentity): Doc {
   return doc(['argv', [identity.processName, ...roles, '--replSet', identity.setName, ...argv]], ['parsed', parsed]);
 }
 
+const logs = ['global', 'startupWarnings'];
+
 function logLines(request: CommandRequest): Doc {
-  if (request.body.get('getLog') === '*') return doc(['names', ['global', 'startupWarnings']]);
+  const asked = textOrEmpty(request.body.get('getLog'));
+  if (asked === '*') return doc(['names', logs]);
+  if (!logs.includes(asked)) throw new CommandError(0, '', `no RamLog named: ${asked}`);
   return doc(['totalLinesWritten', new Int32(0)], ['log', []]);
 }

@@ -61,7 +61,7 @@ export class ServerParameters {
     const [name, value] = [...body].slice(1).find(([field]) => !generic.has(field)) ?? [];
     if (name === undefined || value === undefined) throw new CommandError(0, '', 'no option found to set, use help:true to see options ');
     const was = this.#values.get(name);
-    if (was === undefined) throw new CommandError(72, 'InvalidOptions', `attempted to set unrecognized parameter [${name}], use help:true to see options `);
+    if (was === undefined) throw new CommandError(0, '', `attempted to set unrecognized parameter [${name}], use help:true to see options `);
     this.#values.set(name, value);
     const number = numberOf(value);
     if (number !== undefined) this.onChange(name, number);

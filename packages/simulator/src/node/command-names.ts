@@ -14,8 +14,9 @@ const aliases: ReadonlyMap<string, string> = new Map([
 const adminCommands: ReadonlySet<string> = new Set([
   'abortReshardCollection', 'abortTransaction', 'addShard', 'addShardToZone', 'appendOplogNote', 'balancerCollectionStatus', 'balancerStart',
   'balancerStatus', 'balancerStop', 'cleanupOrphaned', 'clearJumboFlag', 'commitTransaction', 'configureCollectionBalancing',
-  'coordinateCommitTransaction', 'currentOp', 'enableSharding', 'flushRouterConfig', 'getClusterParameter', 'getCmdLineOpts', 'getLog',
-  'getParameter', 'getShardMap', 'getShardVersion', 'killOp', 'listDatabases', 'listShards', 'mergeAllChunksOnShard', 'mergeChunks',
+  'coordinateCommitTransaction', 'currentOp', 'enableSharding', 'flushRouterConfig', 'fsync', 'getClusterParameter', 'getCmdLineOpts',
+  'getDefaultRWConcern', 'getLog', 'getParameter', 'getShardMap', 'getShardVersion', 'killOp', 'listDatabases', 'listShards', 'logRotate',
+  'mergeAllChunksOnShard', 'mergeChunks',
   'moveChunk', 'movePrimary', 'moveRange', 'prepareTransaction', 'refineCollectionShardKey', 'removeShard', 'removeShardFromZone',
   'renameCollection', 'replSetGetConfig', 'replSetGetStatus', 'replSetResizeOplog', 'reshardCollection', 'setClusterParameter',
   'setFeatureCompatibilityVersion', 'setParameter', 'setUserWriteBlockMode', 'shardCollection', 'split', 'updateZoneKeyRange',

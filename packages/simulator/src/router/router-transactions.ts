@@ -21,6 +21,8 @@ export class RoutedTransaction {
   ending = false;
   /** True for a number of which the router has seen the commit alone. */
   recovering = false;
+  /** True once a shard was asked for its outcome: what is left of it is that shard's matter. */
+  askedFor = false;
   /** The answer to a commit over several shards, once it is decided: participants may commit later. */
   decision: Promise<Doc> | undefined;
   /** The shard that can tell the outcome later: the first one that wrote. */

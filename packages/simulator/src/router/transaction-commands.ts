@@ -9,6 +9,7 @@ import { SessionIdentity } from '../shard/session/session-identity.js';
 import { refuseInTransaction } from '../shard/session/transaction-rules.js';
 import { uuidText } from '../shard/uuid-text.js';
 import type { RouterContext } from './router-context.js';
+import { isWriteKind, writeStatements } from './write/write-statements.js';
 import { noSuchTransaction, type RoutedTransaction } from './router-transactions.js';
 
 /** A participant that was decided to commit is asked to so often, for as long as a test may keep it down. */
@@ -20,6 +21,8 @@ const commitPause_ms = 50;
  */
 export async function runStatement(context: RouterContext, request: CommandRequest, run: () => Promise<Doc>): Promise<Doc> {
   refuseInTransaction(request);
+  // What cannot be read begins no transaction.
+  if (isWriteKind(request.name)) writeStatements(request, request.name);
   const transaction = context.transactions.enter(request.body);
   if (transaction === undefined) return run();
   try {
@@ -54,7 +57,7 @@ export async function commitTransaction(context: RouterContext, request: Command
   const { transactions } = context;
   const transaction = transactions.of(request.body) ?? transactions.recover(request.body);
   transaction.ending = true;
-  if (transaction.recovering) return recovered(context, request, docOf(request.body.get('recoveryToken')));
+  if (transaction.recovering) return recovered(context, request, transaction);
   if (transaction.participants.size > 0) await refuseUnheard(context, request, transaction);
   try {
     const reply = transaction.participants.size === 0 ? doc() : await commitEverywhere(context, request, transaction, withoutToken(request.body));
@@ -173,9 +176,17 @@ async function prepareAll(
   return latest ?? context.clock.current();
 }
 
-/** The outcome of a transaction that this router knows nothing of, from the shard that the client's recovery token names. */
-async function recovered(context: RouterContext, request: CommandRequest, token: Doc | undefined): Promise<Doc> {
-  if (token === undefined) throw new CommandError(50940, 'Location50940', 'Cannot recover the transaction decision without a recoveryToken');
+/**
+ * The outcome of a transaction that this router knows nothing of, from the shard that the client's recovery token names. Without a
+ * token the router gives up what statements it has sent under the number.
+ */
+async function recovered(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction): Promise<Doc> {
+  const token = docOf(request.body.get('recoveryToken'));
+  if (token === undefined) {
+    await giveUp(context, request, transaction, false);
+    throw new CommandError(50940, 'Location50940', 'Cannot recover the transaction decision without a recoveryToken');
+  }
+  transaction.askedFor = true;
   const id = textOrEmpty(token.get('recoveryShardId'));
   if (id === '') {
     throw noSuchTransaction('Recovery token is empty, meaning the transaction only performed reads and can be safely retried');
@@ -216,7 +227,7 @@ export async function abortTransaction(context: RouterContext, request: CommandR
  * @param listens whether what participants say of themselves meanwhile still counts
  */
 async function giveUp(context: RouterContext, request: CommandRequest, transaction: RoutedTransaction, listens: boolean): Promise<void> {
-  if (transaction.decision !== undefined || transaction.recovering || transaction.participants.size === 0) return;
+  if (transaction.decision !== undefined || transaction.askedFor || transaction.participants.size === 0) return;
   transaction.gaveUp = !listens;
   await abortEverywhere(context, request, transaction);
   transaction.gaveUp = true;

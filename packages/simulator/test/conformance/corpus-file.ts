@@ -54,6 +54,8 @@ export const corpusFiles = [
   '24-found-pipelines',
   '27-found-sharding-checks',
   '28-found-transactions',
+  '29-found-chunks',
+  '30-found-commits',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

@@ -84,16 +84,23 @@ export const patterns: readonly Pattern[] = [
   },
   {
     name: 'UUID',
-    paths: ['cursor.*[].collectionUuid', 'cursor.*[].info.uuid', 'cursor.*[].ui', 'cursor.*[].uuid', 'cursor.*[].version.uuid'],
+    paths: ['cursor.*[].collectionUuid', 'cursor.*[].info.uuid', 'cursor.*[].ui', 'cursor.*[].uuid', 'cursor.*[].version.uuid', 'users[].userId'],
     covers: { value: isUuid },
     isPaired: true,
-    reason: 'Collections and databases have random UUIDs.',
+    reason: 'Collections, databases and users have random UUIDs.',
   },
   {
     name: 'first to answer',
     paths: ['recoveryToken.recoveryShardId'],
     covers: { value: isText },
     reason: 'The shard that wrote first; where several were asked at once, the first to answer.',
+  },
+  {
+    name: 'first to answer',
+    paths: ['recoveryToken.recoveryShardId'],
+    subjects: ['abortTransaction'],
+    covers: { omitted: true },
+    reason: 'A shard that answers after another one has failed is not listened to: whether it has written the router then does not know.',
   },
   {
     name: 'ABORTED',
@@ -118,8 +125,8 @@ export const patterns: readonly Pattern[] = [
   {
     name: 'HOST',
     paths: ['errmsg'],
-    covers: { text: /(?<=^Encountered error from )(?:<shard\d>|127\.0\.0\.1:\d+)(?= during a transaction :: caused by :: Transaction \d+ has been aborted\.$)/g },
-    reason: 'Of several participants that have given a transaction up, the first to answer.',
+    covers: { text: /(?<=^Encountered error from )(?:<shard\d>|127\.0\.0\.1:\d+)(?= during a transaction :: caused by :: (?:Transaction \d+ has been aborted\.$|WriteConflict error: ))/g },
+    reason: 'Of several participants that have given a transaction up, or meet another one, the first to answer.',
   },
   {
     name: 'ERRORS',

@@ -28,4 +28,6 @@ export const equalMin: Readonly<Record<CorpusFile, number>> = {
   '24-found-pipelines': 44,
   '27-found-sharding-checks': 334,
   '28-found-transactions': 171,
+  '29-found-chunks': 89,
+  '30-found-commits': 90,
 };

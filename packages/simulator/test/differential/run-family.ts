@@ -1,3 +1,4 @@
+import type { DifferentialOptions } from './arguments.js';
 import { type Family, numbered, type Numbered, type Reset } from './case.js';
 import { type Found, type Pair, playCase, prepare } from './play-case.js';
 import { Random } from './random.js';
@@ -24,21 +25,27 @@ export interface Shrunk {
   readonly found: Found;
 }
 
+/** How much of a family is played. */
+export interface FamilyOptions extends Pick<DifferentialOptions, 'seed' | 'steps' | 'tries'> {
+  readonly ending?: AbortSignal;
+}
+
 /** Differences that are alike are shrunk this often; the others count only. */
 const alikeMax = 1;
 /** Seeds of a run's cases lie so far apart. */
 const seedStride = 1_000_003;
 
 /**
- * Plays random cases of a family until so many commands were compared.
+ * Plays random cases of a family until so many commands were compared, or it is told to end.
+ * @param options `ending` ends it after the case that is being played
  * @param onDifference is told every difference that is unlike those before
  */
-export async function runFamily(pair: Pair, family: Family, options: { seed: number; steps: number; tries: number }, onDifference: (shrunk: Shrunk) => void): Promise<FamilyScore> {
+export async function runFamily(pair: Pair, family: Family, options: FamilyOptions, onDifference: (shrunk: Shrunk) => void): Promise<FamilyScore> {
   const score: FamilyScore = { family: family.name, commands: 0, equal: 0, failed: 0, differ: 0, refused: 0 };
   const alike = new Map<string, number>();
   await prepare(pair, family.fixture);
   let before: readonly Numbered[] = [];
-  for (let number = 0; score.commands < options.steps; number += 1) {
+  for (let number = 0; score.commands < options.steps && options.ending?.aborted !== true; number += 1) {
     const seed = options.seed + number * seedStride;
     const commands = numbered(family.commands(new Random(seed)));
     await prepare(pair, number === 0 ? family.reset : family.reset.filter((each) => isNeeded(each, before)));

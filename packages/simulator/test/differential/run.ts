@@ -5,7 +5,7 @@ import { families } from './families.js';
 import { exactJson } from './exact-json.js';
 import type { Pair } from './play-case.js';
 import { record } from './record.js';
-import { type FamilyScore, runFamily, type Shrunk } from './run-family.js';
+import { type FamilyOptions, type FamilyScore, runFamily, type Shrunk } from './run-family.js';
 import { table } from './table.js';
 
 /** Exit codes: equal; something differs; not understood; nothing to compare with. */
@@ -40,9 +40,12 @@ function choose(names: readonly string[]): readonly Family[] {
 
 async function compare(options: DifferentialOptions, chosen: readonly Family[]): Promise<number> {
   const scores: FamilyScore[] = [];
+  const ending = new AbortController();
+  // Who interrupts a run is told how it came out so far.
+  process.once('SIGINT', () => { ending.abort(); });
   for (const access of [false, true]) {
     const asked = chosen.filter((family) => (family.access ?? false) === access);
-    if (asked.length > 0) scores.push(...(await compareOn(access, options, asked)));
+    if (asked.length > 0) scores.push(...(await compareOn(access, { ...options, ending: ending.signal }, asked)));
   }
   print(`seed ${options.seed}`);
   print(table(scores));
@@ -50,7 +53,7 @@ async function compare(options: DifferentialOptions, chosen: readonly Family[]):
 }
 
 /** @param access whether the clusters have users */
-async function compareOn(access: boolean, options: DifferentialOptions, chosen: readonly Family[]): Promise<FamilyScore[]> {
+async function compareOn(access: boolean, options: DifferentialOptions & FamilyOptions, chosen: readonly Family[]): Promise<FamilyScore[]> {
   const pair = { real: await openReal({ access }), tried: await openSimulated({ access }) };
   const scores: FamilyScore[] = [];
   try {

@@ -10,6 +10,7 @@ import { commandText } from './command-text.js';
 import { CursorOwners } from './cursor-owners.js';
 import { declaredNeeds } from './declared-needs.js';
 import { refuseDirectAccess } from './direct-access.js';
+import type { Need } from './need.js';
 import { keepVisibleCollections, keepVisibleDatabases } from './visible-lists.js';
 
 /** What a client on the server's own machine may do as long as there are no users (manual: "Localhost Exception"). */
@@ -45,7 +46,8 @@ export class Authorizer {
     const privileges = await this.#privilegesOf(login);
     if (privileges === undefined) throw new CommandError(13, 'Unauthorized', `command ${request.name} requires authentication`);
     if (needs === undefined || needs === 'login') this.#checkOwn(login, privileges, request);
-    else if (!needs(request).every(({ resource, actions }) => actions.every((action) => privileges.allows(resource, action)))) throw refusal(request);
+    else if (request.name === 'rolesInfo' && asksForOwnRole(login, request)) return;
+    else if (!needs(request).every((need) => isMet(need, privileges))) throw refusal(request);
     if (this.keepsToRouters()) refuseDirectAccess(request, privileges);
   }
 
@@ -83,6 +85,11 @@ export class Authorizer {
   }
 }
 
+function isMet({ resource, actions, ofReaders }: Need, privileges: PrivilegeSet): boolean {
+  if (ofReaders !== undefined && !privileges.allows(ofReaders, 'find')) return true;
+  return actions.every((action) => privileges.allows(resource, action));
+}
+
 function refusal(request: CommandRequest): CommandError {
   return new CommandError(13, 'Unauthorized', `not authorized on ${request.db} to execute command ${commandText(request)}`);
 }
@@ -98,6 +105,12 @@ function listsCollections(privileges: PrivilegeSet, db: string): boolean {
 /** Names alone of what somebody has any right on he can ask for. */
 function asksForOwnNames(privileges: PrivilegeSet, { db, body }: CommandRequest): boolean {
   return isTrue(body.get('nameOnly')) && isTrue(body.get('authorizedCollections')) && privileges.allowsAnythingIn(db);
+}
+
+/** Everybody may look at a role that he has. */
+function asksForOwnRole({ roles }: Login, { body, db }: CommandRequest): boolean {
+  const asked = body.get('rolesInfo');
+  return typeof asked === 'string' && roles.some((role) => role.role === asked && role.db === db);
 }
 
 /** True for data commands that write to the collections in which users and roles are kept. */

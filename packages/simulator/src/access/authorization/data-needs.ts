@@ -2,7 +2,6 @@ import { scanPath } from '../../bson/scan.js';
 import type { CommandRequest } from '../../node/command.js';
 import { docOrEmpty, isTrue, textOrEmpty } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
-import { databaseResource } from '../privilege/resource.js';
 import { aggregateNeeds, pipelineNeeds } from './pipeline-needs.js';
 import { type Declaration, fullName, namedResource, type Need, onDatabase, onFullyNamed, onNamed, onNamedOrUuid } from './need.js';
 
@@ -28,11 +27,12 @@ function findAndModifyActions({ body }: CommandRequest): string[] {
   return isTrue(body.get('upsert')) ? ['find', 'update', 'insert'] : ['find', 'update'];
 }
 
+/** A view may be made by who cannot read it, whatever it shows. */
 function createNeeds(request: CommandRequest): Need[] {
   const { body, db } = request;
   const viewed = body.get('viewOn');
   const made: Need = { resource: namedResource(request), actions: ['createCollection'] };
-  return typeof viewed === 'string' ? [made, ...pipelineNeeds(db, viewed, body.get('pipeline'))] : [made];
+  return typeof viewed === 'string' ? [made, ...pipelineNeeds(db, viewed, body.get('pipeline')).map((need) => ({ ...need, ofReaders: made.resource }))] : [made];
 }
 
 function collModNeeds(request: CommandRequest): Need[] {
@@ -42,11 +42,14 @@ function collModNeeds(request: CommandRequest): Need[] {
   return typeof viewed === 'string' ? [changed, ...pipelineNeeds(db, viewed, body.get('pipeline'))] : [changed];
 }
 
-/** Within one database a right of its own; between databases what a copy would need. */
+/** Within one database a right of its own, which lets nobody read what he could not; between databases what a copy would need. */
 function renameNeeds({ body }: CommandRequest): Need[] {
   const [from, to] = [textOrEmpty(body.get('renameCollection')), textOrEmpty(body.get('to'))];
   const dropped: Need[] = isTrue(body.get('dropTarget')) ? [{ resource: fullName(to), actions: ['dropCollection'] }] : [];
-  if (databaseOf(from) === databaseOf(to)) return [{ resource: databaseResource(databaseOf(from)), actions: ['renameCollectionSameDB'] }, ...dropped];
+  if (databaseOf(from) === databaseOf(to)) {
+    const unread: Need = { resource: fullName(from), actions: ['find'], ofReaders: fullName(to) };
+    return [{ resource: fullName(from), actions: ['renameCollectionSameDB'] }, unread, ...dropped];
+  }
   return [{ resource: fullName(from), actions: ['find', 'dropCollection'] }, { resource: fullName(to), actions: ['insert', 'createIndex'] }, ...dropped];
 }
 

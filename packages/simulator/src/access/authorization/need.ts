@@ -7,6 +7,8 @@ import { clusterResource, databaseResource, namespaceResource, type Resource } f
 export interface Need {
   readonly resource: Resource;
   readonly actions: readonly string[];
+  /** A collection that who may read it, and nobody else, needs this for. */
+  readonly ofReaders?: Resource;
 }
 
 /**

@@ -53,7 +53,7 @@ export async function updateRole(catalog: UserCatalog, request: CommandRequest):
 /** `dropRole`: the role is taken from everybody who has it. */
 export async function dropRole(catalog: UserCatalog, request: CommandRequest): Promise<Doc> {
   const name = namedRole(request);
-  await existingRole(catalog, name);
+  await existingRole(catalog, name, 'Could not find role: ');
   await catalog.dropRoles(doc(['role', name.role], ['db', name.db]));
   return new Map();
 }
@@ -91,13 +91,13 @@ export function invalidateUserCache(catalog: UserCatalog): Doc {
   return new Map();
 }
 
-async function existingRole(catalog: UserCatalog, name: RoleName): Promise<Doc> {
+async function existingRole(catalog: UserCatalog, name: RoleName, complaint?: string): Promise<Doc> {
   if (builtInPrivileges(name, catalog.version) !== undefined) {
     throw new CommandError(49, 'InvalidRoleModification', `${roleText(name)} is a built-in role and cannot be modified`);
   }
   const document = await catalog.roles.byId(accessId(name.db, name.role));
-  if (document === undefined) throw new CommandError(31, 'RoleNotFound', `Role ${roleText(name)} not found`);
-  return document;
+  if (document !== undefined) return document;
+  throw new CommandError(31, 'RoleNotFound', complaint === undefined ? `Role ${roleText(name)} not found` : `${complaint}${roleText(name)}`);
 }
 
 function listedPrivileges({ body, name }: CommandRequest): Privilege[] {

@@ -134,6 +134,8 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const primary = context.primaryOf(from);
   for (const shard of primaryLast(context, from, shards)) await context.sender.run(shard, request, bodyFor(context, shard, primary, request.body), { db: 'admin', atOnce: true });
   await context.catalog.renameCollection(from, to);
+  context.routing.forget(from);
+  context.routing.forget(to);
   const renamed = context.catalog.collection(to);
   // Chunks are kept from moving meanwhile.
   if (renamed !== undefined) await bumpVersion(context.catalog, renamed);

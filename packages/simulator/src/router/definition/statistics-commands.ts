@@ -82,7 +82,13 @@ export async function validateCommand(context: RouterContext, request: CommandRe
   const namespace = commandNamespace(request);
   const shards = context.holdersOf(namespace);
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection '${namespace}' does not exist to validate.`);
-  const reply = await fanOut(context, request, shards);
+  const reply = await fanOut(context, request, shards).catch(withoutRaw);
   const replies = [...(docOrEmpty(reply.get('raw'))).values()];
   return doc(['valid', replies.every((each) => docOf(each)?.get('valid') === true)], ['raw', reply.get('raw') ?? null]);
+}
+
+/** A shard's refusal as `validate` tells it: without the shards' own replies. */
+function withoutRaw(error: unknown): never {
+  if (!(error instanceof CommandError)) throw error;
+  throw new CommandError(error.code, error.codeName, error.message, error.labels);
 }

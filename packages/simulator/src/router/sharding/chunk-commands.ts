@@ -27,6 +27,7 @@ export async function splitCommand(context: RouterContext, request: CommandReque
   if (middle.size === 0) {
     const chunk = chunkOf(collection, find, bounds);
     await splitChunk(context.catalog, collection, chunk, [medianKey(context, collection, chunk)]);
+    context.routing.forget(requiredText(body, 'split'));
     return new Map();
   }
   const shown = `new split key ${documentText(middle)}`;
@@ -39,6 +40,7 @@ export async function splitCommand(context: RouterContext, request: CommandReque
   }
   refuseNoHash(collection, chunk, at);
   await splitChunk(context.catalog, collection, chunk, [at]);
+  context.routing.forget(requiredText(body, 'split'));
   return new Map();
 }
 
@@ -63,7 +65,7 @@ function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
 
 /**
  * The shard key in the middle of a chunk's documents.
- * @throws CommandError 87 when there is none that would split it, 72 where the shard has no documents at all
+ * @throws CommandError 87 when there is none that would split it, 96 for a chunk without documents, 72 for a shard without any
  */
 function medianKey(context: RouterContext, collection: ShardedCollection, chunk: Chunk): KeyValues {
   const { access } = context.catalog.shard(chunk.shard);
@@ -72,6 +74,7 @@ function medianKey(context: RouterContext, collection: ShardedCollection, chunk:
     .documents(collection.namespace, inRange(collection, chunk.min, chunk.max))
     .map((document) => collection.key.keyOf(document))
     .sort(compareKeys);
+  if (keys.length === 0) throw new CommandError(96, 'OperationFailed', "can't open a cursor to scan the range (desired range is possibly empty)");
   const median = keys[Math.floor(keys.length / 2)];
   const [first] = keys;
   const key = first === undefined || median === undefined || compareKeys(median, first) > 0 ? median : keys.find((each) => compareKeys(each, first) > 0);
@@ -125,7 +128,7 @@ export async function mergeAllChunksCommand(context: RouterContext, request: Com
   return new Map();
 }
 
-/** `moveChunk`: gives a whole chunk to another shard. */
+/** `moveChunk`: gives a whole chunk to another shard. Its router forgets where the chunks were, as it does after a split. */
 export async function moveChunkCommand(context: RouterContext, request: CommandRequest, migration: Migration): Promise<Doc> {
   const startedMs = Date.now();
   const { body, signal } = request;
@@ -142,6 +145,7 @@ export async function moveChunkCommand(context: RouterContext, request: CommandR
   const chunk = chunkOf(collection, find, bounds);
   if (to.id === chunk.shard) return doc(['millis', new Int32(0)]);
   await moveChunk(migration, namespace, chunk.min, to, { waitForDelete: isTrue(body.get('_waitForDelete')), forceJumbo: isTrue(body.get('forceJumbo')), signal });
+  context.routing.forget(namespace);
   return doc(['millis', new Int32(Date.now() - startedMs)]);
 }
 

@@ -1,4 +1,5 @@
-import { Long, ObjectId } from 'bson';
+import { Long, MaxKey, ObjectId } from 'bson';
+import { scanPath } from '../../bson/scan.js';
 import type { Doc } from '../../bson/value.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { compareKeys, isHashBound, ShardKeyPattern } from '../../config/shard-key.js';
@@ -27,8 +28,9 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const reply = doc(['collectionsharded', namespace]);
   const present = context.catalog.collection(namespace);
   if (present !== undefined) {
-    if (present.key.equals(key) && present.unique === unique) return reply;
-    throw new CommandError(23, 'AlreadyInitialized', `sharding already enabled for collection ${namespace}`);
+    if (!present.key.equals(key) || present.unique !== unique) throw new CommandError(23, 'AlreadyInitialized', `sharding already enabled for collection ${namespace}`);
+    context.routing.forget(namespace);
+    return reply;
   }
   const primary = context.catalog.shard(database.primary);
   const before = primary.access.collection(namespace);
@@ -41,6 +43,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
   const facts = primary.access.collection(namespace);
   if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
   await placeChunks(context, request, facts, key, unique, zones);
+  context.routing.forget(namespace);
   return reply;
 }
 
@@ -194,7 +197,17 @@ async function placeChunks(
   };
   for (const id of chunks.shards) catalog.shard(id).access.ensureCollection(facts.namespace, facts.uuid, facts.options, facts.indexes);
   await catalog.saveCollection(collection);
+  noteUnowned(context, collection);
   if (context.version.atLeast(6)) noteSharded(context, request.body, collection);
+}
+
+/** A document whose key is MaxKey alone lies in no chunk: routed reads do not find it any more. */
+function noteUnowned({ catalog }: RouterContext, collection: ShardedCollection): void {
+  const isUnowned = (document: Uint8Array): boolean => collection.key.fields.every((field) => scanPath(document, field) instanceof MaxKey);
+  for (const id of collection.chunks.shards) {
+    const shard = catalog.shard(id);
+    if (shard.access.documents(collection.namespace, isUnowned).length > 0) shard.noteOrphans(collection);
+  }
 }
 
 /** Tells change streams with expanded events. Since 8.0 without the number of chunks, which it no longer takes. */

@@ -4,6 +4,7 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import { shardDocument } from '../../config/metadata-documents.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, requiredText } from '../../node/doc-fields.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `listShards`. */
@@ -34,6 +35,7 @@ export async function addShardCommand(context: RouterContext, request: CommandRe
   if (present !== undefined) return doc(['shardAdded', present.id]);
   const member = available.get(wanted);
   if (member === undefined) {
+    if (request.body.has('maxTimeMS')) throw unsimulated('looking for a member within a time limit');
     throw new CommandError(96, 'OperationFailed', `Could not find host matching read preference { mode: "primary" } for set ${wanted.split('/')[0] ?? ''}`);
   }
   const asked = request.body.get('name');
@@ -56,7 +58,9 @@ export async function addShardCommand(context: RouterContext, request: CommandRe
  */
 export async function removeShardCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const { catalog } = context;
-  const shard = catalog.shard(requiredText(request.body, 'removeShard'));
+  const id = requiredText(request.body, 'removeShard');
+  const shard = catalog.shards.find((each) => each.id === id);
+  if (shard === undefined) throw new CommandError(70, 'ShardNotFound', `Shard ${id} not found`);
   const databases = catalog.databases.filter((entry) => entry.primary === shard.id).map((entry) => entry.name);
   const toMove: [string, Value][] = [['note', 'you need to drop or movePrimary these databases'], ['dbsToMove', databases]];
   if (!shard.draining) {

@@ -48,6 +48,7 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
   }
   const stale: number[] = [];
   let failedAt: number | undefined;
+  let ended: Error | undefined;
   for (const part of splitByShard(bulk, picture.collection, asked)) {
     // All shards of a statement are asked at once: what one of them says keeps it from no other.
     if (failedAt !== undefined && part.indexes[0] !== failedAt) break;
@@ -55,9 +56,15 @@ async function runRound(bulk: BulkWrite, indexes: Iterable<number>): Promise<num
       await runUnheard(bulk, part, picture);
       continue;
     }
-    stale.push(...(await runPart(bulk, part, part.everywhere === true ? undefined : picture)));
-    if (ordered && (outcome.failed || stale.length > 0)) failedAt = part.indexes.at(-1);
+    try {
+      stale.push(...(await runPart(bulk, part, part.everywhere === true ? undefined : picture)));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      ended = error;
+    }
+    if (ended !== undefined || (ordered && (outcome.failed || stale.length > 0))) failedAt = part.indexes.at(-1);
   }
+  if (ended !== undefined) throw ended;
   const [first] = stale;
   if (ordered && first !== undefined) return asked.filter((index) => index >= first);
   return stale.sort((a, b) => a - b);

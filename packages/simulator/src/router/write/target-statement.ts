@@ -1,6 +1,6 @@
 import { ObjectId } from 'bson';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
-import { scanTopLevel, withIdFirst } from '../../bson/scan.js';
+import { scanPath, scanTopLevel, withIdFirst } from '../../bson/scan.js';
 import { decodeValue } from '../../bson/decode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
@@ -49,7 +49,7 @@ function updateShards(collection: ShardedCollection, statement: Uint8Array, filt
   }
   if (target.shards.length <= 1 || isTrue(field(statement, 'multi'))) return target.shards;
   const replacement = replacementOf(statement);
-  if (replacement !== undefined) return [ownerOf(collection, replacement)];
+  if (replacement !== undefined) return [replacementOwner(collection, replacement)];
   if (hasExactId(filter)) return target.shards;
   const request = documentText(updateRequest(statementDocument(statement)));
   throw new CommandError(
@@ -84,6 +84,14 @@ function replacementOf(statement: Uint8Array): Uint8Array | undefined {
   const emptyBytes = 5;
   const operatorSign = 0x24;
   return document.length > emptyBytes && document[5] === operatorSign ? undefined : document;
+}
+
+/** @throws CommandError 61 for a replacement without a shard key, or with MaxKey alone */
+function replacementOwner(collection: ShardedCollection, replacement: Uint8Array): string {
+  if (collection.key.fields.some((name) => Array.isArray(scanPath(replacement, name)))) {
+    throw new CommandError(61, 'ShardKeyNotFound', 'Failed to target update by replacement document :: could not extract exact shard key');
+  }
+  return ownerOf(collection, replacement);
 }
 
 /** @throws CommandError 61 for a document whose key is MaxKey alone */

@@ -11,6 +11,10 @@ export type WriteKind = 'insert' | 'update' | 'delete';
 
 export const statementField: Readonly<Record<WriteKind, string>> = { insert: 'documents', update: 'updates', delete: 'deletes' };
 
+export function isWriteKind(name: string): name is WriteKind {
+  return Object.hasOwn(statementField, name);
+}
+
 /**
  * The statements of a bulk write as bytes, wherever they were sent.
  * @throws CommandError 16 when there are none or too many

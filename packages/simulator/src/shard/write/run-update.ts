@@ -99,7 +99,7 @@ function modifyOne(scope: UpdateScope, collection: Collection, read: ReadUpdate,
     );
   }
   if (!scope.bypassValidation) refuseInvalidDocument(collection, document, match.bytes);
-  refuseShardKeyChange({ collection, before: match.bytes, after: document, participation, routed, multi: read.statement.multi });
+  refuseShardKeyChange({ collection, before: match.bytes, after: document, participation, routed, multi: read.statement.multi, filter: read.statement.filter, version: state.version });
   state.writer.update(collection, match.record, match.bytes, document, origin, participation.transaction);
   return document;
 }

@@ -4,6 +4,8 @@ import { RawDocument } from '../../bson/value.js';
 import { CommandError, type RoutedAccess } from '../../node/command.js';
 import { documentKeyFrom } from '../oplog/document-key.js';
 import { failure } from '../failure.js';
+import type { ServerVersion } from '../../node/server-version.js';
+import { equalityFields } from '../../query/bounds.js';
 import type { Participation } from '../session/sessions.js';
 import type { Collection } from '../storage/collection.js';
 import { sameFields } from './document-writer.js';
@@ -19,6 +21,8 @@ export interface KeyChange {
   readonly participation: Participation;
   readonly routed: RoutedAccess | undefined;
   readonly multi: boolean;
+  readonly filter: Doc;
+  readonly version: ServerVersion;
 }
 
 /**
@@ -32,6 +36,7 @@ export function refuseShardKeyChange(change: KeyChange): void {
   if (sameFields(before, after, shardKey.map(firstName))) return;
   if (!keyChanged(before, after, shardKey)) return;
   if (change.multi) throw failure.invalidOptions('Multi-update operations are not allowed when updating the shard key field.');
+  if (!change.version.atLeast(7, 0)) refuseUnnamedKey(change.filter, shardKey);
   if (!participation.retryable && participation.transaction === null) {
     throw new CommandError(20, 'IllegalOperation', 'Must run update to shard key field in a multi-statement transaction or with retryWrites: true.');
   }
@@ -47,6 +52,13 @@ export function refuseShardKeyChange(change: KeyChange): void {
       ['shouldUpsert', false],
     ]),
   );
+}
+
+/** Until 6.0 the filter must name the whole key. Throws CommandError 31025. */
+function refuseUnnamedKey(filter: Doc, shardKey: readonly string[]): void {
+  const named = equalityFields(filter);
+  if (shardKey.every((path) => named.has(path))) return;
+  throw new CommandError(31_025, 'Location31025', 'Shard key update is not allowed without specifying the full shard key in the query');
 }
 
 /**

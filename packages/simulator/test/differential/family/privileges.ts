@@ -60,7 +60,8 @@ export const privileges: Family = {
   ],
   reset: [
     asRoot(db, { dropDatabase: 1 }),
-    asRoot('admin', { enableSharding: db, primaryShard: 'shard0' }),
+    asRoot(other, { dropDatabase: 1 }),
+    ...[db, other].map((name) => asRoot('admin', { enableSharding: name, primaryShard: 'shard0' })),
     asRoot(db, { insert: 'c', documents: [{ _id: 1, a: 1 }] }),
     asRoot(db, { create: 'v', viewOn: 'c', pipeline: [] }),
   ],

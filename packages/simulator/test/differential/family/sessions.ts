@@ -80,8 +80,8 @@ class Transactions {
   #command(letter: Letter): Command {
     const { random, layout } = this;
     return random.weighted<Command>([
-      [5, () => this.#statement(letter, write(random, layout))],
-      [3, () => this.#statement(letter, read(random, layout))],
+      [5, () => this.#statement(letter, this.#answeredByOne(letter, write(random, layout)))],
+      [3, () => this.#statement(letter, this.#answeredByOne(letter, read(random, layout)))],
       [2, () => this.#end(letter, 'commitTransaction')],
       [1, () => this.#end(letter)],
       [1, () => router(read(random, layout))],
@@ -93,6 +93,14 @@ class Transactions {
   #commitMeanwhile(letter: Letter): Command {
     this.#committed[letter] = true;
     return { on: 'router', db: 'admin', command: { commitTransaction: 1, lsid: { session: letter }, txnNumber: long(this.#numbers[letter]), autocommit: false } };
+  }
+
+  /** Of shards of which one has committed and another one has begun anew, the first to answer would tell its own reason. */
+  #answeredByOne(letter: Letter, asked: Fields): Fields {
+    const { random, layout } = this;
+    if (!this.#open[letter] || !this.#committed[letter]) return asked;
+    const isForSeveral = isForMany(asked) || 'find' in asked || 'aggregate' in asked;
+    return isForSeveral ? { find: layout, filter: query(random, layout), sort: { _id: 1, k: 1 } } : asked;
   }
 
   #statement(letter: Letter, command: Fields): Command {

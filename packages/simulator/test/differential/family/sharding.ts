@@ -47,7 +47,7 @@ function layoutOf(name: string): Command[] {
     { on: 'router', db: 'config', command: { aggregate: 'collections', pipeline: joined, cursor: {} } },
     { on: 'router', db: 'config', command: { find: 'tags', filter: { ns }, sort: { min: 1 }, projection: { _id: 0 } } },
     { on: 'router', db, command: { listIndexes: name } },
-    ...(['router', 'shard0', 'shard1'] as const).map((on): Command => ({ on, db, command: { find: name, sort: { _id: 1, k: 1 } } })),
+    ...(['router', 'shard0', 'shard1'] as const).map((on): Command => ({ on, db, command: { find: name, sort: { k: 1, _id: 1 } } })),
   ];
 }
 
@@ -100,9 +100,9 @@ function command(random: Random): Command {
     [4, () => ask(random, { update: name, updates: [update(random)] })],
     [3, () => ask(random, { delete: name, deletes: [{ q: query(random), limit: random.pick([0, 1]) }] })],
     [2, () => ask(random, { findAndModify: name, query: query(random), ...random.pick<Fields>([{ remove: true }, { update: { $set: { a: 9 } }, new: true }, { update: { $set: { a: 8 } }, upsert: true }]) })],
-    [4, () => ask(random, { find: name, filter: query(random), sort: { _id: 1, k: 1 } })],
+    [4, () => ask(random, { find: name, filter: query(random), sort: { k: 1, _id: 1 } })],
     [1, () => ask(random, { count: name, query: query(random) })],
-    [1, () => ask(random, { aggregate: name, pipeline: [{ $match: query(random) }, { $sort: { _id: 1, k: 1 } }], cursor: {} })],
+    [1, () => ask(random, { aggregate: name, pipeline: [{ $match: query(random) }, { $sort: { k: 1, _id: 1 } }], cursor: {} })],
     [2, () => ask(random, { createIndexes: name, indexes: [random.pick<Fields>([{ key: { k: 1 }, name: 'k_1' }, { key: { k: 1, a: 1 }, name: 'k_1_a_1' }, { key: { a: 1 }, name: 'a_1', unique: true }, { key: { a: 1, _id: 1 }, name: 'ai' }])] })],
     [0.5, () => ask(random, { dropIndexes: name, index: random.pick(['k_1', 'k_1_a_1', 'a_1', '*', 'k_hashed']) })],
     [0.5, () => ask(random, { collMod: name, validationLevel: 'moderate' })],
