@@ -107,8 +107,8 @@ export const commitHazards: readonly Hazard[] = [
         takesOut: 'the offer that is held back',
         file: instance('lifecycle/figures/verification-readiness.ts'),
         symbol: 'blockerOf',
-        find: 'if (lastingDocuments > 0) return',
-        replace: 'if (lastingDocuments < 0) return',
+        find: 'if (lasting.documents > 0) return',
+        replace: 'if (lasting.documents < 0) return',
         tests: [instanceTest('lifecycle/figures/verification-readiness.test.ts', '%s')],
       },
       {

@@ -1,45 +1,45 @@
 import { z } from 'zod';
 
-/** What can keep a commit from being taken, and the unit of `value` and `limit`; both are null where none is given. */
-export const commitBlockerReasons = {
+/** What can keep a commit from being taken. Stable: clients compare the names. */
+const reasons = [
   /** The instance is paused, or has failed. */
-  notRunning: null,
+  'notRunning',
   /** Its work has not begun. */
-  notBegun: null,
+  'notBegun',
   /** Collections are still being copied. */
-  copying: null,
+  'copying',
   /** The end of its copy is not recorded on the destination yet. */
-  copyNotRecorded: null,
+  'copyNotRecorded',
   /** Its change stream has not answered yet. */
-  streamSilent: null,
+  'streamSilent',
   /** Changes of the source wait to be applied. */
-  lag: 'seconds',
+  'lag',
   /** The verifier has not compared every document once. */
-  verifying: 'documents',
+  'verifying',
   /** The verifier is behind what is written. */
-  verifierLag: 'seconds',
+  'verifierLag',
   /** Documents differ and are copied again, or stay different. */
-  mismatches: 'documents',
+  'mismatches',
   /** The instance reports that it is not ready. */
-  notReady: null,
+  'notReady',
   /** The instance has not heard yet that all others are ready. */
-  awaitsOthers: null,
+  'awaitsOthers',
   /** The instance has no heartbeat. */
-  silent: 'seconds',
+  'silent',
   /** The instance was never heard of. */
-  missing: null,
-} as const satisfies Record<string, 'seconds' | 'documents' | null>;
+  'missing',
+] as const;
 
-/** Name of a reason; stable: clients compare it. */
-export type CommitBlockerReason = keyof typeof commitBlockerReasons;
+/** Name of a reason. */
+export type CommitBlockerReason = (typeof reasons)[number];
 
 const figure = z.number().nonnegative().nullable();
 
 export const commitBlockerSchema = z
   .object({
     instance: z.string().meta({ description: 'The instance that is not ready.' }),
-    reason: z.enum(Object.keys(commitBlockerReasons) as [CommitBlockerReason, ...CommitBlockerReason[]]),
-    value: figure.meta({ description: 'How much there is, in the unit of the reason.' }),
+    reason: z.enum(reasons),
+    value: figure.meta({ description: 'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.' }),
     limit: figure.meta({ description: 'From where on it would not matter.' }),
     description: z.string().meta({ description: 'The same in words.' }),
   })
@@ -54,6 +54,16 @@ export type OwnBlocker = Omit<CommitBlocker, 'instance'>;
 /** @param figures in the reason's unit; left out where it has none */
 export function blockedBy(reason: CommitBlockerReason, description: string, figures: Partial<Pick<CommitBlocker, 'value' | 'limit'>> = {}): OwnBlocker {
   return { reason, value: figures.value ?? null, limit: figures.limit ?? null, description };
+}
+
+/**
+ * What an instance says of itself in its progress, which names others as well.
+ * @param told its `commitBlockers`
+ * @param otherwise what is said of it where it names nothing
+ */
+export function toldOfItself(instance: string, told: readonly CommitBlocker[] | null, otherwise: OwnBlocker): CommitBlocker[] {
+  const own = (told ?? []).filter((blocker) => blocker.instance === instance);
+  return own.length > 0 ? own : [{ instance, ...otherwise }];
 }
 
 /** Which instance waits for what, in one sentence's part: for lists and refusals. */

@@ -1,7 +1,7 @@
 import { idleFleetProgress, type FleetInstance, type FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { ceaStages, type Progress, type MigrationState } from '@convoy/api/contract/progress';
 import type { Failure, InstanceReport } from '@convoy/api/fleet/fleet';
-import { fleetBlockers, takesCommit } from './commit-blockers.js';
+import { fleetBlockers } from './commit-blockers.js';
 import { fleetInfo, fleetState } from './fleet-state.js';
 import { instanceRows } from './instance-rows.js';
 import { membersOf, type FleetSnapshot, type Members } from './members.js';
@@ -77,9 +77,10 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
   const { leader, isConnected } = snapshot;
   const progresses = members.reports.map(({ progress }) => progress);
   const complete = members.missingIds.length === 0;
+  const blockers = fleetBlockers(members, snapshot);
   return {
     state,
-    canCommit: complete && members.seen.every(({ fresh, report }) => fresh && takesCommit(report)),
+    canCommit: blockers.length === 0,
     canWrite: complete && members.reports.every(({ ready }) => ready.canWrite),
     info: fleetInfo(members.reports),
     lagTimeSeconds: lagOf(state, progresses),
@@ -97,7 +98,7 @@ function contractFields(members: Members, state: MigrationState, snapshot: Fleet
     estimatedOplogTimeRemaining: shortestOplogTime(progresses.map((progress) => progress.estimatedOplogTimeRemaining)),
     estimatedSecondsToCEACatchup: slowestCatchUp(progresses),
     warnings: fleetWarnings(members, isConnected),
-    commitBlockers: fleetBlockers(members, snapshot, state),
+    commitBlockers: state === 'RUNNING' || state === 'PAUSED' ? blockers : null,
   };
 }
 

@@ -1,5 +1,6 @@
 import { MongoServerSelectionError } from 'mongodb';
-import { className, codeOf, failureName, isNetworkFailure } from './failure.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { className, failureName, isNetworkFailure } from './failure.js';
 
 /** Why a cluster cannot be connected to, in words for its operator. */
 export interface ConnectionFailure {
@@ -12,9 +13,6 @@ export interface ConnectionFailure {
 }
 
 type Explanation = Pick<ConnectionFailure, 'cause' | 'advice'>;
-
-/** AuthenticationFailed: unknown user and wrong password alike. */
-const authenticationFailedCode = 18;
 
 const dnsAdvice = 'Check the host names in its connection string, and the DNS of this machine.';
 const networkAdvice = 'Check its host and port, and the network and firewalls between this machine and the server.';
@@ -48,7 +46,9 @@ const closed: Explanation = {
   advice: 'Check that the port is that of a MongoDB server, and add tls=true to the connection string if it requires TLS.',
 };
 
-const wrongLogin: Explanation = {
+/** A login that is refused. */
+export const loginRefused: ConnectionFailure = {
+  host: null,
   cause: 'the server refused user or password (AuthenticationFailed)',
   advice: 'Check user, password and authSource; in a connection string, @ : / ? # [ ] and % of a password are percent-encoded, as %40 for @.',
 };
@@ -56,15 +56,14 @@ const wrongLogin: Explanation = {
 /**
  * Explains what kept a cluster from being connected to.
  * @param error as the driver or the resolver has thrown it
- * @returns null for what is no failure to connect
+ * @returns null for what is no failure of the network, whatever has caused it
  */
 export function connectionFailure(error: unknown): ConnectionFailure | null {
-  if (isLoginRefused(error)) return { host: null, ...wrongLogin };
+  if (!isNetworkFailure(error)) return null;
   const [host, causes] = error instanceof MongoServerSelectionError ? failedServer(error) : [null, causesOf(error)];
   const code = causes.map(systemCode).find((found) => found !== null) ?? null;
   const known = code === null ? undefined : explanations[code];
   if (known !== undefined) return { host, cause: `${known.cause} (${code})`, advice: known.advice };
-  if (!isNetworkFailure(error)) return null;
   const isSilent = causes.some((cause) => className(cause) === 'MongoNetworkTimeoutError');
   if (isSilent) return { host, cause: 'the server did not answer in time', advice: networkAdvice };
   if (error instanceof MongoServerSelectionError && causes.length > 0) return { host, ...closed };
@@ -79,9 +78,10 @@ export function unreachable(what: string, { host, cause, advice }: ConnectionFai
   return `${what} cannot be reached: ${host === null ? '' : `${host}: `}${cause}. ${advice}`;
 }
 
-/** Whether a server knows no such user, or has another password for it; it does not tell which. */
-export function isLoginRefused(error: unknown): boolean {
-  return codeOf(error) === authenticationFailedCode;
+/** A failure to connect as the one of a command, for its user; every other error as it is. */
+export function asUnavailable(role: 'source' | 'destination', name: string, error: unknown): unknown {
+  const failure = connectionFailure(error);
+  return failure === null ? error : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
 }
 
 /** The first server that was tried in vain, and what happened to it. */

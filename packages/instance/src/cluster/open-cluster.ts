@@ -5,8 +5,8 @@ import { ClientRing } from './driver/client-ring.js';
 import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts, type Redirection } from './driver/connection-string.js';
 import type { Cluster, Door } from './door.js';
 import { DriverDoor } from './driver/driver-door.js';
-import { connectionFailure, isLoginRefused, unreachable } from './connection-failure.js';
-import { failureName } from './failure.js';
+import { loginRefused, unreachable } from './connection-failure.js';
+import { authenticationFailedCode, codeOf, failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
 import { directRoleRelease, probeShard } from './probe-shard.js';
 import { listShards, nodeKind, replicaSetId, serverVersion, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
@@ -63,8 +63,7 @@ export async function openCluster(
     throw new ConvoyError('unsupportedTopology', `${name} is a standalone server; it must be a replica set or sharded cluster.`);
   } catch (error) {
     await seeds.close();
-    const failure = isLoginRefused(error) ? connectionFailure(error) : null;
-    throw failure === null ? error : new ConvoyError('authenticationFailed', unreachable(name, failure), { cause: error });
+    throw codeOf(error) === authenticationFailedCode ? new ConvoyError('authenticationFailed', unreachable(name, loginRefused), { cause: error }) : error;
   }
 }
 

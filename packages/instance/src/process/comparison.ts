@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { homedir } from 'node:os';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { systemClock } from '../cluster/clock.js';
 import type { Cluster } from '../cluster/door.js';
-import { connectionFailure, unreachable } from '../cluster/connection-failure.js';
+import { asUnavailable } from '../cluster/connection-failure.js';
 import { classify } from '../cluster/failure.js';
 import { retrying, type RetryNotice, retryPolicy } from '../cluster/retry.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
@@ -158,7 +157,6 @@ async function connected(config: InstanceConfig, role: 'source' | 'destination',
   try {
     return await connectConfigured(config, name, 'router', signal);
   } catch (error) {
-    const failure = connectionFailure(error);
-    throw failure === null ? error : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
+    throw asUnavailable(role, name, error);
   }
 }

@@ -1,5 +1,5 @@
-import type { OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import { randomUUID } from 'node:crypto';
+import type { OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import type { VerificationSideProgress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Binary, type Document, type Timestamp } from 'mongodb';
@@ -25,7 +25,7 @@ export interface ShareVerification {
   /** How many differed when they were looked at last. */
   differing: number;
   /** For progress. */
-  figures: { blocker: OwnBlocker | null; source: VerificationSideProgress; destination: VerificationSideProgress; lasting?: LastingDifferences };
+  figures: { blocker: OwnBlocker | null; source: VerificationSideProgress; destination: VerificationSideProgress };
 }
 
 /** What a share has drained. */

@@ -1,7 +1,6 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster } from '../../cluster/door.js';
-import { connectionFailure, unreachable } from '../../cluster/connection-failure.js';
+import { asUnavailable } from '../../cluster/connection-failure.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { reportStart } from '../../preflight/check-start.js';
 import type { PreflightReport } from '../../preflight/report.js';
@@ -33,7 +32,6 @@ async function connected(config: InstanceConfig, role: 'source' | 'destination',
     if (role === 'source') return await connectSource(config, name, config.sourceAccess, signal);
     return await connectConfigured(config, name, 'router', signal);
   } catch (error) {
-    const failure = connectionFailure(error);
-    throw failure === null ? error : new ConvoyError(`${role}Unavailable`, unreachable(`The ${role} ${name}`, failure), { cause: error });
+    throw asUnavailable(role, name, error);
   }
 }

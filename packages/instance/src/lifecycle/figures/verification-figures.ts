@@ -12,8 +12,8 @@ export function verificationFigures(verifier: ShareVerifier, readiness: Verifica
   const { hasCompared, readLag_seconds, lasting } = verifier;
   const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
   const leftDocuments = Math.max(...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)));
-  const blocker = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments: lasting.documents });
-  return { blocker, source, destination, ...(lasting.documents === 0 ? {} : { lasting }) };
+  const blocker = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lasting });
+  return { blocker, source, destination };
 }
 
 function sideOf(verifier: ShareVerifier, side: Side): VerificationSideProgress {

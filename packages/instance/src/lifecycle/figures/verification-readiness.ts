@@ -1,4 +1,7 @@
 import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import { nameSome } from '../../catalog/name-some.js';
+import type { LastingDifferences } from '../../store/share-record.js';
+import { repairsMax } from '../../verify/embedded/standing.js';
 import { steadyLagMax_seconds } from './catch-up.js';
 import { offeredLagMax_seconds } from './commit-readiness.js';
 
@@ -12,8 +15,8 @@ export interface VerifierProgress {
   leftDocuments: number;
   /** Of reading what is written to; keys that are written to all the time are left aside, which wait for a look again and again. */
   readLag_seconds: number;
-  /** Documents that differ with nothing on its way: a commit would fail. */
-  lastingDocuments: number;
+  /** What differs with nothing on its way: a commit would fail. */
+  lasting: LastingDifferences;
 }
 
 /** Whether a last look would be short. Collections that come and go do not take back what was offered, nor does a lag that swings about the limit. */
@@ -28,8 +31,8 @@ export class VerificationReadiness {
   }
 }
 
-function blockerOf({ hasCompared, leftDocuments, readLag_seconds, lastingDocuments }: VerifierProgress, lagMax_seconds: number): OwnBlocker | null {
-  if (lastingDocuments > 0) return blockedBy('mismatches', `${lastingDocuments} documents differ`, { value: lastingDocuments, limit: 0 });
+function blockerOf({ hasCompared, leftDocuments, readLag_seconds, lasting }: VerifierProgress, lagMax_seconds: number): OwnBlocker | null {
+  if (lasting.documents > 0) return blockedBy('mismatches', lastingText(lasting), { value: lasting.documents, limit: 0 });
   const left = Math.max(0, leftDocuments);
   if (!hasCompared) return blockedBy('verifying', `the verifier has not compared everything: ${left} documents are left`, { value: left, limit: 0 });
   if (left > leftDocumentsMax) {
@@ -39,4 +42,10 @@ function blockerOf({ hasCompared, leftDocuments, readLag_seconds, lastingDocumen
   if (readLag_seconds <= lagMax_seconds) return null;
   const description = `the verifier is ${readLag_seconds} s behind (limit ${lagMax_seconds} s)`;
   return blockedBy('verifierLag', description, { value: readLag_seconds, limit: lagMax_seconds });
+}
+
+/** What differs for good, and what has become of it. */
+function lastingText({ documents, namespaces, givenUp }: LastingDifferences): string {
+  const outcome = givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${repairsMax} times`;
+  return `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
 }

@@ -1,11 +1,8 @@
-import { blockedBy, blockerText, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import { blockedBy, blockerText, toldOfItself, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import { nameSome } from '../../catalog/name-some.js';
 import type { Clock } from '../../cluster/clock.js';
-import type { LastingDifferences } from '../../store/share-record.js';
-import { repairsMax } from '../../verify/embedded/standing.js';
 import { CommitReadiness } from '../figures/commit-readiness.js';
 import type { VerificationFigures } from '../figures/verification-figures.js';
 import type { MigrationRun } from '../run/migration-run.js';
@@ -101,14 +98,12 @@ export class CommitOffer {
     const reports = this.fleet.reports();
     return view.record.shareIds.flatMap((instance): readonly CommitBlocker[] => {
       if (input.ownIds.includes(instance)) return [];
-      const told = (blocker: OwnBlocker): readonly CommitBlocker[] => [{ instance, ...blocker }];
       const seen = reports.get(instance);
-      if (seen?.fresh !== true) return told(blockedBy('silent', 'it does not answer'));
-      const own = (seen.report.progress.commitBlockers ?? []).filter((blocker) => blocker.instance === instance);
+      if (seen?.fresh !== true) return [{ instance, ...blockedBy('silent', 'it does not answer') }];
+      const { ready, progress } = seen.report;
       const share = view.shares.get(instance);
-      if (share?.copyDone !== true || share.paused) return own.length > 0 ? own : told(blockedBy('copyNotRecorded', 'it has not recorded the end of its copy'));
-      if (seen.report.ready.canCommit) return [];
-      return own.length > 0 ? own : told(blockedBy('notReady', 'it is not ready'));
+      if (share?.copyDone !== true || share.paused) return toldOfItself(instance, progress.commitBlockers, blockedBy('copyNotRecorded', 'it has not recorded the end of its copy'));
+      return ready.canCommit ? [] : toldOfItself(instance, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
     });
   }
 }
@@ -119,16 +114,6 @@ function textOf(blockers: readonly CommitBlocker[]): string {
 
 /** What a share's verifier waits for; figures that an older release has stored do not tell. */
 function verifierBlocker(figures: VerificationFigures | null): OwnBlocker | null {
-  if (figures?.lasting !== undefined) {
-    const { documents } = figures.lasting;
-    return blockedBy('mismatches', lastingText(figures.lasting), { value: documents, limit: 0 });
-  }
   if (figures?.blocker === null) return null;
   return figures?.blocker ?? blockedBy('verifying', 'the verifier has not compared everything');
-}
-
-/** What differs for good, and what has become of it. */
-function lastingText({ documents, namespaces, givenUp }: LastingDifferences): string {
-  const outcome = givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${repairsMax} times`;
-  return `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
 }

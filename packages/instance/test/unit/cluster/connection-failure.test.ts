@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
-import { MongoServerError } from 'mongodb';
+import { MongoNetworkError, MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ScratchFolder } from '@convoy/testbed/process/scratch-folder';
 import { connectionFailure, unreachable } from '../../../src/cluster/connection-failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
@@ -113,5 +114,8 @@ describe('a login that is refused', () => {
   it('is not what other refusals are', () => {
     expect(connectionFailure(new MongoServerError({ code: 13, codeName: 'Unauthorized' }))).toBeNull();
     expect(connectionFailure(new TypeError('x is not a function'))).toBeNull();
+    const cause = new MongoNetworkError('connect', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) });
+    expect(connectionFailure(cause)).not.toBeNull();
+    expect(connectionFailure(new ConvoyError('shardsNotReachable', 'Shard shard0 cannot be read directly.', { cause }))).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { offeredLagMax_seconds } from '../../../../src/lifecycle/figures/commit-readiness.js';
 import { leftDocumentsMax, VerificationReadiness } from '../../../../src/lifecycle/figures/verification-readiness.js';
 
-const ready = { hasCompared: true, leftDocuments: 0, readLag_seconds: 2, lastingDocuments: 0 };
+const ready = { hasCompared: true, leftDocuments: 0, readLag_seconds: 2, lasting: { documents: 0, namespaces: [], givenUp: 0 } };
 
 describe('a last look would be short', () => {
   it.each([
@@ -10,7 +10,7 @@ describe('a last look would be short', () => {
     ['not before everything was compared', { ...ready, hasCompared: false, leftDocuments: 7 }, ['verifying', 7, 0]],
     ['while a small collection is new', { ...ready, leftDocuments: leftDocumentsMax }, null],
     ['not while a large one is', { ...ready, leftDocuments: leftDocumentsMax + 1 }, ['verifying', leftDocumentsMax + 1, leftDocumentsMax]],
-    ['not while a document differs with nothing on its way', { ...ready, lastingDocuments: 1 }, ['mismatches', 1, 0]],
+    ['not while a document differs with nothing on its way', { ...ready, lasting: { documents: 1, namespaces: ['shop.a'], givenUp: 0 } }, ['mismatches', 1, 0]],
     ['not while reading is more than 30 s behind', { ...ready, readLag_seconds: 31 }, ['verifierLag', 31, 30]],
   ])('%s', (_what, progress, expected) => {
     const blocker = new VerificationReadiness().judge(progress);

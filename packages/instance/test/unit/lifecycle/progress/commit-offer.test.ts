@@ -4,6 +4,7 @@ import { idleReport } from '@convoy/api/fleet/idle-report';
 import { describe, expect, it } from 'vitest';
 import type { VerificationFigures } from '../../../../src/lifecycle/figures/verification-figures.js';
 import type { ShareFigures } from '../../../../src/lifecycle/figures/share-figures.js';
+import { VerificationReadiness } from '../../../../src/lifecycle/figures/verification-readiness.js';
 import { CommitOffer } from '../../../../src/lifecycle/progress/commit-offer.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { LastingDifferences } from '../../../../src/store/share-record.js';
@@ -79,7 +80,7 @@ function verifier(description: string): Scene['run']['verification'] {
 }
 
 function differing(lasting: LastingDifferences): Scene['run']['verification'] {
-  return [{ blocker: blockedBy('mismatches', 'documents differ'), lasting }];
+  return [{ blocker: new VerificationReadiness().judge({ hasCompared: true, leftDocuments: 0, readLag_seconds: 0, lasting }) }];
 }
 
 describe('a commit', () => {
