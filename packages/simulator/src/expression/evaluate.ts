@@ -1,7 +1,8 @@
 import type { Value } from '../bson/value.js';
 import { located } from '../query/query-error.js';
 import { CommandError } from '../node/command.js';
-import { unsimulated } from '../node/unsimulated.js';
+import { hasName, namedIn } from '../node/language-names.js';
+import type { ServerVersion } from '../node/server-version.js';
 import { checkedPath, refuseFieldName } from './checked-path.js';
 import { fieldPathValue } from './field-path.js';
 import { MutableDocument } from './mutable-document.js';
@@ -39,11 +40,9 @@ const operators = new Map<string, OperatorCompiler>(
   ].flatMap((table) => Object.entries(table)),
 );
 
-const unsimulatedOperators: ReadonlySet<string> = new Set(['$_internalJsEmit', '$function', '$meta', '$setIntersection', '$setUnion', '$toHashedIndexKey']);
-
-/** Whether an operator of expressions has a name. */
-export function isExpressionName(name: string): boolean {
-  return operators.has(name) || name === '$literal' || name === '$const' || unsimulatedOperators.has(name);
+/** Whether an operator of a release's expressions has a name. */
+export function isExpressionName(name: string, version: ServerVersion | undefined): boolean {
+  return name === '$literal' || name === '$const' || hasName(version, 'expression', name, operators.has(name));
 }
 
 /**
@@ -68,8 +67,7 @@ export function compileExpression(expression: Value, context: ExpressionContext 
 
 function compileOperator(name: string, operand: Value, compile: Compile, context: ExpressionContext): Evaluate {
   if (name === '$literal' || name === '$const') return () => operand;
-  const operator = operators.get(name);
-  if (operator === undefined && unsimulatedOperators.has(name)) throw unsimulated(name);
+  const operator = namedIn(context.version, 'expression', name, operators.get(name));
   if (operator === undefined) throw new CommandError(168, 'InvalidPipelineOperator', `Unrecognized expression '${name}'`);
   return operator(operand, compile, name, context);
 }

@@ -1,6 +1,8 @@
 import type { Timestamp } from 'bson';
 import type { Collation } from '../bson/collation.js';
 import type { DateTime, Value } from '../bson/value.js';
+import { namedIn } from '../node/language-names.js';
+import type { ServerVersion } from '../node/server-version.js';
 import { failedToParse, located } from '../query/query-error.js';
 
 /** What expressions may refer to besides the document. */
@@ -14,6 +16,8 @@ export interface ExpressionContext {
   /** Names of variables that operators around the expression bind. */
   readonly bound?: ReadonlySet<string>;
   readonly collation?: Collation;
+  /** The release whose names are known; the recorded one when it is left out. */
+  readonly version?: ServerVersion;
 }
 
 /** The variables in sight while one document is evaluated: a chain, innermost first. */
@@ -41,9 +45,11 @@ export function withVariable(variables: Variables, name: string, value: Value | 
 
 const builtIn: ReadonlySet<string> = new Set(['ROOT', 'CURRENT', 'REMOVE', 'NOW', 'CLUSTER_TIME']);
 
-/** @throws CommandError 17276 for a variable that nothing defines */
-export function refuseUndefined(name: string, { bound, let: given }: ExpressionContext): void {
-  if (!builtIn.has(name) && bound?.has(name) !== true && given?.has(name) !== true) throw undefinedVariable(name);
+/** @throws CommandError 17276 for a variable that nothing defines, 115 for one of the release that has no value here */
+export function refuseUndefined(name: string, { bound, let: given, version }: ExpressionContext): void {
+  if (builtIn.has(name) || bound?.has(name) === true || given?.has(name) === true) return;
+  namedIn(version, 'variable', name, undefined);
+  throw undefinedVariable(name);
 }
 
 /** @throws CommandError 9 for a name that variables may not have */

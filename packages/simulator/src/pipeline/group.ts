@@ -6,7 +6,7 @@ import { compileExpression } from '../expression/evaluate.js';
 import type { Evaluate } from '../expression/operator.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
 import { typeName } from '../bson/type-of.js';
-import { unsimulated } from '../node/unsimulated.js';
+import { namedIn } from '../node/language-names.js';
 import { isOperatorDocument } from '../query/matcher.js';
 import { located } from '../query/query-error.js';
 import { sortDocuments } from '../query/sort.js';
@@ -60,8 +60,7 @@ function groupField(name: string, spec: Value, context: ExpressionContext): Grou
   if (name.includes('.')) throw located(40235, `The field name '${name}' cannot contain '.'`);
   if (!(spec instanceof Map) || spec.size !== 1) throw located(40234, `The field '${name}' must be an accumulator object`);
   const [[operator, operand] = ['', null]] = spec;
-  const make = accumulatorOf(operator);
-  if (make === undefined && operator === '$accumulator') throw unsimulated(operator);
+  const make = namedIn(context.version, 'accumulator', operator, accumulatorOf(operator));
   if (make === undefined) throw located(15952, `unknown group operator '${operator}'`);
   const isCount = operator === '$count';
   if (isCount && !(operand instanceof Map && operand.size === 0)) throw located(15982, `$count takes no arguments, found: ${typeName(operand)}`);

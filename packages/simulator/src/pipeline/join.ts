@@ -1,6 +1,8 @@
 import { compareValues } from '../bson/compare.js';
+import { documentText } from '../bson/text.js';
 import type { Doc, Value } from '../bson/value.js';
 import { CommandError } from '../node/command.js';
+import { namedIn } from '../node/language-names.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { makeVariables } from '../expression/variables.js';
 import { anyAtPath, splitPath, valuesAlong, withValueAt } from '../query/document-path.js';
@@ -12,7 +14,7 @@ import { type CompilePipeline, expressionContext, type PipelineContext, type Run
 export function compileLookup(operand: Value, context: PipelineContext, compile: CompilePipeline): RunStage {
   if (!(operand instanceof Map)) throw failedToParse('the $lookup specification must be an Object');
   const as = textField(operand, 'as', '$lookup');
-  const from = textField(operand, 'from', '$lookup');
+  const from = lookupFrom(operand, context);
   const asPath = splitPath(as);
   const join = joinTest(operand, context);
   // Every collection has an index on it, by which documents are found.
@@ -30,7 +32,7 @@ export function compileLookup(operand: Value, context: PipelineContext, compile:
 
 /** `$unionWith`: the documents of another collection after the own ones. */
 export function compileUnionWith(operand: Value, context: PipelineContext, compile: CompilePipeline): RunStage {
-  const from = typeof operand === 'string' ? operand : operand instanceof Map ? textField(operand, 'coll', '$unionWith') : '';
+  const from = typeof operand === 'string' ? operand : operand instanceof Map ? unionFrom(operand, context) : '';
   const stages = operand instanceof Map ? pipelineOf(operand.get('pipeline')) : [];
   const run = compile(stages, context);
   return function* (docs) {
@@ -52,6 +54,19 @@ export function compileFacet(operand: Value, context: PipelineContext, compile: 
 function foreignDocuments(context: PipelineContext, from: string): Iterable<Doc> {
   if (context.lookup === undefined) throw new CommandError(20, 'IllegalOperation', `cannot read from '${from}' here`);
   return context.lookup(from);
+}
+
+/** Since 6.0 a pipeline that begins with `$documents` needs no collection. */
+function lookupFrom(operand: Doc, { version }: PipelineContext): string {
+  if (operand.has('from')) return textField(operand, 'from', '$lookup');
+  namedIn(version, 'option', '$lookup without a collection', undefined);
+  throw failedToParse(`missing 'from' option to $lookup stage specification: ${documentText(operand)}`);
+}
+
+function unionFrom(operand: Doc, { version }: PipelineContext): string {
+  if (operand.has('coll')) return textField(operand, 'coll', '$unionWith');
+  namedIn(version, 'option', '$unionWith without a collection', undefined);
+  throw failedToParse('$unionWith stage without explicit collection must have a pipeline with $documents as first stage');
 }
 
 function textField(operand: Doc, name: string, stage: string): string {

@@ -3,7 +3,8 @@ import { compareValues } from '../bson/compare.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
 import type { Doc, Value } from '../bson/value.js';
 import { compileMatcher } from '../query/matcher.js';
-import { unsimulated } from '../node/unsimulated.js';
+import { namedIn } from '../node/language-names.js';
+import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import { located } from '../query/query-error.js';
 import { sortDocuments } from '../query/sort.js';
 import { compileBucketAuto } from './bucket-auto.js';
@@ -45,9 +46,6 @@ const stageCompilers: Readonly<Record<string, StageCompiler>> = {
   $_internalUnpackBucket: compileUnpackBucket,
 };
 
-/** Stages of all releases alike that are refused by name. */
-const unsimulatedStages: ReadonlySet<string> = new Set(['$geoNear', '$listLocalSessions', '$listSessions', '$planCacheStats', '$setWindowFields']);
-
 /**
  * Compiles an aggregation pipeline over documents in memory.
  * @throws CommandError 40324 for an unknown stage, and the server's errors for what a stage refuses
@@ -71,10 +69,16 @@ export function isStage(stage: Doc): boolean {
 function compileStage(stage: Doc, context: PipelineContext): RunStage {
   const [name] = stage.keys();
   if (name === undefined || stage.size !== 1) throw located(40323, 'A pipeline stage specification object must contain exactly one field.');
-  const compile = Object.hasOwn(stageCompilers, name) ? stageCompilers[name] : undefined;
-  if (compile === undefined && unsimulatedStages.has(name)) throw unsimulated(name);
+  refuseInternal(name, context.version);
+  const compile = namedIn(context.version, 'stage', name, Object.hasOwn(stageCompilers, name) ? stageCompilers[name] : undefined);
   if (compile === undefined) throw located(40324, `Unrecognized pipeline stage name: '${name}'`);
   return compile(stage.get(name) ?? null, context, compilePipeline);
+}
+
+/** 5.0 has `$documents` for itself alone (recorded). */
+function refuseInternal(name: string, version: ServerVersion = defaultVersion): void {
+  if (name !== '$documents' || version.atLeast(6, 0) || !version.atLeast(5, 0)) return;
+  throw located(5491300, `${name}' is not allowed in user requests`);
 }
 
 function compileMatch(operand: Value, context: PipelineContext): RunStage {

@@ -6,7 +6,7 @@ import { decimalParts, isNumber, longValue, type NumberValue, toNumber } from '.
 import { typeOf, typeOfAlias } from '../bson/type-of.js';
 import { type Doc, RawDocument, type Value } from '../bson/value.js';
 import { type ComparisonOperator, comparisonTest, inTest, type LeafTest } from './comparison.js';
-import { unsimulated } from '../node/unsimulated.js';
+import { namedIn } from '../node/language-names.js';
 import { badValue, failedToParse } from './query-error.js';
 import { regexTest } from './regex.js';
 
@@ -27,7 +27,6 @@ export interface NestedQueries {
   compileOperators(operators: Doc): (value: Value) => boolean;
 }
 
-const geoOperators: ReadonlySet<string> = new Set(['$geoIntersects', '$geoNear', '$geoWithin', '$near', '$nearSphere', '$within']);
 const SIGNED_64 = 64;
 const TYPE_BYTE_MAX = 127;
 
@@ -76,7 +75,8 @@ export function compileOperator(name: string, operand: Value, path: string, sibl
     case '$bitsAnyClear':
       return traversing(bitsTest(name, operand));
     default:
-      throw geoOperators.has(name) ? unsimulated(name) : badValue(`unknown operator: ${name}`);
+      namedIn(undefined, 'condition', name, undefined);
+      throw badValue(`unknown operator: ${name}`);
   }
 }
 

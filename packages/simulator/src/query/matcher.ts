@@ -4,7 +4,7 @@ import type { Doc, Value } from '../bson/value.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { isTruthy } from '../expression/truth.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
-import { unsimulated } from '../node/unsimulated.js';
+import { namedIn } from '../node/language-names.js';
 import { anyAtPath, splitPath } from './document-path.js';
 import { compileOperator, equalityTest, type FieldTest, listOperand, type NestedQueries } from './field-operators.js';
 import { compileJsonSchema } from './json-schema.js';
@@ -106,10 +106,8 @@ function compileTopLevel(name: string, operand: Value, around: Surroundings): Ma
       return matchesAll;
     case '$alwaysFalse':
       return () => false;
-    case '$text':
-    case '$where':
-      throw unsimulated(name);
     default:
+      namedIn(around.context?.version, 'query', name, undefined);
       throw badValue(
         `unknown top level operator: ${name}. If you have a field name that starts with a '$' symbol, consider using $getField or $setField.`,
       );

@@ -137,7 +137,7 @@ class ProjectionParser {
       return true;
     }
     if (operator === '$elemMatch') throw new CommandError(168, 'InvalidPipelineOperator', 'Cannot use $elemMatch in this context');
-    if (!isExpressionName(operator)) return false;
+    if (!isExpressionName(operator, this.options.context?.version)) return false;
     this.#expression(parent, name, spec);
     return true;
   }

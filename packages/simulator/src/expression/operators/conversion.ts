@@ -7,8 +7,11 @@ import { isNumberType, typeName, typeOf, typeOfAlias } from '../../bson/type-of.
 import { encodeUtf8 } from '../../bson/utf8.js';
 import { DateTime, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { namedIn } from '../../node/language-names.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { located } from '../../query/query-error.js';
 import { type Compile, type Evaluate, fixed, namedArguments, type OperatorCompiler, type OperatorTable } from '../operator.js';
+import type { ExpressionContext } from '../variables.js';
 import { timeZone } from '../time-zone.js';
 import { isNullish, isTruthy } from '../truth.js';
 import { dateFromText } from './date-text.js';
@@ -53,7 +56,13 @@ const UTC = timeZone('UTC');
 const OBJECT_ID = /^[0-9a-fA-F]{24}$/;
 
 function conversion(convert: (value: Value) => Value): OperatorCompiler {
-  return fixed(1, ([value]) => (isNullish(value) ? null : convert(value)));
+  return fixed(1, ([value], _name, { version }) => (isNullish(value) ? null : convert(convertible(value, version))));
+}
+
+/** Since 8.0 binary data is converted. @throws CommandError 115 for it then */
+function convertible(value: Value, version: ServerVersion | undefined): Value {
+  if (value instanceof Binary) namedIn(version, 'option', '$convert of binary data', undefined);
+  return value;
 }
 
 function failure(value: Value, target: string): CommandError {
@@ -130,7 +139,8 @@ function binarySize(value: Value | undefined): Value {
 }
 
 /** `$convert`: to a type by name or number, with ways out for errors and nulls. */
-function compileConvert(operand: Value, compile: Compile): Evaluate {
+function compileConvert(operand: Value, compile: Compile, _name: string, { version }: ExpressionContext): Evaluate {
+  if (operand instanceof Map && operand.has('format')) namedIn(version, 'option', '$convert.format', undefined);
   const parts = namedArguments(operand, '$convert', ['input', 'to', 'onError', 'onNull'], ['input', 'to']);
   const [input, to, onNull] = ['input', 'to', 'onNull'].map((part) => compile(parts.get(part) ?? null)) as [Evaluate, Evaluate, Evaluate];
   const onError = parts.get('onError');
@@ -139,10 +149,11 @@ function compileConvert(operand: Value, compile: Compile): Evaluate {
     const value = input(variables);
     const target = to(variables);
     if (isNullish(target)) return null;
+    if (target === 'binData' || target instanceof Map) namedIn(version, 'option', '$convert of binary data', undefined);
     const convert = conversionTo(target);
     if (isNullish(value)) return onNull(variables);
     try {
-      return convert(value);
+      return convert(convertible(value, version));
     } catch (error) {
       if (otherwise === undefined || !(error instanceof CommandError) || error.code !== 241) throw error;
       return otherwise(variables);

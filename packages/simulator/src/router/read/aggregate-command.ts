@@ -1,10 +1,9 @@
 import type { Timestamp } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
-import { DateTime, type Doc, RawDocument, type Value } from '../../bson/value.js';
+import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
-import { withLet } from '../../expression/let.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { docOf, docOrEmpty, numberOf } from '../../node/doc-fields.js';
 import { unsimulated } from '../../node/unsimulated.js';
@@ -25,6 +24,7 @@ import { MergedCursor } from './merged-cursor.js';
 import { OneShardCursor } from './one-shard-cursor.js';
 import { splitPipeline } from './pipeline-split.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
+import { routerVariables } from './router-variables.js';
 import { ShardCursor } from './shard-cursor.js';
 import { asksDataDistribution, dataDistributionCommand } from './sharded-data-distribution.js';
 import { resolveShardedView, withViewCollation } from './views.js';
@@ -168,7 +168,8 @@ async function mergeShards(
   options: SendOptions,
 ): Promise<Doc> {
   const output = outputStage(pipeline);
-  refuseFailingConstants(pipeline, {});
+  const variables = routerVariables(context, request);
+  refuseFailingConstants(pipeline, variables);
   const split = splitPipeline(output === undefined ? pipeline : pipeline.slice(0, -1));
   const shardBody = new Map(body).set('pipeline', split.onShards);
   const isAll = split.onRouter.every((stage) => stage.has('$sort'));
@@ -182,9 +183,8 @@ async function mergeShards(
     if (batch.exhausted) break;
   }
   const collation = docOf(body.get('collation')) ?? context.catalog.collection(namespace)?.defaultCollation;
-  const known = { now: new DateTime(BigInt(Date.now())), clusterTime: context.clock.current() };
   const surroundings = {
-    ...withLet(docOrEmpty(body.get('let')), known),
+    ...variables,
     collation: collation === undefined ? undefined : parseCollation(collation),
   };
   const lookup = (from: string): Iterable<Doc> => foreignDocuments(context, `${databaseOf(namespace)}.${from}`, surroundings);

@@ -8,6 +8,7 @@ import { ReadConcernRefused } from '../../node/read-concern-refused.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { sortedDistinct } from '../../query/distinct-values.js';
+import { routerVariables } from './router-variables.js';
 import { countOverView, distinctOverView } from './view-reads.js';
 import { resolveShardedView } from './views.js';
 import { targetQuery } from '../target/query-targeting.js';
@@ -50,7 +51,7 @@ function countedShards(context: RouterContext, request: CommandRequest, namespac
   const { collection } = context.routing.picture(namespace);
   const query = docOrEmpty(request.body.get('query'));
   if (collection !== undefined) {
-    compileMatcher(query);
+    compileMatcher(query, undefined, routerVariables(context, request));
     return context.shardsOf(targetQuery(collection, query, request.body.get('collation')).shards);
   }
   const primary = context.routedPrimaryOf(namespace);

@@ -3,6 +3,7 @@ import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { parseCollation } from '../../bson/collation.js';
 import { documentText } from '../../bson/text.js';
 import { type Doc, RawDocument, type Value } from '../../bson/value.js';
+import type { ExpressionContext } from '../../expression/variables.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
@@ -19,6 +20,7 @@ import { MergedCursor, type MergeOrder, wholeDocument } from './merged-cursor.js
 import { OneShardCursor } from './one-shard-cursor.js';
 import { asShardQuery } from './query-failure.js';
 import { snapshotTime, withSnapshotTime } from './read-concern.js';
+import { routerVariables } from './router-variables.js';
 import { ShardCursor } from './shard-cursor.js';
 import { findOverView } from './view-reads.js';
 import { resolveShardedView } from './views.js';
@@ -28,8 +30,9 @@ export async function findCommand(context: RouterContext, request: CommandReques
   const namespace = commandNamespace(request);
   const filter = docOrEmpty(request.body.get('filter'));
   const time = snapshotTime(request, context.clock);
-  compileMatcher(filter);
-  compileProjection(docOrEmpty(request.body.get('projection')), filter);
+  const variables = routerVariables(context, request);
+  compileMatcher(filter, undefined, variables);
+  compileProjection(docOrEmpty(request.body.get('projection')), filter, variables);
   const picture = context.routing.picture(namespace);
   const { collection } = picture;
   const body = withSnapshotTime(request.body, time);
@@ -77,7 +80,7 @@ async function mergeShards(
   shards: readonly string[],
   options: SendOptions,
 ): Promise<Doc> {
-  const plan = mergePlan(collection, body);
+  const plan = mergePlan(collection, body, routerVariables(context, request));
   const opening = (): Promise<ShardCursor[]> => ShardCursor.openAll(context.sender, context.shardsOf(shards), request, plan.body, options);
   const cursors = await asShardQuery(() => (plan.order === undefined ? opening() : opening().catch((error: unknown) => refuseWithSortKey(error, body))));
   const merged = new MergedCursor(collection.namespace, cursors, plan);
@@ -93,7 +96,7 @@ function refuseWithSortKey(error: unknown, body: Doc): never {
 }
 
 /** What the shards do of a find and what is left to the router. */
-function mergePlan(collection: ShardedCollection, body: Doc) {
+function mergePlan(collection: ShardedCollection, body: Doc, variables: ExpressionContext) {
   const skip = numberOf(body.get('skip')) ?? 0;
   const asked = numberOf(body.get('limit')) ?? 0;
   const limit = asked === 0 ? Infinity : Math.abs(asked);
@@ -112,14 +115,14 @@ function mergePlan(collection: ShardedCollection, body: Doc) {
     skip,
     limit,
     order: sorted ? mergeOrder(sort, collation) : undefined,
-    project: late ? projectionOf(projection) : undefined,
+    project: late ? projectionOf(projection, variables) : undefined,
   };
 }
 
 /** A projection that the router carries out itself: it needs the documents as they are to order them. */
-function projectionOf(projection: Doc): (document: Value) => Value {
+function projectionOf(projection: Doc, variables: ExpressionContext): (document: Value) => Value {
   const whole = wholeDocumentProjection(projection);
-  const project = compileProjection(projection);
+  const project = compileProjection(projection, undefined, variables);
   return (document) => {
     if (whole !== undefined && document instanceof RawDocument) return new RawDocument(whole(document.bytes));
     return project(wholeDocument(document));

@@ -8,6 +8,7 @@ import { compilePipeline } from '../../pipeline/stages.js';
 import type { RouterContext } from '../router-context.js';
 import { firstBatchDefault } from './batch-size.js';
 import { ListCursor } from './list-cursor.js';
+import { routerVariables } from './router-variables.js';
 
 const stageName = '$shardedDataDistribution';
 
@@ -21,7 +22,7 @@ export function asksDataDistribution(context: RouterContext, pipeline: readonly 
  * @throws CommandError 6789102 outside of the `admin` database or behind a collection
  */
 export async function dataDistributionCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
-  const run = compilePipeline(pipeline.slice(1), {});
+  const run = compilePipeline(pipeline.slice(1), routerVariables(context, request));
   const list = new ListCursor('admin.$cmd.aggregate', [...run(dataDistribution(context, request))]);
   const batchSize = numberOf(docOf(request.body.get('cursor'))?.get('batchSize')) ?? firstBatchDefault;
   return context.cursors.first(list, await list.next(batchSize), false, request);

@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson';
 import { parseCollation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
-import { DateTime, type Doc, RawDocument, type Value } from '../../bson/value.js';
+import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { CommandRequest } from '../../node/command.js';
 import { doc, docOf, numberOf, textOrEmpty } from '../../node/doc-fields.js';
 import { compilePipeline } from '../../pipeline/stages.js';
@@ -10,6 +10,7 @@ import type { RouterContext } from '../router-context.js';
 import { commandCollection } from '../router-context.js';
 import { aggregateNamespace } from './aggregate-command.js';
 import { foreignDocuments } from './foreign-collections.js';
+import { routerVariables } from './router-variables.js';
 import { resolveView, withViewCollation } from './views.js';
 
 /** Fields of a read that an aggregate has too. */
@@ -50,7 +51,7 @@ export function distinctOverView(context: RouterContext, request: CommandRequest
   const view = resolveView(context, namespace);
   const body = view === undefined ? request.body : withViewCollation(request.body, view);
   const collation = docOf(body.get('collation'));
-  const surroundings = { now: new DateTime(BigInt(Date.now())), collation: collation === undefined ? undefined : parseCollation(collation) };
+  const surroundings = { ...routerVariables(context, request), collation: collation === undefined ? undefined : parseCollation(collation) };
   const match = doc(['$match', docOf(body.get('query')) ?? doc()]);
   const documents = compilePipeline([match], surroundings)(foreignDocuments(context, namespace, surroundings));
   return doc(['values', distinctValues(documents, textOrEmpty(body.get('key')), surroundings.collation)]);

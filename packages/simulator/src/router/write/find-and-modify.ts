@@ -4,6 +4,7 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue } from '../../node/doc-fields.js';
 import { compileProjection } from '../../query/projection.js';
+import { routerVariables } from '../read/router-variables.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { targetQuery } from '../target/query-targeting.js';
 import type { RoutingPicture } from '../target/routing-table.js';
@@ -42,7 +43,7 @@ async function modify(context: RouterContext, request: CommandRequest, shard: Cl
   } catch (error) {
     if (!(error instanceof CommandError) || error.code !== wouldChangeOwningShard || picture.collection === undefined) throw isStale(error) ? error : handedOn(context, request, error);
     await changeOwningShard(context, request, picture.collection, shard, error.extra, 1);
-    return isTrue(error.extra.get('shouldUpsert')) ? insertedReply(request.body, error.extra) : movedReply(request.body, error.extra);
+    return isTrue(error.extra.get('shouldUpsert')) ? insertedReply(request.body, error.extra) : movedReply(context, request, error.extra);
   }
 }
 
@@ -52,9 +53,10 @@ function insertedReply(body: Doc, images: Doc): Doc {
   return doc(['lastErrorObject', last], ['value', isTrue(body.get('new')) ? inserted : null]);
 }
 
-function movedReply(body: Doc, images: Doc): Doc {
+function movedReply(context: RouterContext, request: CommandRequest, images: Doc): Doc {
+  const { body } = request;
   const shown = imageOf(images, isTrue(body.get('new')) ? 'postImage' : 'preImage');
   const fields = docOf(body.get('fields'));
-  const value = fields === undefined || fields.size === 0 ? shown : compileProjection(fields)(shown);
+  const value = fields === undefined || fields.size === 0 ? shown : compileProjection(fields, undefined, routerVariables(context, request))(shown);
   return doc(['lastErrorObject', doc(['n', new Int32(1)], ['updatedExisting', true])], ['value', value]);
 }

@@ -69,7 +69,7 @@ async function merge(context: RouterContext, request: CommandRequest, rule: Merg
   const namespace = `${rule.db}.${rule.collection}`;
   const on = rule.on ?? defaultFields(context, namespace);
   refuseUncovered(context, namespace, on, rule.on === undefined);
-  const variables = { now: new DateTime(BigInt(Date.now())), clusterTime: context.clock.current() };
+  const variables = { now: new DateTime(BigInt(Date.now())), clusterTime: context.clock.current(), version: context.version };
   const write = (kind: WriteKind, field: string, statement: Doc): Promise<Doc> => writeOne(context, request, namespace, kind, field, statement);
   for (const given of documents) {
     const { update, document, otherwise } = mergeStep(rule, on, given, variables);

@@ -28,14 +28,14 @@ export interface EventPipeline {
 export function eventPipeline(given: readonly Doc[], version: ServerVersion): EventPipeline {
   const splitsEvents = version.atLeast(6) && readSplitStage(given);
   const stages = splitsEvents ? given.slice(0, -1) : given;
-  for (const stage of stages) refuseForeignStage(stage);
+  for (const stage of stages) refuseForeignStage(stage, version);
   if (stages.length === 0) return { splitsEvents, run: (event) => [event] };
   const matchers = stages.map((stage) => stage.get('$match')).filter((filter) => filter instanceof Map);
   if (matchers.length === stages.length && !matchers.some(looksInside)) {
-    const predicates = matchers.map((filter) => compileMatcher(filter));
+    const predicates = matchers.map((filter) => compileMatcher(filter, undefined, { version }));
     return { splitsEvents, run: (event) => (predicates.every((matches) => matches(event)) ? [event] : []) };
   }
-  const pipeline = compilePipeline([...stages], {});
+  const pipeline = compilePipeline([...stages], { version });
   return { splitsEvents, run: (event) => withToken(event, pipeline([decoded(event)])) };
 }
 
@@ -49,11 +49,11 @@ function readSplitStage(stages: readonly Doc[]): boolean {
   return true;
 }
 
-function refuseForeignStage(stage: Doc): void {
+function refuseForeignStage(stage: Doc, version: ServerVersion): void {
   const [name] = stage.keys();
   if (name === undefined || ALLOWED.has(name)) return;
   if (name === '$changeStream') throw new CommandError(40602, 'Location40602', '$changeStream is only valid as the first stage in a pipeline');
-  compilePipeline([stage], {});
+  compilePipeline([stage], { version });
   throw new CommandError(20, 'IllegalOperation', `${name} is not permitted in a $changeStream pipeline`);
 }
 

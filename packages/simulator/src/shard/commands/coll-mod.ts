@@ -50,7 +50,7 @@ export function collMod(context: CommandContext): Doc {
   const reply: Doc = new Map();
   if (index instanceof Map) changeIndex(version, collection, index, dryRun, reply);
   if (dryRun) return reply;
-  refuseOwnValidator(body);
+  refuseOwnValidator(body, version);
   const before = collection.options;
   changeOptions(collection, body);
   const clusterTime = state.oplog.nextTime();
@@ -71,9 +71,9 @@ function changeView(state: ShardState, view: View, body: Doc): void {
 /** What views do not have. */
 const ofCollections: ReadonlySet<string> = new Set(['index', 'validator', 'validationLevel', 'validationAction', 'recordPreImages']);
 
-function refuseOwnValidator(body: Doc): void {
+function refuseOwnValidator(body: Doc, version: ServerVersion): void {
   try {
-    refuseInvalidValidator(body);
+    refuseInvalidValidator(body, version);
   } catch (error) {
     if (!(error instanceof CommandError) || isUnsimulated(error)) throw error;
     throw new CommandError(error.code, error.codeName, `Parsing of collection validator failed :: caused by :: ${error.message}`);

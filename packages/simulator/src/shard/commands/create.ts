@@ -45,7 +45,7 @@ export function create(context: CommandContext): Doc {
   addClustering(options, clustered, body);
   if (sameAsExisting(state, namespace, options)) return new Map();
   state.catalog.openDatabase(request.db);
-  refuseInvalidValidator(body);
+  refuseInvalidValidator(body, state.version);
   createCollection(state, namespace, options);
   return new Map();
 }
@@ -142,9 +142,9 @@ export function refuseUnknownValidation(command: string, body: Doc): void {
 }
 
 /** Throws CommandError for a validator that is no filter. */
-export function refuseInvalidValidator(body: Doc): void {
+export function refuseInvalidValidator(body: Doc, version: ServerVersion): void {
   const validator = body.get('validator');
-  if (validator instanceof Map) compileMatcher(validator);
+  if (validator instanceof Map) compileMatcher(validator, undefined, { version });
 }
 
 /** The size that a capped collection gets when this many bytes are asked for. */

@@ -111,7 +111,7 @@ function modificationOf(update: Value): Modification {
 function projected(context: CommandContext, bytes: Uint8Array): Value {
   const fields = optionalDoc(context, 'fields') ?? optionalDoc(context, 'projection');
   if (fields === undefined || fields.size === 0) return new RawDocument(bytes);
-  return compileProjection(fields)(decodeDocument(bytes));
+  return compileProjection(fields, undefined, letVariables(context))(decodeDocument(bytes));
 }
 
 function replyOf(lastErrorObject: Doc, value: Value): Doc {

@@ -48,7 +48,7 @@ export function oplogTail({ oplog, version }: ShardState, query: Query): () => U
 
 function filtered(query: Query, take: () => Uint8Array | undefined): () => Uint8Array | undefined {
   const matches = compileMatcher(query.filter, query.collation, query.variables);
-  const project = query.projection === undefined || query.projection.size === 0 ? undefined : compileProjection(query.projection, query.filter);
+  const project = query.projection === undefined || query.projection.size === 0 ? undefined : compileProjection(query.projection, query.filter, query.variables);
   return () => {
     for (let bytes = take(); bytes !== undefined; bytes = take()) {
       const document = decodeDocument(bytes);

@@ -2,6 +2,7 @@ import { decodeDocument } from '../../bson/decode.js';
 import { encodeDocument } from '../../bson/encode.js';
 import type { Doc, Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
+import { namedIn } from '../../node/language-names.js';
 import { dropCollection } from '../commands/drop.js';
 import { rename } from '../commands/rename-collection.js';
 import { updateScope } from '../commands/update.js';
@@ -23,10 +24,14 @@ export function writeStage(context: CommandContext, stage: Doc, documents: Itera
   else merge(context, stage.get('$merge') ?? null, documents);
 }
 
-function outTarget({ request }: CommandContext, out: Value): string {
+function outTarget({ request, state: { version } }: CommandContext, out: Value): string {
   if (typeof out === 'string') return `${request.db}.${out}`;
   const db = out instanceof Map ? out.get('db') : undefined;
   const coll = out instanceof Map ? out.get('coll') : undefined;
+  if (out instanceof Map && out.has('timeseries')) namedIn(version, 'option', '$out.timeseries', undefined);
+  if (out instanceof Map && (out.size !== 2 || db === undefined || coll === undefined)) {
+    throw new CommandError(16994, 'Location16994', "If an object is passed to $out it must have exactly 2 fields: 'db' and 'coll'");
+  }
   if (typeof db === 'string' && typeof coll === 'string') return `${db}.${coll}`;
   throw new CommandError(16990, 'Location16990', '$out only supports a string or object argument');
 }
