@@ -3,11 +3,26 @@ import { allProbes, probesByTopic } from '@convoy/instance/probes/all-probes';
 import { recordedSeries } from '@convoy/instance/probes/recorded-releases';
 import { releaseCells } from '@convoy/instance/probes/release-table';
 import { documentTable } from './document-table.js';
+import { missingTest } from './sabotage/staleness.js';
 import { readText, trackedFiles } from './source-tree.js';
+
+const documentPath = 'docs/releases.md';
+/** A test as a cell of the document names it: a link to its file, and its title. */
+const namedTest = /^\[([^\]]+)\]\(\.\.\/([^)]+)\): (.+)$/;
 
 describe('docs/releases.md', () => {
   test.each(Object.entries(probesByTopic))('has the row of every probe: %s', (topic, probes) => {
-    expect(documentTable('docs/releases.md', topic).rows).toEqual(probes.map(releaseCells));
+    expect(documentTable(documentPath, topic).rows).toEqual(probes.map(releaseCells));
+  });
+
+  const untried = documentTable(documentPath, 'What no probe can try').rows;
+  test.each(untried)('names tests that exist: %s', (...cells) => {
+    expect(cells.filter((cell) => cell !== '')).toHaveLength(5);
+    for (const cell of (cells[3] ?? '').split('<br>')) {
+      const [, name, file = '', title = ''] = namedTest.exec(cell) ?? [];
+      expect(name, cell).toBe(file.split('/').at(-1));
+      expect(missingTest({ file, title })).toEqual([]);
+    }
   });
 });
 

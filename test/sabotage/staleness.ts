@@ -37,7 +37,8 @@ function sourceOf(file: string, text: string): ts.SourceFile {
   return source;
 }
 
-function missingTest({ file, title }: NamedTest): string[] {
+/** What is missing of a test that is named: its file, or its title there. */
+export function missingTest({ file, title }: NamedTest): string[] {
   if (!existsSync(join(root, file))) return [`there is no ${file}`];
   const text = readText(file);
   const written = [`'${title.replaceAll("'", "\\'")}'`, `"${title}"`, `\`${title}\``];

@@ -11,11 +11,13 @@ import { transactions } from './sessions/transactions.js';
 import { documentEvents } from './streams/document-events.js';
 import { streamPositions } from './streams/stream-positions.js';
 import { clusterTimes } from './times/cluster-times.js';
+import { clusters } from './topology/clusters.js';
 import { bulkWrites } from './writes/bulk-writes.js';
 import { exactDocuments } from './writes/exact-documents.js';
 
 /** Probes by what they are about, in the order in which they are tried and printed. */
 export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
+  'Clusters': clusters,
   'Cluster times': clusterTimes,
   'Reads at one time': readsAtATime,
   'Reads by UUID': readsByUuid,

@@ -1,8 +1,11 @@
 import { allProbes } from './all-probes.js';
 import { isFor, type Topology, type Version } from './framework/probe.js';
 
-/** Release series of which real servers were recorded. */
-export const recordedSeries: readonly string[] = ['5.0'];
+/** Releases of which real servers were recorded and probed. */
+export const recordedVersions: readonly Version[] = [[5, 0, 7]];
+
+/** Their series. */
+export const recordedSeries: readonly string[] = recordedVersions.map(([major, minor]) => `${major}.${minor}`);
 
 /**
  * What Convoy relies on and nobody has seen servers of a release do.

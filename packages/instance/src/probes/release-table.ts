@@ -1,4 +1,5 @@
-import { type Need, type Probe, releasesText } from './framework/probe.js';
+import { isFor, type Need, type Probe, releasesText } from './framework/probe.js';
+import { recordedVersions } from './recorded-releases.js';
 
 const needWords: Readonly<Record<Need, string>> = {
   direct: 'straight to the shards',
@@ -14,7 +15,13 @@ export function needsText({ topology, needs = [] }: Pick<Probe, 'topology' | 'ne
   return all.length === 0 ? 'any' : all.join(', ');
 }
 
-/** A probe's row of docs/releases.md: fact, releases, servers, source, name. */
+/** The releases of real servers that a sentence says something about, and that probes were run on; `no` for none. */
+function runText(probe: Probe): string {
+  const versions = recordedVersions.filter((version) => isFor(probe, version));
+  return versions.length === 0 ? 'no' : versions.map((version) => version.join('.')).join(', ');
+}
+
+/** A probe's row of docs/releases.md: fact, releases, servers, source, name, releases that it was run on. */
 export function releaseCells(probe: Probe): string[] {
-  return [probe.sentence.replaceAll('|', '\\|'), releasesText(probe), needsText(probe), probe.source, `\`${probe.name}\``];
+  return [probe.sentence.replaceAll('|', '\\|'), releasesText(probe), needsText(probe), probe.source, `\`${probe.name}\``, runText(probe)];
 }

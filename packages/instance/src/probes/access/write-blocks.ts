@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expectDone, expectRefused } from '../framework/expectation.js';
+import { expectDone, expectRefused, expectSame } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
 import type { Scene } from '../framework/scene.js';
 import type { Server } from '../framework/server.js';
@@ -102,6 +102,19 @@ export const writeBlocks: readonly Probe[] = [
       await scene.done({ createUser: login, pwd: password, roles: ['readWriteAnyDatabase', 'restore'].map((role) => ({ role, db: 'admin' })) });
       const on = scene.as({ user: login, password, authSource: scene.db });
       await whileBlocked(scene, async () => expectDone('an insert', await scene.ask({ insert: name, documents: [{ _id: 2 }] }, on)));
+    },
+  },
+  {
+    name: 'block-is-told',
+    sentence: 'serverStatus of a shard tells by repl.userWriteBlockMode whether a block stands (2) or not (1).',
+    from: [6, 0, 0],
+    needs: ['direct', 'disturbing'],
+    source: 'server tests: user_write_blocking',
+    otherwise: 'A block that stands may be set again, which ends index builds.',
+    async run(scene) {
+      const mode = async (): Promise<unknown> => ((await scene.adminDone({ serverStatus: 1 }, scene.shard))['repl'] as Record<string, unknown>)['userWriteBlockMode'];
+      expectSame('without a block', await mode(), 1);
+      await whileBlocked(scene, async () => expectSame('with a block', await mode(), 2));
     },
   },
 ];

@@ -181,4 +181,69 @@ export const catalogs: readonly Probe[] = [
       expectSame('the options', listed?.['options'], options);
     },
   },
+  {
+    name: 'index-options-come-back',
+    sentence: 'listIndexes brings key and options of an index as they were given, the fields of the key in order.',
+    source: 'corpus 02-catalog; corpus 15-attributes',
+    otherwise: 'Indexes may be made with other options on the destination.',
+    async run(scene) {
+      const name = await scene.collection();
+      const given = { key: { b: 1, a: -1 }, name: 'own', unique: true, sparse: true };
+      const partial = { key: { c: 1 }, name: 'partial', partialFilterExpression: { c: { $gt: 5 } } };
+      await scene.done({ createIndexes: name, indexes: [given, partial] });
+      expectSame('the first', await index(scene, name, 'own'), { v: 2, ...given });
+      expectSame('the second', await index(scene, name, 'partial'), { v: 2, ...partial });
+    },
+  },
+  {
+    name: 'capped-sizes-come-back',
+    sentence: 'listCollections brings the size of a capped collection as it was given, or rounded up to a multiple of 256.',
+    source: `${corpus}; manual: capped collections`,
+    otherwise: 'Capped collections may count as different after the copy.',
+    async run(scene) {
+      const name = await scene.collection([], { capped: true, size: 100_001 });
+      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+      const size: unknown = (listed?.['options'] as Document | undefined)?.['size'];
+      expectThat('100001 or 100096', [100_001, 100_096].includes(size as number), size);
+    },
+  },
+  {
+    name: 'time-series-are-told',
+    sentence: 'listCollections tells time series by their type.',
+    source: 'manual: time series',
+    otherwise: 'A time series may be left out, or copied as something else.',
+    async run(scene) {
+      const name = await scene.collection([], { timeseries: { timeField: 'at' } });
+      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+      expectSame('the type', listed?.['type'], 'timeseries');
+    },
+  },
+  {
+    name: 'clustered-index-is-told',
+    sentence: 'listIndexes marks the index of a clustered collection, which has no other one on _id.',
+    from: [6, 0, 0],
+    source: 'manual: clustered collections',
+    otherwise: 'Convoy may try to make an index that is there.',
+    async run(scene) {
+      const name = await scene.collection([], { clusteredIndex: { key: { _id: 1 }, unique: true } });
+      const listed = await scene.rows({ listIndexes: name });
+      expectSame('the indexes', listed.map(({ key, clustered }) => [key, clustered] as unknown), [[{ _id: 1 }, true]]);
+    },
+  },
+  {
+    name: 'wrong-uuid-of-a-definition-is-refused',
+    sentence: 'A drop, a rename, a collMod and an index with collectionUUID are refused with CollectionUUIDMismatch (361) when the name has another one.',
+    from: [6, 0, 0],
+    source: 'manual: collectionUUID',
+    otherwise: 'A slow leader may drop or rename a collection that has taken the place of another.',
+    async run(scene) {
+      const [name, other] = [await scene.collection(), await scene.collection()];
+      const collectionUUID = await scene.uuid(other);
+      expectRefused('a drop', await scene.ask({ drop: name, collectionUUID }), 361);
+      const rename = { renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}`, collectionUUID };
+      expectRefused('a rename', await scene.ask(rename, scene.front, 'admin'), 361);
+      expectRefused('a collMod', await scene.ask({ collMod: name, validator: {}, collectionUUID }), 361);
+      expectRefused('an index', await scene.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }], collectionUUID }), 361);
+    },
+  },
 ];

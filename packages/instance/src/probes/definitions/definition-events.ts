@@ -214,6 +214,20 @@ export const definitionEvents: readonly Probe[] = [
       expectSame('operation and viewOn', [event?.['operationType'], viewOn], ['create', 'any']);
     },
   },
+  {
+    name: 'drops-of-views-name-no-uuid',
+    sentence: 'The drop of a view is shown without a UUID of its own.',
+    from: [6, 0, 0],
+    source: 'server tests: change events of views',
+    otherwise: 'The drop of a view may be taken for that of a collection.',
+    async run(scene) {
+      const name = await scene.collection([], { viewOn: 'any', pipeline: [] });
+      const at = await scene.now();
+      await scene.done({ drop: name });
+      const dropped = (await shownOf(scene, at, [name], expanded)).filter(({ operationType }) => operationType === 'drop');
+      expectSame('UUIDs of the drops', dropped.map(({ collectionUUID }) => collectionUUID as unknown), [undefined]);
+    },
+  },
 ];
 
 /** Makes a collection, an index, hides it and drops it. @returns the collection's name */

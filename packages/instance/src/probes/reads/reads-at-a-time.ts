@@ -199,4 +199,18 @@ export const readsAtATime: readonly Probe[] = [
       }
     },
   },
+  {
+    name: 'old-name-shows-older-times',
+    sentence: 'From 7.0 on, a find at a time before the rename of its collection finds it under its old name; before, the name is gone.',
+    needs: ['direct'],
+    source: `${corpus}; SERVER-73679`,
+    otherwise: 'A name may stand for another collection than Convoy takes it for.',
+    async run(scene) {
+      const name = await scene.collection();
+      const time = await scene.insert(name, two);
+      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
+      const { firstBatch } = cursorIn(await scene.ask({ find: name, sort: { _id: 1 }, ...at(time) }, scene.shard));
+      expectSame('documents under the old name', firstBatch, isAtLeast(scene.version, [7, 0, 0]) ? two : []);
+    },
+  },
 ];

@@ -90,4 +90,20 @@ export const readsByUuid: readonly Probe[] = [
       expectSame('actualCollection', refusal['actualCollection'], other);
     },
   },
+  {
+    name: 'wrong-uuid-of-a-read-is-refused',
+    sentence: 'A find with collectionUUID, at a time too, is refused with CollectionUUIDMismatch (361) when the name has another one, and where there is none.',
+    from: [6, 0, 0],
+    source: 'manual: collectionUUID',
+    otherwise: 'Behind a router a collection that is gone may be copied as an empty one.',
+    async run(scene) {
+      const [name, other] = [await scene.collection(), await scene.collection()];
+      const time = await scene.insert(name, two);
+      const collectionUUID = await scene.uuid(other);
+      for (const find of [name, scene.newName()]) {
+        expectRefused(`a find of ${find}`, await scene.ask({ find, collectionUUID }), 361);
+        expectRefused(`a find of ${find} at a time`, await scene.ask({ find, collectionUUID, ...at(time) }), 361);
+      }
+    },
+  },
 ];

@@ -1,8 +1,8 @@
 import { type Document, Long, Timestamp } from 'mongodb';
-import { EventStream } from '../framework/event-stream.js';
+import { endMark, EventStream } from '../framework/event-stream.js';
 import { codeIn, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import { after, type Scene } from '../framework/scene.js';
+import { after, type Scene, timeOf } from '../framework/scene.js';
 
 const corpus = 'corpus 06-resume-and-errors';
 
@@ -201,6 +201,38 @@ export const streamPositions: readonly Probe[] = [
     async run(scene) {
       if (isAtLeast(scene.version, [6, 0, 9])) await expectFragments(scene);
       else await expectEndOfStream(scene);
+    },
+  },
+  {
+    name: 'one-stream-shows-all',
+    sentence: 'A stream of the whole cluster shows documents of every database, and goes on behind the drop of a collection.',
+    source: corpus,
+    otherwise: 'Changes may be lost, or the stream may end.',
+    async run(scene) {
+      const [name, other] = [await scene.collection(), await scene.collection()];
+      const at = await scene.insert(name, [{ _id: 1 }]);
+      await scene.done({ drop: name });
+      await scene.insert(other, [{ _id: 2 }]);
+      const pipeline = [{ $match: { 'ns.db': scene.db } }];
+      const { events } = await scene.read({ at, database: 'admin', stage: { allChangesForCluster: true }, pipeline });
+      const own = events.filter(({ ns }) => [name, other].includes((ns as { coll?: string } | undefined)?.coll ?? ''));
+      expectSame('the operations', own.map(({ operationType }) => operationType as unknown), ['insert', 'drop', 'insert']);
+    },
+  },
+  {
+    name: 'streams-are-filtered-by-kind',
+    sentence: 'A stream with a stage that leaves kinds of events out shows the others alone.',
+    source: corpus,
+    otherwise: 'Definition changes may be missed.',
+    async run(scene) {
+      const name = await scene.collection();
+      const at = await scene.insert(name, [{ _id: 1 }]);
+      await scene.done({ drop: name });
+      await scene.insert(endMark, [{ [endMark]: 1 }]);
+      const stream = await scene.stream({ at, pipeline: [{ $match: { operationType: { $nin: ['insert', 'update', 'replace', 'delete'] } } }] });
+      const reached = timeOf(await scene.done({ ping: 1 }));
+      const events = await stream.until(({ token }) => timeIn(token) >= digits(reached));
+      expectSame('the operations', events.map(({ operationType }) => operationType as unknown), ['drop']);
     },
   },
 ];

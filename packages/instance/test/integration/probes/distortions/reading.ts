@@ -7,6 +7,13 @@ const findAccepted = on('find', accepted);
 
 /** Servers that read, order and date otherwise. */
 export const readingDistortions: Readonly<Record<string, Distortion>> = {
+  'kind-is-told': on('hello', fields({ msg: undefined })),
+  'cluster-has-an-id': where((command) => command['find'] === 'version', none),
+  'shards-are-listed': on('listShards', fields({ shards: [{ _id: 'shard0' }] })),
+  'databases-have-a-primary': where((command) => command['find'] === 'databases', none),
+  'balancer-tells-its-state': on('balancerStatus', fields({ mode: undefined })),
+  'condition-has-one-winner': on('update', fields({ n: 1 })),
+
   'writes-have-rising-times': on('insert', fields({ operationTime: longAgo })),
   'events-bear-the-time-of-their-write': eventsWith({ clusterTime: longAgo }),
   'notes-lie-above-all': on('appendOplogNote', fields({ operationTime: longAgo })),
@@ -25,6 +32,7 @@ export const readingDistortions: Readonly<Record<string, Distortion>> = {
   'rename-ends-older-times': where(atATime, accepted),
   'rename-ends-cursors': on('getMore', accepted),
   'drop-ends-cursors': on('getMore', accepted),
+  'old-name-shows-older-times': on('find', batch(() => [{ _id: 3 }])),
   'own-writes-at-majority': on('find', none),
 
   'find-by-uuid': on('find', allButLast),
@@ -32,6 +40,7 @@ export const readingDistortions: Readonly<Record<string, Distortion>> = {
   'rename-keeps-uuid': uuids(anyUuid),
   'made-again-has-new-uuid': uuids(() => oneUuid),
   'shards-share-the-uuid': uuids(anyUuid),
+  'wrong-uuid-of-a-read-is-refused': acceptedCode(361),
   'wrong-uuid-is-refused': acceptedCode(361),
 
   'order-of-all-types': on('find', reversed),

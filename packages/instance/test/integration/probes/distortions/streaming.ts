@@ -61,6 +61,8 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'router-brings-time-order': events((event) => ((event['documentKey'] as Document)['_id'] === 5 ? [] : [event])),
   'transaction-has-one-time': eventsWith({ lsid: { id: oneUuid } }),
   'transaction-over-shards-shows-both-parts': eventsWith({ lsid: { id: oneUuid } }),
+  'one-stream-shows-all': without('drop'),
+  'streams-are-filtered-by-kind': without('drop'),
   'large-events-are-split': on('getMore', (reply) => (reply['ok'] === 1 ? reply : accepted(reply))),
 
   'drop-and-rename-are-shown': without('rename'),
@@ -76,6 +78,7 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'shard-collection-is-shown': repeated('shardCollection'),
   'refined-keys-are-shown': without('refineCollectionShardKey'),
   'views-are-shown': eventsWith({ operationDescription: {} }),
+  'drops-of-views-name-no-uuid': eventsWith({ collectionUUID: oneUuid }),
 
   'repeated-definitions': on('createIndexes', refused(85)),
   'rename-onto-itself-is-refused': on('renameCollection', accepted),
@@ -89,4 +92,9 @@ export const streamingDistortions: Readonly<Record<string, Distortion>> = {
   'moves-raise-versions': where((command) => command['find'] === 'chunks', each({ lastmod: { t: 1 } })),
   'views-are-not-collections': on('listCollections', each({ type: 'collection' })),
   'options-come-back': on('listCollections', each({ options: {} })),
+  'index-options-come-back': on('listIndexes', each({ unique: false })),
+  'capped-sizes-come-back': on('listCollections', each({ options: { size: 131_072 } })),
+  'time-series-are-told': on('listCollections', each({ type: 'collection' })),
+  'clustered-index-is-told': on('listIndexes', each({ clustered: false })),
+  'wrong-uuid-of-a-definition-is-refused': where((command) => command['collMod'] !== undefined, accepted),
 };

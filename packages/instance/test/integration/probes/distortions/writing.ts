@@ -65,5 +65,6 @@ export const writingDistortions: Readonly<Record<string, Distortion>> = {
   'block-refuses-definitions': isBlocked,
   'block-may-be-repeated': where((command) => command['setUserWriteBlockMode'] === 1 && command['global'] === false, refused(8)),
   'block-lets-reads-through': on('find', refused(371)),
+  'block-is-told': on('serverStatus', fields({ repl: { userWriteBlockMode: 1 } })),
   'block-lets-the-privileged-through': where((command) => isSecond(command), refused(371)),
 };

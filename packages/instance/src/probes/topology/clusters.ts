@@ -1,0 +1,90 @@
+import type { Document } from 'mongodb';
+import { expectSame, expectThat, shown } from '../framework/expectation.js';
+import type { Probe } from '../framework/probe.js';
+import type { Scene } from '../framework/scene.js';
+
+/** The only document of a collection of the config database that fits. */
+async function configured(scene: Scene, find: string, filter: Document = {}): Promise<Document> {
+  const [found] = await scene.rows({ find, filter, limit: 1, singleBatch: true }, scene.front, 'config');
+  return found ?? {};
+}
+
+/** The id of the cluster, as it is shown. */
+async function clusterId(scene: Scene): Promise<string> {
+  if (scene.isSharded) return shown((await configured(scene, 'version'))['clusterId']);
+  const { config } = await scene.adminDone({ replSetGetConfig: 1 });
+  return shown(((config as Document)['settings'] as Document | undefined)?.['replicaSetId']);
+}
+
+/** What clusters tell of themselves. */
+export const clusters: readonly Probe[] = [
+  {
+    name: 'kind-is-told',
+    sentence: 'hello tells routers by isdbgrid, and members of replica sets by the name of their set.',
+    source: 'corpus 01-handshake',
+    otherwise: 'Convoy takes a cluster for one of another kind.',
+    async run(scene) {
+      const { msg, setName } = await scene.adminDone({ hello: 1 });
+      expectSame('isdbgrid', msg, scene.isSharded ? 'isdbgrid' : undefined);
+      expectThat('a set name where it is no router', (typeof setName === 'string') !== scene.isSharded, setName);
+    },
+  },
+  {
+    name: 'cluster-has-an-id',
+    sentence: 'A sharded cluster has an id in config.version, and a replica set in its configuration.',
+    source: 'corpus 02-catalog',
+    otherwise: 'A migration may go on with another cluster than it has begun with.',
+    async run(scene) {
+      const id = await clusterId(scene);
+      expectThat('an ObjectId of 24 digits', /^\{"\$oid":"[0-9a-f]{24}"\}$/.test(id), id);
+    },
+  },
+  {
+    name: 'shards-are-listed',
+    sentence: 'listShards names each shard with its set and hosts.',
+    topology: 'sharded',
+    source: 'corpus 02-catalog',
+    otherwise: 'Convoy cannot read the shards.',
+    async run(scene) {
+      const { shards } = (await scene.adminDone({ listShards: 1 })) as { shards?: { _id: unknown; host?: unknown }[] };
+      expectThat('a set and a host of each', shards?.length !== 0 && shards?.every(({ host }) => /^[^/]+\/[^/]+:\d+/.test(String(host))) === true, shards);
+    },
+  },
+  {
+    name: 'databases-have-a-primary',
+    sentence: 'config.databases has the primary shard of each database.',
+    topology: 'sharded',
+    source: 'corpus 02-catalog',
+    otherwise: 'Convoy cannot tell which shard owns what is not sharded.',
+    async run(scene) {
+      await scene.collection();
+      const { primary } = await configured(scene, 'databases', { _id: scene.db });
+      const listed = (await scene.adminDone({ listShards: 1 }))['shards'] as { _id: unknown }[];
+      expectThat('one of the shards', listed.some(({ _id }) => _id === primary), primary);
+    },
+  },
+  {
+    name: 'balancer-tells-its-state',
+    sentence: 'balancerStatus tells whether the balancer is on, and whether it is in a round.',
+    topology: 'sharded',
+    source: 'corpus 02-catalog; manual: balancerStatus',
+    otherwise: 'Chunks may move while Convoy copies.',
+    async run(scene) {
+      const { mode, inBalancerRound } = await scene.adminDone({ balancerStatus: 1 });
+      expectThat('a mode', ['full', 'autoSplitOnly', 'off'].includes(mode as string), mode);
+      expectThat('whether it is in a round', typeof inBalancerRound === 'boolean', inBalancerRound);
+    },
+  },
+  {
+    name: 'condition-has-one-winner',
+    sentence: 'Of two updates at once with one condition, which each of them ends, exactly one matches.',
+    source: 'manual: atomicity; corpus 03-crud',
+    otherwise: 'Two processes may take themselves for the owner of one part.',
+    async run(scene) {
+      const name = await scene.collection([{ _id: 1, epoch: 1 }]);
+      const take = { update: name, updates: [{ q: { _id: 1, epoch: 1 }, u: { $inc: { epoch: 1 } } }], writeConcern: { w: 'majority' } };
+      const replies = await Promise.all([scene.done(take), scene.done(take)]);
+      expectSame('documents that matched', replies.map(({ n }) => n as number).sort(), [0, 1]);
+    },
+  },
+];
