@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster, Door } from '@convoy/instance/cluster/door';
-import { listShards, serverVersion, shardedClusterId } from '@convoy/instance/cluster/topology';
+import { listShards, readReleases, shardedClusterId } from '@convoy/instance/cluster/topology';
 import type { Cluster as SimulatedCluster } from '@convoy/simulator/cluster/cluster';
 import { NodeLink } from './node-link.js';
 import { SoakDoor, type Surroundings } from './soak-door.js';
@@ -22,7 +22,7 @@ export async function connectInProcess(
 ): Promise<Cluster> {
   const router = new SoakDoor(`${name} router`, routerLink(simulated), true, around);
   const call = { signal };
-  const [version, clusterId, addresses] = await Promise.all([serverVersion(router, call), shardedClusterId(router, call), listShards(router, call)]);
+  const [releases, clusterId, addresses] = await Promise.all([readReleases(router, call), shardedClusterId(router, call), listShards(router, call)]);
   const shards = new Map<string, Door>();
   if (access === 'direct') {
     for (const member of simulated.shardMembers) {
@@ -37,7 +37,7 @@ export async function connectInProcess(
   return {
     name,
     kind: 'sharded',
-    version,
+    ...releases,
     clusterId,
     displayHost: simulated.router,
     router,

@@ -1,7 +1,7 @@
 import type { Document, Timestamp } from 'mongodb';
 import { bufferOf, isNamed } from '../bson/scan.js';
-import type { Door, RawCursor } from './door.js';
-import { isAtLeast, type Version } from './topology.js';
+import type { Door, RawCursor, Version } from './door.js';
+import { isAtLeast } from './topology.js';
 
 export interface ChangeStreamOptions {
   /** The first time that is read (inclusive). */

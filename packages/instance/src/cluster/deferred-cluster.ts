@@ -9,7 +9,7 @@ type Opening = (signal: AbortSignal) => Promise<Cluster>;
 
 /**
  * A cluster that is connected to once something is asked of it; while that fails, at each call anew. For one that may be
- * gone for good. What it is (`kind`, `version`) is known once a call has been answered.
+ * gone for good. What it is (`kind`, `version`, `newerBinary`) is known once a call has been answered.
  */
 export class DeferredCluster implements Cluster {
   readonly name: string;
@@ -35,6 +35,11 @@ export class DeferredCluster implements Cluster {
 
   get version(): Cluster['version'] {
     return this.#connected.version;
+  }
+
+  get newerBinary(): Cluster['version'] {
+    const { newerBinary, version } = this.#connected;
+    return newerBinary ?? version;
   }
 
   shard(id: string): Door {

@@ -1,5 +1,8 @@
 import type { Document, Timestamp } from 'mongodb';
 
+/** A server release, for example [5, 0, 7]. */
+export type Version = readonly [number, number, number];
+
 /** Options of every call through the door. */
 export interface CallOptions {
   /** Ends the call; the promise rejects with the signal's reason. */
@@ -102,8 +105,10 @@ export interface Cluster {
   /** `cluster0` or `cluster1`. */
   readonly name: string;
   readonly kind: 'sharded' | 'replicaSet';
-  /** Server version as numbers, for example [5, 0, 7]. */
-  readonly version: readonly [number, number, number];
+  /** The release that all nodes behave as, for example [5, 0, 7]: see `readReleases`. */
+  readonly version: Version;
+  /** The release of the node that was asked, where it is a later one: an upgrade is under way, or its last step is missing. */
+  readonly newerBinary?: Version;
   /** `config.version.clusterId` or the replica set's id, in hexadecimal. */
   readonly clusterId: string;
   /** `host:port` of the first seed, or the SRV name: for `directionMapping`. */

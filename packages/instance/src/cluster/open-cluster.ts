@@ -9,7 +9,7 @@ import { loginRefused, unreachable } from './connection-failure.js';
 import { authenticationFailedCode, codeOf, failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
 import { directRoleRelease, probeShard } from './probe-shard.js';
-import { listShards, nodeKind, replicaSetId, serverVersion, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
+import { listShards, nodeKind, readReleases, replicaSetId, shardedClusterId, type NodeKind, type ShardAddress } from './topology.js';
 
 /** Credentials for logging in to the shards themselves. */
 export interface ShardCredentials {
@@ -97,15 +97,15 @@ async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
   const shards = new Map<string, Door>();
   const closeShards = () => Promise.all([...shards.values()].map((door) => door.close()));
   try {
-    const version = await serverVersion(router, call);
+    const releases = await readReleases(router, call);
     const clusterId = await shardedClusterId(router, call);
     const addresses = await listShards(router, call);
     if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardDoor(opening, address)));
-    await Promise.all([...shards].map(([id, door]) => probed(`${id} of ${name}`, door, version, options.signal)));
+    await Promise.all([...shards].map(([id, door]) => probed(`${id} of ${name}`, door, releases.version, options.signal)));
     return {
       name,
       kind: 'sharded',
-      version,
+      ...releases,
       clusterId,
       displayHost: opening.displayHost,
       router,
@@ -131,13 +131,13 @@ async function openReplicaSet(opening: Opening, setName: string): Promise<Cluste
   const door = wrap(alone ? memberDoor(`${name} member`, opening, redirection) : setDoor(`${name} replica set`, opening, redirection));
   const call = { signal: options.signal };
   try {
-    const version = await serverVersion(door, call);
+    const releases = await readReleases(door, call);
     const clusterId = await replicaSetId(door, call);
     const shards = new Map([[setName, door]]);
     return {
       name,
       kind: 'replicaSet',
-      version,
+      ...releases,
       clusterId,
       displayHost: opening.displayHost,
       router: door,

@@ -1,12 +1,10 @@
 import { ObjectId, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { CallOptions, Door } from './door.js';
+import type { CallOptions, Cluster, Door, Version } from './door.js';
 import { codeOf } from './failure.js';
 
 /** The oldest version with what Convoy needs: streams of a whole cluster that start at a time, and UUIDs in tokens. */
 const oldestVersion = [4, 4, 0] as const;
-
-export type Version = readonly [number, number, number];
 
 /** What a node says about itself. */
 export type NodeKind = { kind: 'router' } | { kind: 'member'; setName: string } | { kind: 'standalone' };
@@ -39,15 +37,51 @@ function isUnknownCommand(error: unknown): boolean {
   return (error as { code?: unknown }).code === commandNotFound;
 }
 
-/** The server's version. @throws ConvoyError `unsupportedServerVersion` below 4.4 */
-export async function serverVersion(door: Door, options: CallOptions): Promise<Version> {
+/**
+ * The release that a cluster is dealt with as. Nodes of several releases serve it while it is upgraded, in whatever order they become
+ * primaries: only what the feature compatibility version allows is known to all of them, since it is raised after the last node
+ * and lowered before the first one. Where it may not be read, the node that was asked stands for all.
+ * @throws ConvoyError `unsupportedServerVersion` below 4.4
+ */
+export async function readReleases(door: Door, options: CallOptions): Promise<Pick<Cluster, 'version' | 'newerBinary'>> {
   const info = await door.command('admin', { buildInfo: 1 }, options);
   const [major = 0, minor = 0, patch = 0] = info['versionArray'] as number[];
-  const version: Version = [major, minor, patch];
+  const binary: Version = [major, minor, patch];
+  const shared = (await readFeatureVersion(door, options))?.version ?? null;
+  const version = shared !== null && !isAtLeast(shared, major, minor) ? shared : binary;
   if (!isAtLeast(version, oldestVersion[0], oldestVersion[1])) {
     throw new ConvoyError('unsupportedServerVersion', `${door.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`);
   }
-  return version;
+  return version === binary ? { version } : { version, newerBinary: binary };
+}
+
+/** A feature compatibility version as a node stores it. */
+export interface FeatureVersion {
+  /** While it changes, the lower one of both. */
+  version: Version;
+  isChanging: boolean;
+}
+
+/**
+ * The feature compatibility version; null where the user may not read it. The document is the config server's on a sharded cluster,
+ * whose version is above those of its shards at no time while it is raised.
+ */
+export async function readFeatureVersion(door: Door, options: CallOptions): Promise<FeatureVersion | null> {
+  const row = await featureVersionRow(door, options);
+  const [major, minor] = String(row?.['version']).split('.').map(Number);
+  if (row === null || major === undefined || minor === undefined || Number.isNaN(major + minor)) return null;
+  return { version: [major, minor, 0], isChanging: row['targetVersion'] !== undefined || row['previousVersion'] !== undefined };
+}
+
+async function featureVersionRow(door: Door, options: CallOptions): Promise<Document | null> {
+  const command = { find: 'system.version', filter: { _id: 'featureCompatibilityVersion' }, limit: 1, singleBatch: true };
+  try {
+    const reply = await door.command('admin', command, options);
+    return (reply['cursor'] as { firstBatch: Document[] }).firstBatch[0] ?? null;
+  } catch (error) {
+    if (codeOf(error) === unauthorized) return null;
+    throw error;
+  }
 }
 
 /** Whether a version is this release or a later one. */
@@ -83,4 +117,9 @@ export async function listShards(router: Door, options: CallOptions): Promise<Sh
     const [setName = '', members = ''] = host.split('/', 2);
     return { id: _id, setName, hosts: members.split(',') };
   });
+}
+
+/** The release that the nodes run, as far as one of them has told. */
+export function binaryVersion({ newerBinary, version }: Pick<Cluster, 'version' | 'newerBinary'>): Version {
+  return newerBinary ?? version;
 }

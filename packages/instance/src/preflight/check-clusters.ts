@@ -1,7 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster } from '../cluster/door.js';
-
-type Version = readonly [number, number, number];
+import type { Cluster, Version } from '../cluster/door.js';
+import { binaryVersion } from '../cluster/topology.js';
 
 /** Oldest source, and so oldest destination: change streams over a cluster by time as Convoy reads them. */
 const OLDEST_VERSION: Version = [4, 4, 0];
@@ -17,14 +16,15 @@ export function checkClusters(source: Cluster, destination: Cluster): void {
   if (source.clusterId === destination.clusterId) {
     throw new ConvoyError('sourceEqualsDestination', `${source.name} and ${destination.name} lead to the same cluster; configure two different ones.`);
   }
-  if (isOlderRelease(source.version, OLDEST_VERSION)) {
-    throw new ConvoyError('unsupportedServerVersion', `The source ${source.name} runs ${text(source.version)}; Convoy needs ${text(OLDEST_VERSION)} or later.`);
+  const [from, to] = [binaryVersion(source), binaryVersion(destination)];
+  if (isOlderRelease(from, OLDEST_VERSION)) {
+    throw new ConvoyError('unsupportedServerVersion', `The source ${source.name} runs ${text(from)}; Convoy needs ${text(OLDEST_VERSION)} or later.`);
   }
-  if (isOlderRelease(source.version, READS_AT_A_TIME)) {
-    throw new ConvoyError('featureNotAvailable', `The source ${source.name} runs ${text(source.version)}, which cannot be read at one time outside transactions; this release needs ${text(READS_AT_A_TIME)} or later.`);
+  if (isOlderRelease(from, READS_AT_A_TIME)) {
+    throw new ConvoyError('featureNotAvailable', `The source ${source.name} runs ${text(from)}, which cannot be read at one time outside transactions; this release needs ${text(READS_AT_A_TIME)} or later.`);
   }
-  if (isOlderRelease(destination.version, source.version)) {
-    throw new ConvoyError('unsupportedServerVersion', `The destination ${destination.name} runs ${text(destination.version)}, an older release than the source's ${text(source.version)}; upgrade it.`);
+  if (isOlderRelease(to, from)) {
+    throw new ConvoyError('unsupportedServerVersion', `The destination ${destination.name} runs ${text(to)}, an older release than the source's ${text(from)}; upgrade it.`);
   }
   if (source.kind === 'sharded' && destination.kind === 'replicaSet') {
     throw new ConvoyError('unsupportedTopology', 'A sharded cluster cannot be migrated to a replica set; choose a sharded destination.');

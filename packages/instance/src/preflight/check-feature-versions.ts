@@ -1,29 +1,25 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Document } from 'mongodb';
-import type { Cluster, Door } from '../cluster/door.js';
-import { codeOf } from '../cluster/failure.js';
+import type { Cluster, Version } from '../cluster/door.js';
+import { isAtLeast, readFeatureVersion } from '../cluster/topology.js';
 import { writeBlockVersion } from '../cluster/write-block.js';
 import type { Advice } from './examination.js';
 
-/** A featureCompatibilityVersion: release as two numbers. */
-type Release = readonly [number, number];
-
 /** The feature compatibility versions that the nodes show; null where they may not be read. */
 export interface FeatureVersions {
-  source: Release | null;
-  destination: Release | null;
+  source: Version | null;
+  destination: Version | null;
 }
 
 /** First release that reads at one time outside transactions. */
-const READS_AT_A_TIME: Release = [5, 0];
+const readsAtATime: Version = [5, 0, 0];
 /** First release with user write blocking. */
-const BLOCKS_WRITES: Release = [writeBlockVersion, 0];
+const blocksWrites: Version = [writeBlockVersion, 0, 0];
 
 /**
  * Whether the feature compatibility versions allow a migration: the source has what the copy relies on, the destination
- * can hold what the source's release allows, both can block writes where that is asked for, and no upgrade or downgrade
- * is under way.
+ * can hold what the source's release allows, both can block writes where that is asked for, no upgrade or downgrade is
+ * under way, and none was begun since the clusters were connected to.
  * @throws ConvoyError `unsupportedServerVersion`, `writeBlockingNeedsSource60`
  */
 export async function checkFeatureVersions(
@@ -32,15 +28,15 @@ export async function checkFeatureVersions(
   { enableUserWriteBlocking }: Pick<StartRequest, 'enableUserWriteBlocking'>,
   signal: AbortSignal,
 ): Promise<FeatureVersions> {
-  const versions = { source: await featureVersion(source, signal), destination: await featureVersion(destination, signal) };
-  if (versions.source !== null && isOlder(versions.source, READS_AT_A_TIME)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the source is ${text(versions.source)}; set it to ${text(READS_AT_A_TIME)} or later.`);
+  const versions = { source: await settledVersion(source, signal), destination: await settledVersion(destination, signal) };
+  if (versions.source !== null && isOlder(versions.source, readsAtATime)) {
+    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the source is ${text(versions.source)}; set it to ${text(readsAtATime)} or later.`);
   }
   if (versions.source !== null && versions.destination !== null && isOlder(versions.destination, versions.source)) {
     throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the destination is ${text(versions.destination)}, below the source's ${text(versions.source)}; raise it there.`);
   }
-  if (enableUserWriteBlocking && versions.source !== null && isOlder(versions.source, BLOCKS_WRITES)) {
-    throw new ConvoyError('writeBlockingNeedsSource60', `The featureCompatibilityVersion of the source is ${text(versions.source)}, which cannot block writes; set it to ${text(BLOCKS_WRITES)} or later, or leave out enableUserWriteBlocking.`);
+  if (enableUserWriteBlocking && versions.source !== null && isOlder(versions.source, blocksWrites)) {
+    throw new ConvoyError('writeBlockingNeedsSource60', `The featureCompatibilityVersion of the source is ${text(versions.source)}, which cannot block writes; set it to ${text(blocksWrites)} or later, or leave out enableUserWriteBlocking.`);
   }
   return versions;
 }
@@ -51,32 +47,21 @@ export function describeFeatureVersions({ source, destination }: FeatureVersions
   return { result: 'unchecked', description: 'Not checked: the users may not read admin.system.version on both clusters.' };
 }
 
-/** The document is the config server's on a sharded cluster, which sets all shards' together. */
-async function featureVersion(cluster: Cluster, signal: AbortSignal): Promise<Release | null> {
-  const row = await versionDocument(cluster.router, signal);
-  if (row === null) return null;
-  if (row.targetVersion !== undefined || row.previousVersion !== undefined) {
-    throw new ConvoyError('unsupportedServerVersion', `${cluster.name} is between two feature compatibility versions; finish the upgrade or downgrade first.`);
+async function settledVersion({ name, router, version }: Cluster, signal: AbortSignal): Promise<Version | null> {
+  const found = await readFeatureVersion(router, { signal });
+  if (found?.isChanging === true) {
+    throw new ConvoyError('unsupportedServerVersion', `${name} is between two feature compatibility versions; finish the upgrade or downgrade first.`);
   }
-  const [major, minor] = String(row.version).split('.').map(Number);
-  return major === undefined || minor === undefined || Number.isNaN(major + minor) ? null : [major, minor];
-}
-
-async function versionDocument(router: Door, signal: AbortSignal): Promise<Document | null> {
-  const command = { find: 'system.version', filter: { _id: 'featureCompatibilityVersion' }, limit: 1 };
-  try {
-    const reply = await router.command('admin', command, { signal });
-    return (reply.cursor as { firstBatch: Document[] }).firstBatch[0] ?? null;
-  } catch (error) {
-    if (codeOf(error) === null) throw error;
-    return null;
+  if (found !== null && isOlder(found.version, version)) {
+    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${name} was lowered to ${text(found.version)} since Convoy connected to it; restart Convoy's processes.`);
   }
+  return found?.version ?? null;
 }
 
-function isOlder(a: Release, b: Release): boolean {
-  return a[0] !== b[0] ? a[0] < b[0] : a[1] < b[1];
+function isOlder(a: Version, b: Version): boolean {
+  return !isAtLeast(a, b[0], b[1]);
 }
 
-function text([major, minor]: Release): string {
+function text([major, minor]: Version): string {
   return `${major}.${minor}`;
 }

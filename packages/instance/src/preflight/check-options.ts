@@ -1,6 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Cluster } from '../cluster/door.js';
+import { binaryVersion } from '../cluster/topology.js';
 import { writeBlockVersion } from '../cluster/write-block.js';
 
 /**
@@ -10,7 +11,7 @@ import { writeBlockVersion } from '../cluster/write-block.js';
 export function checkOptions(source: Cluster, destination: Cluster, request: StartRequest): void {
   checkShardingOption(source, destination, request);
   checkReversible(source, destination, request);
-  if (request.enableUserWriteBlocking && source.version[0] < writeBlockVersion) throw new ConvoyError('writeBlockingNeedsSource60');
+  if (request.enableUserWriteBlocking && binaryVersion(source)[0] < writeBlockVersion) throw new ConvoyError('writeBlockingNeedsSource60');
 }
 
 function checkShardingOption(source: Cluster, destination: Cluster, request: StartRequest): void {
@@ -22,7 +23,7 @@ function checkShardingOption(source: Cluster, destination: Cluster, request: Sta
 function checkReversible(source: Cluster, destination: Cluster, request: StartRequest): void {
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
-  if (source.version[0] < writeBlockVersion) throw new ConvoyError('reversibleNeedsSource60');
+  if (binaryVersion(source)[0] < writeBlockVersion) throw new ConvoyError('reversibleNeedsSource60');
   if (source.kind !== destination.kind) throw new ConvoyError('reversibleUnsupportedTopology');
   if (source.shardIds.length !== destination.shardIds.length) throw new ConvoyError('reversibleNeedsEqualShardCounts');
   if (!request.enableUserWriteBlocking) throw new ConvoyError('reversibleNeedsWriteBlocking');

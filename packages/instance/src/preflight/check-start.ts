@@ -10,6 +10,7 @@ import { withSampledRanges } from '../catalog/read/sample-ranges.js';
 import { applyShardingEntries } from '../catalog/plan/sharding-plan.js';
 import { type Clock, systemClock } from '../cluster/clock.js';
 import type { Cluster } from '../cluster/door.js';
+import { binaryVersion } from '../cluster/topology.js';
 import { adviseBalancers, adviseEqualIds, adviseMatched } from './advise.js';
 import { adviseUnseen } from './advise-unseen.js';
 import { checkClusters } from './check-clusters.js';
@@ -128,6 +129,7 @@ function describeClusters(source: Cluster, destination: Cluster): Advice | strin
 /** Who starts instances needs the names of all shards; longer lists are read elsewhere. */
 const shardsNamedMax = 64;
 
-function describeCluster({ name, kind, version, shardIds }: Cluster): string {
-  return `${name} (${version.join('.')}, ${kind === 'sharded' ? `${shardIds.length} shards: ${nameSome(shardIds, shardsNamedMax)}` : 'replica set'})`;
+function describeCluster(cluster: Cluster): string {
+  const { name, kind, shardIds } = cluster;
+  return `${name} (${binaryVersion(cluster).join('.')}, ${kind === 'sharded' ? `${shardIds.length} shards: ${nameSome(shardIds, shardsNamedMax)}` : 'replica set'})`;
 }

@@ -4,6 +4,7 @@ import { systemClock } from '../cluster/clock.js';
 import type { Cluster } from '../cluster/door.js';
 import { asUnavailable } from '../cluster/connection-failure.js';
 import { classify } from '../cluster/failure.js';
+import { binaryVersion } from '../cluster/topology.js';
 import { retrying, type RetryNotice, retryPolicy } from '../cluster/retry.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { type ClusterName, connectConfigured } from '../lifecycle/migration/clusters.js';
@@ -135,8 +136,9 @@ function estimatesOf({ plan }: ComparisonState): Pick<ComparisonProgress, 'colle
   };
 }
 
-function describe({ displayHost, kind, version, clusterId, shardIds }: Cluster): DescribedCluster {
-  return { host: displayHost, kind, version: version.join('.'), clusterId, shards: shardIds.length };
+function describe(cluster: Cluster): DescribedCluster {
+  const { displayHost, kind, clusterId, shardIds } = cluster;
+  return { host: displayHost, kind, version: binaryVersion(cluster).join('.'), clusterId, shards: shardIds.length };
 }
 
 /** Characters of a folder's name: enough that no two comparisons of one user meet. */

@@ -1,6 +1,6 @@
 import type { CommandNode } from '../node/command.js';
 import type { Diagnostics } from '../handshake/diagnostics.js';
-import type { ServerVersion } from '../node/server-version.js';
+import type { NodeRelease } from '../node/node-release.js';
 import type { ServedNode } from '../wire/served-node.js';
 import { AccessNode, Logins } from './access-node.js';
 import type { ServerAuth } from './auth-options.js';
@@ -26,8 +26,8 @@ export async function keepSigningKey(keeper: CommandNode, { signer }: AccessReal
  * @param keeper the node in whose `admin` database users and roles are kept
  * @param signer signs cluster times, the same for all nodes of a cluster; used only when access control is on
  */
-export async function openRealm(keeper: CommandNode, version: ServerVersion, auth: ServerAuth, signer: ClusterTimeSigner): Promise<AccessRealm> {
-  const catalog = new UserCatalog(keeper, version);
+export async function openRealm(keeper: CommandNode, release: NodeRelease, auth: ServerAuth, signer: ClusterTimeSigner): Promise<AccessRealm> {
+  const catalog = new UserCatalog(keeper, release);
   await catalog.addInitialUsers(auth.users);
   return { catalog, signer: auth.enforced ? signer : undefined };
 }

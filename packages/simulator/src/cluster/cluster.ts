@@ -81,13 +81,13 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const config = await ShardMember.start({ ...common, kind: 'config', id: 'config', setName: 'cfg', port: port(1), configServer: undefined, auth: clusterAuth(options.auth) });
   const configShard = memberShard(config, config.id, clock);
   const ranges = new RangeDeletions();
-  const catalog = new ShardingCatalog(new ConfigStore(config.link), clock, deployment.version);
+  const catalog = new ShardingCatalog(new ConfigStore(config.link), clock, config.identity.release);
   const roster = new ShardRoster(catalog, ranges, { ...common, kind: 'shard', configServer: config.connectionString, auth: shardAuth(options.auth) });
   for (let index = 0; index < options.shards; index += 1) await roster.start(port(2 + index));
   await catalog.initialize(roster.members.map((member) => memberShard(member, member.id, clock)));
-  const chunkBytesMax = (): number => chunkBytes(configShard.stored, deployment.version);
+  const chunkBytesMax = (): number => chunkBytes(configShard.stored, config.identity.version);
   const migration = { catalog, ranges, cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard), lockWaitMs: (shard: string) => roster.lockWaitMs(shard), chunkBytesMax };
-  const balancer = new Balancer({ migration, configShard, version: deployment.version, roundMs: options.balancerRoundMs ?? roundMsDefault });
+  const balancer = new Balancer({ migration, configShard, release: config.identity.release, roundMs: options.balancerRoundMs ?? roundMsDefault });
   const shared = { catalog, clock, deployment, configShard, realm: config.realm, balancer, migration, available: roster.available };
   const routers: RouterMember[] = [];
   for (let index = 0; index < (options.routers ?? 1); index += 1) {

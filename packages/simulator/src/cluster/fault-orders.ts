@@ -1,4 +1,5 @@
 import { Timestamp } from 'bson';
+import { ServerVersion } from '../node/server-version.js';
 import { MemberControl } from './member-control.js';
 import type { NodeControl } from './node-control.js';
 
@@ -12,6 +13,7 @@ const faults: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ['stop', (node) => node.stop()],
   ['start', (node) => node.start()],
   ['restart', (node) => node.restart()],
+  ['upgrade', (node, order) => node.upgrade(ServerVersion.parse(textIn(order, 'release')).series)],
   ['pause', (node) => node.pause()],
   ['resume', (node) => node.resume()],
   ['heal', (node) => node.heal()],

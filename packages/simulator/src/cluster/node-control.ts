@@ -1,4 +1,5 @@
 import type { NodeIdentity } from '../handshake/node-identity.js';
+import type { ReleaseSeries } from '../node/server-version.js';
 import type { FailPoints } from '../wire/fail-points.js';
 import type { WireServer } from '../wire/wire-server.js';
 
@@ -61,6 +62,15 @@ export class NodeControl {
   async restart(): Promise<void> {
     await this.stop();
     await this.start();
+  }
+
+  /**
+   * Ends the process and starts it with the program of another release, as an upgrade does with each node.
+   * @throws RangeError for a release that does not start on the data's feature compatibility version; the node then runs on
+   */
+  async upgrade(series: ReleaseSeries): Promise<void> {
+    this.identity.release.install(series);
+    await this.restart();
   }
 
   /** Freezes the process: it accepts connections and never answers, until `resume`. */

@@ -50,7 +50,7 @@ export class RouterMember {
     const identity = new NodeIdentity('router', address, server.port, '', shared.configShard.connectionString, shared.deployment);
     const transactions = new RouterTransactions(shared.clock);
     const sender = new ShardSender(shared.catalog, transactions);
-    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.deployment, new RoutingTable(shared.catalog));
+    const context = new RouterContext(shared.catalog, shared.clock, sender, new RouterCursors(), transactions, shared.configShard, shared.deployment, identity.release, new RoutingTable(shared.catalog));
     const router = new Router(identity, context, shared.balancer, shared.migration, shared.available);
     router.diagnostics.parameters.onChange = (name, value) => {
       if (name === 'cursorTimeoutMillis') context.cursors.idleMsMax = value;

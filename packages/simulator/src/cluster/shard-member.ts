@@ -66,6 +66,7 @@ export class ShardMember {
       name: options.id,
       clock: options.clock,
       deployment: options.deployment,
+      release: identity.release,
       setName: options.setName,
       host: options.address,
       port: server.port,
@@ -81,7 +82,7 @@ export class ShardMember {
     parameters.onChange = (name, value) => shard.applyParameter(name, value);
     const link = new MemberLink(shard, identity, failPoints.failCommand, options.hostSelectionMs);
     started.control = new MemberControl(options.id, identity, server, failPoints, shard, () => link.break());
-    const realm = await openRealm(shard, identity.version, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock));
+    const realm = await openRealm(shard, identity.release, options.auth ?? shardAuth(undefined), options.signer ?? new ClusterTimeSigner(options.clock));
     if (options.kind !== 'shard') await keepSigningKey(shard, realm);
     await shard.run(internalRequest('config', doc(['create', 'transactions'])));
     const versions = new AccessDocuments(shard, 'system.version');

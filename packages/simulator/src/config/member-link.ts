@@ -3,6 +3,7 @@ import type { Doc } from '../bson/value.js';
 import type { NodeIdentity } from '../handshake/node-identity.js';
 import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
 import type { NodeCondition } from '../node/node-condition.js';
+import type { ServerVersion } from '../node/server-version.js';
 import type { ShardStream, ShardStreamEvent } from '../shard/shard-access.js';
 import { ConnectionClosedByFailPoint, type FailCommand } from '../wire/fail-command.js';
 
@@ -36,6 +37,11 @@ export class MemberLink implements CommandNode {
     private readonly failCommand: FailCommand,
     private readonly hostSelectionMs: number = hostSelectionMsDefault,
   ) {}
+
+  /** The release of the member's program. */
+  get version(): ServerVersion {
+    return this.identity.version;
+  }
 
   /** The election that made the member primary. */
   get electionId(): ObjectId {

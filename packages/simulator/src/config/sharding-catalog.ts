@@ -4,6 +4,7 @@ import type { ClusterClock } from '../node/clock.js';
 import { CommandError } from '../node/command.js';
 import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
+import type { NodeRelease } from '../node/node-release.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import type { ClusterShard } from './cluster-shard.js';
 import { ConfigStore } from './config-store.js';
@@ -22,9 +23,15 @@ export class ShardingCatalog {
   constructor(
     readonly store: ConfigStore,
     readonly clock: ClusterClock,
-    readonly version: ServerVersion = defaultVersion,
+    /** What the config server runs. */
+    private readonly release: Pick<NodeRelease, 'binary'> = { binary: defaultVersion },
     readonly clusterId: ObjectId = new ObjectId(),
   ) {}
+
+  /** The release by which the metadata has its form. */
+  get version(): ServerVersion {
+    return this.release.binary;
+  }
 
   /** Shards in the order of their ids. */
   get shards(): readonly ClusterShard[] {

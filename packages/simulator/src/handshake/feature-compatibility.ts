@@ -1,7 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { isTrue } from '../node/doc-fields.js';
-import { releaseSeries, type ServerVersion } from '../node/server-version.js';
+import type { ServerVersion } from '../node/server-version.js';
 import type { NodeIdentity } from './node-identity.js';
 
 const documentation = 'https://docs.mongodb.com/master/release-notes/';
@@ -14,8 +14,8 @@ export async function setFeatureCompatibilityVersion(identity: NodeIdentity, req
   const { version, deployment } = identity;
   const wanted = request.body.get(request.name);
   if (typeof wanted !== 'string') throw new CommandError(2, 'BadValue', `Command argument must be of type String, but was of type ${typeof wanted}`);
-  const allowed = [previousSeries(version), version.series];
-  if (!allowed.includes(wanted)) throw invalidVersion(version, wanted, allowed);
+  // The config server hands the command on to the shards, each of which has to know the version too.
+  for (const { binary } of deployment.releases) refuseUnknown(binary, wanted);
   const raising = wanted > deployment.featureCompatibilityVersion;
   if (version.atLeast(7, 0) && !isTrue(request.body.get('confirm'))) throw unconfirmed(wanted, raising);
   if (wanted !== version.series && deployment.writeBlock.enabled && !isBlockingKnown(wanted)) {
@@ -25,11 +25,9 @@ export async function setFeatureCompatibilityVersion(identity: NodeIdentity, req
   return new Map();
 }
 
-/** The release before the oldest simulated one. */
-const seriesBefore = '4.2';
-
-function previousSeries(version: ServerVersion): string {
-  return releaseSeries[releaseSeries.indexOf(version.series) - 1] ?? seriesBefore;
+function refuseUnknown(version: ServerVersion, wanted: string): void {
+  const allowed = [version.previousSeries, version.series];
+  if (!allowed.includes(wanted)) throw invalidVersion(version, wanted, allowed);
 }
 
 function isBlockingKnown(series: string): boolean {

@@ -59,8 +59,8 @@ export class MemberNode implements ServedNode {
 
   /** Answers about the node and its place in the cluster; undefined for everything that the data answers. */
   #ownAnswer(request: CommandRequest): Doc | Promise<Doc> | undefined {
-    if (!hasCommand(this.identity.version, request.name)) return undefined;
-    refuseForeignFields(this.identity.version, request);
+    if (!hasCommand(this.identity.release.features, request.name)) return undefined;
+    refuseForeignFields(this.identity.release, request);
     return this.diagnostics.answer(request) ?? this.clusterAnswer(request);
   }
 

@@ -3,6 +3,7 @@ import type { Doc } from '../bson/value.js';
 import { doc } from '../node/doc-fields.js';
 import { NodeCondition } from '../node/node-condition.js';
 import { Deployment } from '../node/deployment.js';
+import { NodeRelease } from '../node/node-release.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import { ReplicaRole } from './replica-role.js';
 
@@ -20,6 +21,8 @@ const topologyChanges: Readonly<Record<NodeKind, number>> = { router: 0, replica
 /** Who a node is, for its answers to handshakes and diagnostic commands. */
 export class NodeIdentity {
   readonly condition = new NodeCondition();
+  /** What it runs. */
+  readonly release: NodeRelease;
   /** For members of a set. */
   readonly role: ReplicaRole;
   #processId = new ObjectId();
@@ -37,12 +40,13 @@ export class NodeIdentity {
     readonly configServer: string | undefined,
     readonly deployment: Deployment = new Deployment(defaultVersion),
   ) {
+    this.release = new NodeRelease(deployment);
     this.role = new ReplicaRole(this.condition, topologyChanges[kind]);
   }
 
-  /** The release it behaves as. */
+  /** The release of its program. */
   get version(): ServerVersion {
-    return this.deployment.version;
+    return this.release.binary;
   }
 
   /** `address:port`. */

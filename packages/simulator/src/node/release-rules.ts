@@ -1,6 +1,7 @@
 import type { Doc } from '../bson/value.js';
 import { CommandError, type CommandRequest } from './command.js';
 import { unknownField } from './unknown-field.js';
+import type { NodeRelease } from './node-release.js';
 import type { ServerVersion } from './server-version.js';
 import { refuseApiParameters } from './stable-api.js';
 
@@ -49,23 +50,27 @@ const fieldsSince: ReadonlyMap<string, ReadonlyMap<string, Since>> = new Map<str
   ['configureCollectionBalancing', new Map<string, Since>([['enableAutoMerger', [7, 0]]])],
 ]);
 
-/** True when servers of this release have the command; commands that no rule names are as old as every release. */
+/** True when servers with the features of this release have the command; commands that no rule names are as old as every release. */
 export function hasCommand(version: ServerVersion, name: string): boolean {
   const since = commandsSince.get(name);
   return since === undefined || version.atLeast(...since);
 }
 
+/** What brings new features cannot wait for them. */
+const raisesFeatures: ReadonlySet<string> = new Set(['setFeatureCompatibilityVersion']);
+
 /**
  * Refuses fields that only later releases know, and wrong stable API parameters.
  * @throws CommandError 40415 for the first such field; 72, 322, 323 for the stable API
  */
-export function refuseForeignFields(version: ServerVersion, request: CommandRequest): void {
+export function refuseForeignFields(release: Pick<NodeRelease, 'binary' | 'features'>, request: CommandRequest): void {
   const { body } = request;
   const fields = fieldsSince.get(request.name);
+  const version = raisesFeatures.has(request.name) ? release.binary : release.features;
   if (fields !== undefined) {
     for (const [name, since] of fields) if (body.has(name) && !version.atLeast(...since)) throw unknownTo(version, request.name, name);
   }
-  refuseApiParameters(version, request);
+  refuseApiParameters(release.binary, request);
 }
 
 /** Commands that 4.4 parsed by hand and refused unknown fields of in other words. */

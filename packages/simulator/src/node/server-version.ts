@@ -17,6 +17,9 @@ const releases: Readonly<Record<ReleaseSeries, Release>> = {
   '8.0': { text: '8.0.13', wireVersionMax: 25 },
 };
 
+/** The release before the oldest simulated one. */
+const seriesBefore = '4.2';
+
 const bytesPerMegabyte = 1024 * 1024;
 
 /** Every series that can be simulated, oldest first. */
@@ -56,6 +59,15 @@ export class ServerVersion {
   /** True for the named release series and all later ones. */
   atLeast(major: number, minor = 0): boolean {
     return this.#major > major || (this.#major === major && this.#minor >= minor);
+  }
+
+  isBefore(other: ServerVersion): boolean {
+    return !this.atLeast(other.#major, other.#minor);
+  }
+
+  /** The release before this one, whose data it can take over. */
+  get previousSeries(): string {
+    return releaseSeries[releaseSeries.indexOf(this.series) - 1] ?? seriesBefore;
   }
 
   /** Default size of a chunk in bytes: 64 MB, and 128 MB since 6.0 (manual: "Modify Range Size in a Sharded Cluster"). */

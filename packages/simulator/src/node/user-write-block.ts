@@ -32,11 +32,12 @@ export class UserWriteBlock {
   #reason: Reason = 'Unspecified';
   #exempt = true;
 
-  constructor(private readonly version: ServerVersion) {}
+  /** @param features the release whose features the nodes have */
+  constructor(private readonly features: () => ServerVersion) {}
 
   /** Number of the reason, as `serverStatus` shows it since 8.0.13; undefined before. */
   get reasonNumber(): number | undefined {
-    return this.version.atLeast(8, 0) ? reasons.indexOf(this.#reason) : undefined;
+    return this.features().atLeast(8, 0) ? reasons.indexOf(this.#reason) : undefined;
   }
 
   /** Runs the synchronous part of a command as its client; outside of it the node itself is at work. */

@@ -6,6 +6,7 @@ import type { ClusterClock } from '../node/clock.js';
 import { CommandError, type CommandRequest } from '../node/command.js';
 import { databaseOf } from '../node/namespace.js';
 import type { Deployment } from '../node/deployment.js';
+import type { NodeRelease } from '../node/node-release.js';
 import type { ServerVersion } from '../node/server-version.js';
 import type { RouterCursors } from './read/router-cursors.js';
 import type { RouterTransactions } from './router-transactions.js';
@@ -25,13 +26,15 @@ export class RouterContext {
     readonly transactions: RouterTransactions,
     readonly configShard: ClusterShard,
     readonly deployment: Deployment,
+    /** What it runs. */
+    readonly release: NodeRelease,
     /** What this router knows of the cluster; definition commands go by the catalog itself. */
     readonly routing: RoutingTable,
   ) {}
 
-  /** The release of all nodes. */
+  /** The release of its program. */
   get version(): ServerVersion {
-    return this.deployment.version;
+    return this.release.binary;
   }
 
   /** The shard that an unsharded namespace is taken to be on, as far as this router knows. */

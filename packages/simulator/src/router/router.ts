@@ -183,9 +183,9 @@ export class Router implements ServedNode {
   async run(given: CommandRequest): Promise<Doc> {
     countCommand(this.identity, given);
     return this.diagnostics.gate.run(given, async (request) => {
-      const { version } = this.context;
-      const known = hasCommand(version, request.name);
-      if (known) refuseForeignFields(version, request);
+      const { release } = this.context;
+      const known = hasCommand(release.features, request.name);
+      if (known) refuseForeignFields(release, request);
       const answer = known ? this.diagnostics.answer(request) : undefined;
       if (answer !== undefined) return answer;
       const command = known ? this.#commands.get(request.name) : undefined;

@@ -55,12 +55,12 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
   }
 
   async run(request: CommandRequest): Promise<Doc> {
-    const known = hasCommand(this.#state.version, request.name);
+    const known = hasCommand(this.#state.features, request.name);
     if (known && request.name === 'bulkWrite') return runBulkWrite(request, (part) => this.run(part));
     const handler = known ? commandTable.get(request.name) : undefined;
     if (handler === undefined) throw new CommandError(59, 'CommandNotFound', `no such command: '${request.name}'`);
     const state = this.#state;
-    refuseForeignFields(state.version, request);
+    refuseForeignFields(state.release, request);
     refuseInvalidTime(request.body);
     refuseInvalidWriteConcern(request.body);
     const entered = state.lock.enter(request);

@@ -14,6 +14,7 @@ import { BucketCatalog } from './timeseries/bucket-catalog.js';
 import { DocumentWriter } from './write/document-writer.js';
 import type { ClusterClock } from '../node/clock.js';
 import { Deployment } from '../node/deployment.js';
+import { NodeRelease } from '../node/node-release.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
 import type { FailPoint } from '../wire/fail-point.js';
 import type { UserWriteBlock } from '../node/user-write-block.js';
@@ -23,8 +24,10 @@ export interface ShardNodeOptions {
   /** Shard id, e.g. `shard0`. */
   name: string;
   clock: ClusterClock;
-  /** What it shares with the other nodes, its release above all. Default: its own, of the release of the corpus. */
+  /** What it shares with the other nodes. Default: its own, of the release of the corpus. */
   deployment?: Deployment;
+  /** What it runs. Default: what all nodes of its deployment ran at first. */
+  release?: NodeRelease;
   setName: string;
   host: string;
   port: number;
@@ -44,6 +47,7 @@ const SNAPSHOT_WINDOW_SECONDS = 300;
 /** Everything a shard holds, as its commands work on it. */
 export class ShardState {
   readonly deployment: Deployment;
+  readonly release: NodeRelease;
   readonly now: () => number;
   readonly history: History;
   readonly catalog: Catalog;
@@ -64,6 +68,7 @@ export class ShardState {
 
   constructor(readonly options: ShardNodeOptions) {
     this.deployment = options.deployment ?? new Deployment(defaultVersion);
+    this.release = options.release ?? new NodeRelease(this.deployment);
     this.now = options.now ?? Date.now;
     this.history = new History(options.snapshotWindowSeconds ?? SNAPSHOT_WINDOW_SECONDS, this.now);
     this.catalog = new Catalog(this.history);
@@ -81,9 +86,14 @@ export class ShardState {
     return Object.assign(seen, this, { catalog: this.catalog.within(transaction), transaction });
   }
 
-  /** The release it behaves as. */
+  /** The release of its program. */
   get version(): ServerVersion {
-    return this.deployment.version;
+    return this.release.binary;
+  }
+
+  /** The release whose features it has. */
+  get features(): ServerVersion {
+    return this.release.features;
   }
 
   get writeBlock(): UserWriteBlock {

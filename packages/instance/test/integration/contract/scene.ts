@@ -45,6 +45,12 @@ export class Side {
     return new Side(servers.connectionString, client, shopper, shape, () => servers.close());
   }
 
+  /** Around servers that were started already, where users are not known. */
+  static async around(connectionString: string, shape: Shape, stop: () => Promise<void>): Promise<Side> {
+    const client = await new MongoClient(connectionString).connect();
+    return new Side(connectionString, client, client, shape, stop);
+  }
+
   /** Databases of users and of Convoy. */
   async databases(): Promise<string[]> {
     const { databases } = await this.client.db('admin').admin().listDatabases({ nameOnly: true });
@@ -81,7 +87,7 @@ async function definitionAndCount(collection: ReturnType<ReturnType<MongoClient[
 
 /** Two clusters, configured as `cluster0` and `cluster1` of every instance that is started on the scene. */
 export class Scene implements AsyncDisposable {
-  private constructor(
+  constructor(
     readonly cluster0: Side,
     readonly cluster1: Side,
   ) {}

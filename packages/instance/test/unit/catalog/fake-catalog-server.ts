@@ -35,8 +35,8 @@ export class FakeCatalogServer {
   balancerMode: 'off' | 'full' = 'off';
   /** The file system of every shard. */
   disk = { totalBytes: 1e12, usedBytes: 1e11 };
-  /** The document of `admin.system.version`; nobody may read it when null. */
-  featureVersion: Document | null = { _id: 'featureCompatibilityVersion', version: '5.0' };
+  /** The document of `admin.system.version`, where there is one; nobody may read it when null. */
+  featureVersion: Document | null | undefined;
   readonly door: FakeDoor;
   /** Loses the connection at the n-th command from now on, counted from 0, once. */
   failure: { atCommand: number; afterEffect: boolean } | null = null;
@@ -142,7 +142,7 @@ export class FakeCatalogServer {
 
   private featureVersions(): Document[] {
     if (this.featureVersion === null) throw serverError(13, 'Unauthorized');
-    return [this.featureVersion];
+    return this.featureVersion === undefined ? [] : [this.featureVersion];
   }
 
   private config(name: string): Document[] {

@@ -1,6 +1,7 @@
 import { ObjectId, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Cluster } from '../../../src/cluster/door.js';
 import { openCluster, type OpenClusterOptions } from '../../../src/cluster/open-cluster.js';
 import { batch, failure, ScriptedNode, success, type ReceivedCommand } from './scripted-node.js';
 
@@ -72,13 +73,44 @@ describe('opening a cluster', () => {
     const script = ({ name }: ReceivedCommand): Document => {
       if (name === 'buildInfo') return success({ versionArray: [6, 0, 1, 0] });
       if (name === 'replSetGetConfig') return success({ config: { settings: { replicaSetId } } });
-      return failure(59, 'CommandNotFound');
+      return name === 'find' ? batch(0n, []) : failure(59, 'CommandNotFound');
     };
     await using member = await ScriptedNode.start(script, { setName: 'plain', setVersion: 1, secondary: false });
     const cluster = await openCluster('cluster0', member.connectionString, { ...options, direct: true });
     expect(cluster).toMatchObject({ kind: 'replicaSet', version: [6, 0, 1], clusterId: replicaSetId.toHexString(), shardIds: ['plain'] });
     expect(cluster.shard('plain')).toBe(cluster.router);
     await cluster.close();
+  });
+
+  describe('is dealt with as the release that all nodes know', () => {
+    const opened = async (binary: number[], row: Document): Promise<Cluster> => {
+      const script = ({ name, body }: ReceivedCommand): Document => {
+        if (name === 'buildInfo') return success({ versionArray: binary });
+        if (name === 'listShards') return success({ shards: [] });
+        if (name !== 'find') return failure(59, 'CommandNotFound');
+        if (body['find'] !== 'system.version') return batch(0n, [{ _id: 1, clusterId }]);
+        return row['code'] === undefined ? batch(0n, [row]) : failure(Number(row['code']), 'Refused');
+      };
+      await using router = await ScriptedNode.start(script);
+      const cluster = await openCluster('cluster0', router.connectionString, options);
+      await cluster.close();
+      return cluster;
+    };
+
+    test.each([
+      ['that of all nodes', { version: '7.0' }, [7, 0, 16], undefined],
+      ['lower, as before the end of an upgrade', { version: '6.0' }, [6, 0, 0], [7, 0, 16]],
+      ['on its way up', { version: '6.0', targetVersion: '7.0' }, [6, 0, 0], [7, 0, 16]],
+      ['above the router, whose turn is still to come', { version: '8.0' }, [7, 0, 16], undefined],
+      ['not to be read', { code: 13 }, [7, 0, 16], undefined],
+    ])('where the feature compatibility version is %s', async (_, row, version, newerBinary) => {
+      const cluster = await opened([7, 0, 16, 0], row);
+      expect([cluster.version, cluster.newerBinary]).toEqual([version, newerBinary]);
+    });
+
+    test('and not opened when the node does not tell for another reason', async () => {
+      await expect(opened([7, 0, 16, 0], { code: 8 })).rejects.toMatchObject({ code: 8 });
+    });
   });
 
   test('refuses standalone servers and versions that are too old', async () => {
@@ -107,7 +139,8 @@ describe('opening a cluster', () => {
     await cluster.router.command('admin', { ping: 1 }, options);
     expect([secondary, primary].map((node) => ['find', 'getMore', 'ping'].map((name) => node.named(name).length))).toEqual([
       [1, 1, 0],
-      [0, 0, 1],
+      // Its feature compatibility version was read when the cluster was opened.
+      [1, 0, 1],
     ]);
     await cluster.close();
   });

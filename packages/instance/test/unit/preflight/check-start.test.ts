@@ -12,6 +12,8 @@ const high = new BSON.MaxKey();
 
 const replicaSet = { kind: 'replicaSet', shardIds: ['rs'] } as const;
 const version60 = { version: [6, 0, 0] } as const;
+/** The last step of an upgrade is missing. */
+const upgrading = { version: [5, 0, 0], newerBinary: [6, 0, 14] } as const;
 
 async function refusal(scene: Scene, request?: StartRequest, more?: { syncUser?: string; alreadyRecorded?: boolean }): Promise<string> {
   try {
@@ -66,8 +68,8 @@ describe('checkStart on options', () => {
     ['write blocking on 5.0', {}, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
     ['reversible into a sharded cluster', { source: { ...replicaSet, ...version60 }, destination: version60 }, { ...reversible, sharding }, 'reversibleUnsupportedTopology'],
     ['reversible with other shard counts', { source: version60, destination: { ...version60, shardIds: ['a'] } }, reversible, 'reversibleNeedsEqualShardCounts'],
-    ['reversible on 6.0 with the feature compatibility version of 5.0', { source: version60, destination: version60 }, reversible, 'writeBlockingNeedsSource60'],
-    ['write blocking on 6.0 with the feature compatibility version of 5.0', { source: version60, destination: version60 }, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
+    ['reversible on 6.0 with the feature compatibility version of 5.0', { source: upgrading, destination: upgrading }, reversible, 'writeBlockingNeedsSource60'],
+    ['write blocking on 6.0 with the feature compatibility version of 5.0', { source: upgrading, destination: upgrading }, { enableUserWriteBlocking: true }, 'writeBlockingNeedsSource60'],
     ['buildIndexes never', {}, { buildIndexes: 'never' }, 'accepted'],
     ['a pattern with a back-reference', {}, { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] }, 'filterPatternInvalid'],
   ] as const)('options: %s', async (_, parts, body, expected) => {

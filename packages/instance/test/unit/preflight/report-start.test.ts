@@ -29,7 +29,7 @@ describe('the preflight report', () => {
     const { canStart, items } = await scene.report(requestOf({}, { verification: { enabled: true } }), { memoryBytesMax: 2 ** 26 });
     expect(canStart).toBe(false);
     expect(items.flatMap(({ check, error }) => (error === null ? [] : [`${check}: ${error}`]))).toEqual([
-      'clusters: unsupportedServerVersion', 'verification: verificationMemoryInsufficient', 'destination: destinationNotEmpty',
+      'clusters: unsupportedServerVersion', 'featureCompatibilityVersion: unsupportedServerVersion', 'verification: verificationMemoryInsufficient', 'destination: destinationNotEmpty',
     ]);
   });
 

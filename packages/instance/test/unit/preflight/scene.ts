@@ -32,6 +32,8 @@ export class Scene {
   destination: Partial<Cluster> = {};
 
   clusters(): { source: Cluster; destination: Cluster } {
+    this.sourceServer.featureVersion = featureVersionOf(this.source, this.sourceServer.featureVersion);
+    this.destinationServer.featureVersion = featureVersionOf(this.destination, this.destinationServer.featureVersion);
     return {
       source: fakeCluster({ router: this.sourceServer.door, shards: this.shardDoors(), ...this.source }),
       destination: fakeCluster({ router: this.destinationServer.door, name: 'cluster1', clusterId: '0b', shardIds: ['a', 'b'], ...this.destination }),
@@ -67,4 +69,9 @@ export class Scene {
     const { size, maxSize } = this.oplog;
     return { cursor: { firstBatch: [{ storageStats: { size, maxSize } }] } };
   }
+}
+
+/** Where a test sets none, that of the release. */
+function featureVersionOf({ version: [major, minor] = [5, 0, 7] }: Partial<Cluster>, set: Document | null | undefined): Document | null {
+  return set === undefined ? { _id: 'featureCompatibilityVersion', version: `${major}.${minor}` } : set;
 }

@@ -2,6 +2,7 @@ import { Int32 } from 'bson';
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandNode } from '../../node/command.js';
 import { doc, textOrEmpty } from '../../node/doc-fields.js';
+import type { NodeRelease } from '../../node/node-release.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import type { InitialUser } from '../auth-options.js';
 import { builtInPrivileges } from '../privilege/built-in-roles.js';
@@ -24,11 +25,16 @@ export class UserCatalog {
 
   constructor(
     node: CommandNode,
-    readonly version: ServerVersion,
+    private readonly release: Pick<NodeRelease, 'binary'>,
   ) {
     this.users = new AccessDocuments(node, 'system.users');
     this.roles = new AccessDocuments(node, 'system.roles');
     this.#versions = new AccessDocuments(node, 'system.version');
+  }
+
+  /** The release by which built-in roles have their privileges. */
+  get version(): ServerVersion {
+    return this.release.binary;
   }
 
   get generation(): number {

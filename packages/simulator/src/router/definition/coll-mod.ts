@@ -17,11 +17,11 @@ const cannotConvertIndexToUnique = 359;
 export async function collModCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const shards = context.holdersOf(commandNamespace(request));
   if (shards.length === 0) throw new CommandError(namespaceNotFound, 'NamespaceNotFound', 'ns does not exist');
-  const converts = isTrue(docOf(request.body.get('index'))?.get('unique')) && context.version.atLeast(6, 0);
+  const converts = isTrue(docOf(request.body.get('index'))?.get('unique')) && context.release.features.atLeast(6, 0);
   if (converts && shards.length > 1) await refuseDuplicates(context, request, shards);
   const stopsMigrations = async (): Promise<void> => {
     const sharded = context.catalog.collection(commandNamespace(request));
-    if (sharded !== undefined && context.version.atLeast(6, 0)) await bumpVersion(context.catalog, sharded);
+    if (sharded !== undefined && context.release.features.atLeast(6, 0)) await bumpVersion(context.catalog, sharded);
   };
   await stopsMigrations();
   return fanOut(context, request, shards).finally(stopsMigrations);

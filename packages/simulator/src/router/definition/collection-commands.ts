@@ -67,7 +67,7 @@ export async function dropCommand(context: RouterContext, request: CommandReques
   const shards = sharded ? primaryLast(context, namespace, context.catalog.shards) : [primary];
   for (const shard of shards) {
     try {
-      await context.sender.run(shard, request, bodyFor(context, shard, primary, request.body));
+      await context.sender.run(shard, request, bodyFor(shard, primary, request.body));
     } catch (error) {
       if (!(error instanceof CommandError) || error.code !== namespaceNotFound) throw error;
     }
@@ -86,8 +86,8 @@ function primaryLast(context: RouterContext, namespace: string, shards: readonly
 }
 
 /** From 7.0 on the primary's event alone is visible (SERVER-71085, SERVER-71365). */
-function bodyFor({ version }: RouterContext, shard: ClusterShard, primary: ClusterShard | undefined, body: Doc): Doc {
-  const isHidden = version.atLeast(7, 0) && primary !== undefined && shard.id !== primary.id;
+function bodyFor(shard: ClusterShard, primary: ClusterShard | undefined, body: Doc): Doc {
+  const isHidden = primary?.node.version.atLeast(7, 0) === true && shard.id !== primary.id;
   return isHidden ? new Map([...body, ['fromMigrate', true]]) : body;
 }
 
@@ -132,7 +132,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
   await dropShardedTarget(context, request, to, sharded !== undefined);
   const primary = context.primaryOf(from);
-  for (const shard of primaryLast(context, from, shards)) await context.sender.run(shard, request, bodyFor(context, shard, primary, request.body), { db: 'admin', atOnce: true });
+  for (const shard of primaryLast(context, from, shards)) await context.sender.run(shard, request, bodyFor(shard, primary, request.body), { db: 'admin', atOnce: true });
   await context.catalog.renameCollection(from, to);
   context.routing.forget(from);
   context.routing.forget(to);
@@ -171,7 +171,7 @@ async function dropShardedTarget(context: RouterContext, request: CommandRequest
   const holders = (target === undefined ? context.holdersOf(to) : context.catalog.shards).filter((shard) => shard.access.collection(to) !== undefined);
   const primary = context.primaryOf(to);
   for (const shard of primaryLast(context, to, holders)) {
-    await context.sender.run(shard, request, bodyFor(context, shard, primary, new Map([['drop', collectionOf(to)]])), { db: databaseOf(to) });
+    await context.sender.run(shard, request, bodyFor(shard, primary, new Map([['drop', collectionOf(to)]])), { db: databaseOf(to) });
   }
   await context.catalog.dropCollection(to);
 }

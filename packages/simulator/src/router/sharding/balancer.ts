@@ -6,7 +6,7 @@ import { compareKeys, type KeyValues } from '../../config/shard-key.js';
 import type { ShardedCollection } from '../../config/sharded-collection.js';
 import { CommandError } from '../../node/command.js';
 import { doc } from '../../node/doc-fields.js';
-import type { ServerVersion } from '../../node/server-version.js';
+import type { NodeRelease } from '../../node/node-release.js';
 import { type BalancingInput, planMoves, zoneSplits } from './balancer-policy.js';
 import { balancerSettings, inWindow, isExempt, splitsByItself } from './balancer-settings.js';
 import { markJumbo, splitChunk } from './chunk-changes.js';
@@ -21,7 +21,8 @@ const chunkTooBig = 153;
 export interface BalancerOptions {
   readonly migration: Migration;
   readonly configShard: ClusterShard;
-  readonly version: ServerVersion;
+  /** What the config server runs. */
+  readonly release: Pick<NodeRelease, 'binary'>;
   /** Milliseconds between rounds when there was nothing to move; 0 for no rounds of its own. */
   readonly roundMs: number;
   /** Time of day, for `activeWindow`. */
@@ -75,7 +76,7 @@ export class Balancer {
 
   /** Everything that keeps a collection from being in balance, as moves that would mend it. */
   input(collection: ShardedCollection): BalancingInput {
-    const { migration, configShard, version } = this.options;
+    const { migration, configShard, release: { binary: version } } = this.options;
     const shards = migration.catalog.shards.map(({ id, draining, zones, stored }) => {
       return { id, draining, zones, bytes: stored.collection(collection.namespace)?.documentBytes ?? 0 };
     });
@@ -96,7 +97,7 @@ export class Balancer {
   async #set(mode: 'full' | 'off'): Promise<void> {
     const { store } = this.options.migration.catalog;
     await store.set('settings', 'balancer', doc(['mode', mode], ['stopped', mode === 'off']));
-    if (!this.options.version.atLeast(6, 0)) await store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
+    if (!this.options.release.binary.atLeast(6, 0)) await store.set('settings', 'autosplit', doc(['enabled', mode === 'full']));
   }
 
   get #active(): boolean {
@@ -107,7 +108,7 @@ export class Balancer {
   }
 
   async #balance(): Promise<number> {
-    const { migration, configShard, version } = this.options;
+    const { migration, configShard, release: { binary: version } } = this.options;
     let moved = 0;
     for (const { namespace } of migration.catalog.collections) {
       if (!this.#active) return moved;
@@ -162,12 +163,12 @@ export class Balancer {
 
   /** Since 6.0 only a range of the configured size is moved, whatever the size of its chunk. */
   async #shrink(namespace: string, min: KeyValues): Promise<void> {
-    if (this.options.version.atLeast(6, 0)) await this.#splitBySize(namespace, min, true);
+    if (this.options.release.binary.atLeast(6, 0)) await this.#splitBySize(namespace, min, true);
   }
 
   /** Splits a chunk that holds more bytes than a chunk should. @param once true to split off one part of that size only */
   async #splitBySize(namespace: string, min: KeyValues, once: boolean): Promise<void> {
-    const { migration, configShard, version } = this.options;
+    const { migration, configShard, release: { binary: version } } = this.options;
     const collection = migration.catalog.collection(namespace);
     if (collection === undefined) return;
     const chunk = collection.chunks.find(min);

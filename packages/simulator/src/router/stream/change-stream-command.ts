@@ -15,7 +15,7 @@ import { MergedStream, type MergedStreamStart } from './merged-stream.js';
 /** `aggregate` with `$changeStream` through a router: the streams of all shards, merged. */
 export async function changeStreamCommand(context: RouterContext, request: CommandRequest, pipeline: readonly Doc[]): Promise<Doc> {
   const [first, ...stages] = pipeline;
-  const stage = readStreamStage(first?.get('$changeStream') ?? null, context.version, true);
+  const stage = readStreamStage(first?.get('$changeStream') ?? null, context.release.features, true);
   const collection = numberOf(request.body.get('aggregate')) === 1 ? undefined : commandCollection(request);
   const scope = streamScope(stage, request.db, collection);
   const { splitsEvents } = eventPipeline(stages, context.version);

@@ -25,12 +25,12 @@ const validation = ['validator', 'validationLevel', 'validationAction', 'recordP
 /** `collMod`: changes an index, the validation, limits or a view. Replies with old and new values of what changed of an index. */
 export function collMod(context: CommandContext): Doc {
   const { state, request } = context;
-  const { version } = state;
-  refuseFields(context, version);
+  const { features } = state;
+  refuseFields(context, features);
   const namespace = targetNamespace(context);
   const { body } = request;
   const index = body.get('index');
-  if (index instanceof Map) refuseUnknownIndexFields(version, index);
+  if (index instanceof Map) refuseUnknownIndexFields(features, index);
   refuseUnknownValidation('collMod', body);
   const dryRun = isTrue(body.get('dryRun'));
   if (dryRun) refuseOtherDryRun(context, index);
@@ -48,7 +48,7 @@ export function collMod(context: CommandContext): Doc {
   if (body.has('pipeline')) throw failure.invalidOptions("'pipeline' option only supported on a view");
   state.writeBlock.refuse(collection.db, collection.name);
   const reply: Doc = new Map();
-  if (index instanceof Map) changeIndex(version, collection, index, dryRun, reply);
+  if (index instanceof Map) changeIndex(features, collection, index, dryRun, reply);
   if (dryRun) return reply;
   refuseOwnValidator(body, version);
   const before = collection.options;

@@ -31,14 +31,14 @@ const VIEW_DEPTH_MAX = 20;
 /** `create`: a collection, a view or a time-series collection. */
 export function create(context: CommandContext): Doc {
   const { state, request } = context;
-  refuseUnknownFields(context, new Set(fieldsOf(state.version)));
+  refuseUnknownFields(context, new Set(fieldsOf(state.features)));
   const namespace = targetNamespace(context);
   refuseInvalidName(namespace);
   const { body } = request;
   if (body.has('pipeline') && !body.has('viewOn')) throw failure.invalidOptions("'pipeline' requires 'viewOn' to also be specified");
   refuseUnknownValidation('create', body);
   refuseIdIndex(body);
-  const clustered = clusteredIndexOption(state.version, body);
+  const clustered = clusteredIndexOption(state.features, body);
   if (body.has('viewOn')) return createView(state, namespace, body);
   if (body.has('timeseries')) return createTimeseries(state, namespace, body);
   const options = newOptions(state, namespace, body);
@@ -234,7 +234,7 @@ function createTimeseries(state: ShardState, namespace: string, body: Doc): Doc 
   if (catalog.collection(namespace) !== undefined || catalog.view(namespace) !== undefined) {
     throw failure.namespaceExists(`Collection already exists. NS: ${namespace}`);
   }
-  const options = timeseriesOptions(body, state.version);
+  const options = timeseriesOptions(body, state.features);
   const [db] = namespace.split('.', 1);
   const name = namespace.slice((db ?? '').length + 1);
   createCollection(state, `${db ?? ''}.system.buckets.${name}`, bucketsOptions(options));

@@ -13,7 +13,7 @@ import type { CommandContext } from './command-context.js';
  */
 export function requireExpectedCollection({ state, request }: CommandContext, namespace: string, collection: Collection | undefined): void {
   const expected = request.body.get('collectionUUID');
-  if (!(expected instanceof Binary) || !state.version.atLeast(6, 0)) return;
+  if (!(expected instanceof Binary) || !state.features.atLeast(6, 0)) return;
   if (collection !== undefined && Buffer.from(collection.uuid.buffer).equals(Buffer.from(expected.buffer))) return;
   const { db, collection: name } = splitNamespace(namespace);
   const actual = state.catalog.collectionByUuid(expected);

@@ -45,7 +45,7 @@ function createNow(context: CommandContext): Doc {
   if (present === undefined && state.catalog.view(namespace) !== undefined) throw failure.isView(namespace);
   const existed = present !== undefined;
   const known = present?.options.get('collation');
-  const specs = described.map((spec) => resolvedSpec(spec, known instanceof Map ? known : undefined)).map((spec) => checkedSpec(state.version, spec));
+  const specs = described.map((spec) => resolvedSpec(spec, known instanceof Map ? known : undefined)).map((spec) => checkedSpec(state.features, spec));
   if (!existed) {
     state.catalog.openDatabase(request.db);
     refuseUnbuildableTogether(state.version, state.catalog.scratchCollection(namespace, new Map(), PENDING), specs);

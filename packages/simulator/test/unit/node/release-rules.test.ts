@@ -6,7 +6,7 @@ import { type ReleaseSeries, releaseSeries, ServerVersion } from '../../../src/n
 
 function refusal(series: ReleaseSeries, body: [string, Value][]): unknown {
   try {
-    refuseForeignFields(ServerVersion.parse(series), internalRequest('db', new Map(body)));
+    refuseForeignFields({ binary: ServerVersion.parse(series), features: ServerVersion.parse(series) }, internalRequest('db', new Map(body)));
   } catch (error) {
     return error;
   }

@@ -1,0 +1,130 @@
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import type { Collection, Document } from 'mongodb';
+import { describe, expect, it } from 'vitest';
+import { Scene } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { UpgradedSide } from './upgraded-side.js';
+
+const documents = 300;
+
+interface Upgrading extends AsyncDisposable {
+  readonly source: UpgradedSide;
+  readonly destination: UpgradedSide;
+  readonly scene: Scene;
+}
+
+async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrading> {
+  const [source, destination] = [await UpgradedSide.start(from), await UpgradedSide.start(to)];
+  const scene = new Scene(source.side, destination.side);
+  const admin = source.side.client.db('admin');
+  await admin.command({ enableSharding: 'shop' });
+  for (const name of ['orders', 'kept', 'dropped', 'renamed']) {
+    if (name !== 'kept') await admin.command({ shardCollection: `shop.${name}`, key: { _id: 'hashed' } });
+    await source.side.client.db('shop').collection<Document>(name).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, k: _id, n: 0 }) as Document));
+  }
+  // It stands as a plain index until the commit: how it is made unique depends on the destination's release.
+  await source.side.client.db('shop').collection('kept').createIndexes([{ key: { k: 1 }, name: 'k_unique', unique: true }, { key: { n: 1 }, name: 'n_1' }]);
+  return { source, destination, scene, [Symbol.asyncDispose]: () => scene.close() };
+}
+
+/** Writes of every kind, so many times; each is tried again while a node is away. */
+class Writes {
+  #next = documents;
+
+  constructor(private readonly orders: Collection<{ _id: number; n: number }>) {}
+
+  async some(count = 20): Promise<void> {
+    for (let n = 0; n < count; n += 1) {
+      const _id = this.#next++;
+      await this.again(() => this.orders.updateOne({ _id }, { $set: { n } }, { upsert: true }));
+      await this.again(() => this.orders.updateOne({ _id: _id % documents }, { $inc: { n: 1 } }));
+      if (n % 5 === 0) await this.again(() => this.orders.deleteOne({ _id: _id - 7 }));
+    }
+  }
+
+  /** The driver tries once more by itself; a node that starts may take longer. */
+  async again(work: () => Promise<unknown>): Promise<void> {
+    await expect.poll(() => work().then(() => null, (error: unknown) => error)).toBeNull();
+  }
+}
+
+const byId = (collection: Collection): Promise<unknown[]> => collection.find().sort({ _id: 1 }).toArray();
+
+async function expectEqual({ cluster0, cluster1 }: Scene): Promise<void> {
+  const names = async (side: Scene['cluster0']): Promise<string[]> => (await side.client.db('shop').listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name).sort();
+  expect(await names(cluster1)).toEqual(await names(cluster0));
+  for (const name of await names(cluster0)) {
+    const [from, to] = [cluster0, cluster1].map(({ client }) => client.db('shop').collection(name)) as [Collection, Collection];
+    expect(await byId(to)).toEqual(await byId(from));
+    const sorted = async (collection: Collection): Promise<Document[]> => (await collection.indexes()).sort((a, b) => String(a['name']).localeCompare(String(b['name'])));
+    expect(await sorted(to)).toEqual(await sorted(from));
+  }
+}
+
+describe('a migration goes on while both clusters are upgraded node by node', () => {
+  it.each([
+    ['5.0', '6.0'],
+    ['6.0', '7.0'],
+    ['7.0', '8.0'],
+  ] as const)('from %s to %s', async (before, after) => {
+    await using both = await startBoth(before, before);
+    const { source, destination, scene } = both;
+    const shop = source.side.client.db('shop');
+    const writes = new Writes(shop.collection('orders'));
+    {
+      await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+      await instance.accepted('start', startBody());
+      await instance.until('it is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+      await destination.upgrade(after, () => writes.some());
+      await writes.some();
+      await source.upgrade(after, async (node) => {
+        await writes.some();
+        // Its shards are of two releases now.
+        if (node === 'shard0') await writes.again(() => shop.collection('dropped').drop());
+      });
+      await instance.untilCanCommit();
+    }
+    {
+      // One that is started now meets nodes of the later release, which must not use it yet.
+      await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+      await writes.again(() => shop.collection('renamed').rename('other name'));
+      await instance.untilCanCommit();
+      await destination.raiseFeatures(after);
+      await source.raiseFeatures(after);
+      await writes.some();
+      await instance.untilCanCommit();
+    }
+    await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+    await shop.createCollection('last', { validator: { n: { $gte: 0 } } });
+    await writes.some();
+    await instance.untilCanCommit();
+    await instance.commitWhenOffered();
+    await expectEqual(scene);
+  });
+
+  it('a node of the older release may become primary again', async () => {
+    await using both = await startBoth('5.0', '6.0');
+    const { source, scene } = both;
+    await source.upgrade('6.0');
+    await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+    await instance.accepted('start', startBody());
+    await source.upgrade('5.0');
+    const writes = new Writes(source.side.client.db('shop').collection('orders'));
+    await writes.some();
+    await instance.untilCanCommit();
+    await instance.commitWhenOffered();
+    await expectEqual(scene);
+  });
+});
+
+it('a start is refused by name while a feature compatibility version is lower than Convoy found it', async () => {
+  await using both = await startBoth('6.0', '6.0');
+  await using instance = await both.scene.startInstance();
+  await both.destination.raiseFeatures('5.0');
+  expect((await instance.command('start', startBody())).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/5\.0.*restart/) as unknown });
+  await both.source.raiseFeatures('5.0');
+  await both.source.raiseFeatures('6.0');
+  await both.destination.raiseFeatures('6.0');
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+});

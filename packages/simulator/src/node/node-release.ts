@@ -1,0 +1,37 @@
+import type { Deployment } from './deployment.js';
+import { type ReleaseSeries, ServerVersion } from './server-version.js';
+
+/** The release that one node of a deployment runs. Nodes are upgraded one after the other, while the deployment goes on. */
+export class NodeRelease {
+  #binary: ServerVersion;
+
+  constructor(private readonly deployment: Deployment) {
+    this.#binary = deployment.version;
+    deployment.releases.push(this);
+  }
+
+  /** The release of its program. */
+  get binary(): ServerVersion {
+    return this.#binary;
+  }
+
+  /** The release whose features it has: that of its program, or an earlier one as long as the feature compatibility version is. */
+  get features(): ServerVersion {
+    const { features } = this.deployment;
+    return features.isBefore(this.#binary) ? features : this.#binary;
+  }
+
+  /**
+   * Takes another program, with which the node starts next.
+   * @throws RangeError for a release whose program does not start with the data's feature compatibility version
+   */
+  install(series: ReleaseSeries): void {
+    const binary = ServerVersion.parse(series);
+    const { featureCompatibilityVersion } = this.deployment;
+    const readable = [binary.series, binary.previousSeries];
+    if (!readable.includes(featureCompatibilityVersion)) {
+      throw new RangeError(`${series} does not start on data of feature compatibility version ${featureCompatibilityVersion}, only of ${readable.join(' or ')}`);
+    }
+    this.#binary = binary;
+  }
+}
