@@ -344,4 +344,30 @@ export const processHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 92,
+    hazard: 'While a cluster is upgraded, primaries of two releases take turns: what one of them knows, the next one refuses, and the migration ends',
+    handling: 'A cluster is dealt with as its feature compatibility version allows, which all of its nodes know.',
+    sabotages: [
+      {
+        takesOut: 'the feature compatibility version',
+        file: instance('cluster/topology.ts'),
+        symbol: 'readReleases',
+        find: 'const version = shared !== null && !isAtLeast(shared, major, minor) ? shared : binary;',
+        replace: 'const version = shared !== null && isAtLeast(shared, 99, 0) ? shared : binary;',
+        tests: [
+          instanceTest('cluster/open-cluster.test.ts', 'where the feature compatibility version is %s'),
+          integrationTest('releases/rolling-upgrade.test.ts', 'a node of the older release may become primary again'),
+        ],
+      },
+      {
+        takesOut: 'the look at both versions before a commit',
+        file: instance('lifecycle/commands/upgraded-source.ts'),
+        symbol: 'refuseUpgradedSource',
+        find: 'if (!from || !to || isAtLeast(to.version, from.version[0], from.version[1])) return;',
+        replace: 'if (!from || !to || isAtLeast(from.version, 0, 0)) return;',
+        tests: [integrationTest('releases/rolling-upgrade.test.ts', 'a commit is refused by name while the source was upgraded beyond the destination')],
+      },
+    ],
+  },
 ];

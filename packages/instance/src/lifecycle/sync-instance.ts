@@ -35,6 +35,7 @@ import { type Runtime, writeSessionsMax } from './migration/runtime.js';
 import { checkReverse, openNextSource, readReversible, requireAnswer } from './commands/check-reverse.js';
 import { homeOf } from '../store/reversal.js';
 import { requireState } from './commands/state-table.js';
+import { refuseUpgradedSource } from './commands/upgraded-source.js';
 
 /** Peers are told of this instance's figures this often. */
 const report_ms = 250;
@@ -138,6 +139,7 @@ export class SyncInstance implements ContractService {
     return this.#command('commit', async (signal) => {
       const run = this.#running();
       await this.#offer.untilItStands(run, signal);
+      if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime, run.input, signal);
       await run.requestCommit();
     });
   }

@@ -6,6 +6,7 @@ import { startBody } from '../contract/start-conditions.js';
 import { UpgradedSide } from './upgraded-side.js';
 
 const documents = 300;
+const laterReleases: readonly ReleaseSeries[] = ['6.0', '7.0', '8.0'];
 
 interface Upgrading extends AsyncDisposable {
   readonly source: UpgradedSide;
@@ -18,7 +19,7 @@ async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrad
   const scene = new Scene(source.side, destination.side);
   const admin = source.side.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
-  for (const name of ['orders', 'kept', 'dropped', 'renamed']) {
+  for (const name of ['orders', 'kept', ...laterReleases.flatMap((release) => [`dropped ${release}`, `renamed ${release}`])]) {
     if (name !== 'kept') await admin.command({ shardCollection: `shop.${name}`, key: { _id: 'hashed' } });
     await source.side.client.db('shop').collection<Document>(name).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, k: _id, n: 0 }) as Document));
   }
@@ -63,31 +64,31 @@ async function expectEqual({ cluster0, cluster1 }: Scene): Promise<void> {
 
 describe('a migration goes on while both clusters are upgraded node by node', () => {
   it.each([
-    ['5.0', '6.0'],
-    ['6.0', '7.0'],
-    ['7.0', '8.0'],
-  ] as const)('from %s to %s', async (before, after) => {
+    ['5.0', ['6.0']],
+    ['6.0', ['7.0', '8.0']],
+  ] as const)('from %s to %s', async (before, later) => {
     await using both = await startBoth(before, before);
     const { source, destination, scene } = both;
     const shop = source.side.client.db('shop');
     const writes = new Writes(shop.collection('orders'));
-    {
-      await using instance = await scene.startInstance({ sourceAccess: 'direct' });
-      await instance.accepted('start', startBody());
-      await instance.until('it is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
-      await destination.upgrade(after, () => writes.some());
-      await writes.some();
-      await source.upgrade(after, async (node) => {
+    let isStarted = false;
+    for (const after of later) {
+      {
+        await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+        if (!isStarted) await instance.accepted('start', startBody());
+        isStarted = true;
+        await destination.upgrade(after, () => writes.some());
         await writes.some();
-        // Its shards are of two releases now.
-        if (node === 'shard0') await writes.again(() => shop.collection('dropped').drop());
-      });
-      await instance.untilCanCommit();
-    }
-    {
+        await source.upgrade(after, async (node) => {
+          await writes.some();
+          // Its shards are of two releases now.
+          if (node === 'shard0') await writes.again(() => shop.collection(`dropped ${after}`).drop());
+        });
+        await instance.untilCanCommit();
+      }
       // One that is started now meets nodes of the later release, which must not use it yet.
       await using instance = await scene.startInstance({ sourceAccess: 'direct' });
-      await writes.again(() => shop.collection('renamed').rename('other name'));
+      await writes.again(() => shop.collection(`renamed ${after}`).rename(`other ${after}`));
       await instance.untilCanCommit();
       await destination.raiseFeatures(after);
       await source.raiseFeatures(after);
@@ -127,4 +128,21 @@ it('a start is refused by name while a feature compatibility version is lower th
   await both.destination.raiseFeatures('6.0');
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
+});
+
+it('a commit is refused by name while the source was upgraded beyond the destination', async () => {
+  await using both = await startBoth('6.0', '6.0');
+  const { source, destination, scene } = both;
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  await source.upgrade('7.0');
+  await source.raiseFeatures('7.0');
+  await instance.untilCanCommit();
+  await expect.poll(async () => (await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/7\.0 since the start.*destination's 6\.0/) as unknown });
+  expect((await instance.progress()).state).toBe('RUNNING');
+  await destination.upgrade('7.0');
+  await destination.raiseFeatures('7.0');
+  await instance.untilCanCommit();
+  await instance.commitWhenOffered();
+  await expectEqual(scene);
 });

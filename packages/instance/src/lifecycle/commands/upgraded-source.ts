@@ -1,0 +1,28 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Cluster } from '../../cluster/door.js';
+import { isAtLeast, readFeatureVersion } from '../../cluster/topology.js';
+import { within } from '../../cluster/within.js';
+import type { Runtime } from '../migration/runtime.js';
+
+/** The clusters tell within this time, or are not asked: a commit does not wait for it. */
+const answer_ms = 5_000;
+
+/**
+ * Refuses to commit to a destination that the source was upgraded beyond during the migration: its users may have begun to use
+ * what the destination does not know.
+ * @throws ConvoyError `unsupportedServerVersion`
+ */
+export async function refuseUpgradedSource(
+  { clock }: Pick<Runtime, 'clock'>,
+  { source, destination }: Record<'source' | 'destination', Cluster>,
+  signal: AbortSignal,
+): Promise<void> {
+  const ask = (each: AbortSignal) => Promise.all([source, destination].map(({ router }) => readFeatureVersion(router, { signal: each })));
+  const [from, to] = await within(answer_ms, clock, ask, signal).catch(() => {
+    signal.throwIfAborted();
+    return [];
+  });
+  if (!from || !to || isAtLeast(to.version, from.version[0], from.version[1])) return;
+  const [above, below] = [from, to].map(({ version: [major, minor] }) => `${major}.${minor}`);
+  throw new ConvoyError('unsupportedServerVersion', `The source was upgraded to featureCompatibilityVersion ${above} since the start, above the destination's ${below}; raise it there, and send the command again.`);
+}
