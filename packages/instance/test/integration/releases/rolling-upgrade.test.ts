@@ -21,7 +21,7 @@ async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrad
   await admin.command({ enableSharding: 'shop' });
   for (const name of ['orders', 'kept', ...laterReleases.flatMap((release) => [`dropped ${release}`, `renamed ${release}`])]) {
     if (name !== 'kept') await admin.command({ shardCollection: `shop.${name}`, key: { _id: 'hashed' } });
-    await source.side.client.db('shop').collection<Document>(name).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, k: _id, n: 0 }) as Document));
+    await source.side.client.db('shop').collection<{ _id: number }>(name).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, k: _id, n: 0 })));
   }
   // It stands as a plain index until the commit: how it is made unique depends on the destination's release.
   await source.side.client.db('shop').collection('kept').createIndexes([{ key: { k: 1 }, name: 'k_unique', unique: true }, { key: { n: 1 }, name: 'n_1' }]);

@@ -50,7 +50,7 @@ export function collMod(context: CommandContext): Doc {
   const reply: Doc = new Map();
   if (index instanceof Map) changeIndex(features, collection, index, dryRun, reply);
   if (dryRun) return reply;
-  refuseOwnValidator(body, version);
+  refuseOwnValidator(body, features);
   const before = collection.options;
   changeOptions(collection, body);
   const clusterTime = state.oplog.nextTime();

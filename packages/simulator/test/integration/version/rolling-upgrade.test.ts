@@ -70,7 +70,7 @@ describe('a cluster that is upgraded node by node', () => {
     const { cluster, client, shard0 } = upgraded;
     const shop = client.db('shop');
     await shop.collection('items').insertOne({ n: 1 });
-    await shop.collection('items').createIndex({ n: 1 });
+    await shop.collection('items').createIndexes([{ key: { n: 1 }, name: 'n_1' }]);
     for (const node of [configServer, 'shard0', 'shard1', 'router0']) await cluster.node(node).upgrade('6.0');
     const tries: (() => Promise<unknown>)[] = [
       () => client.db('admin').aggregate([{ $changeStream: { allChangesForCluster: true, showExpandedEvents: true } }]).toArray(),
