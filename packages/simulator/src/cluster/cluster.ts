@@ -78,11 +78,22 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   deployment.testCommands = options.testCommands ?? true;
   const limits = { oplogBytesMax: options.oplogBytesMax, snapshotWindowSeconds: options.snapshotWindowSeconds, noopIntervalMs: options.noopIntervalMs, hostSelectionMs: options.hostSelectionMs };
   const common = { address, clock, deployment, signer: new ClusterTimeSigner(clock), ...limits };
-  const config = await ShardMember.start({ ...common, kind: 'config', id: 'config', setName: 'cfg', port: port(1), configServer: undefined, auth: clusterAuth(options.auth) });
+  const shards: { roster?: ShardRoster } = {};
+  const config = await ShardMember.start({
+    ...common,
+    kind: 'config',
+    id: 'config',
+    setName: 'cfg',
+    port: port(1),
+    configServer: undefined,
+    auth: clusterAuth(options.auth),
+    keepsToRouters: () => catalog.shards.includes(configShard) && shards.roster?.keepsToRouters === true,
+  });
   const configShard = memberShard(config, config.id, clock);
   const ranges = new RangeDeletions();
   const catalog = new ShardingCatalog(new ConfigStore(config.link), clock, config.identity.release);
-  const roster = new ShardRoster(catalog, ranges, { ...common, kind: 'shard', configServer: config.connectionString, auth: shardAuth(options.auth) });
+  const roster = new ShardRoster(catalog, ranges, config, { ...common, kind: 'shard', configServer: config.connectionString, auth: shardAuth(options.auth) });
+  shards.roster = roster;
   for (let index = 0; index < options.shards; index += 1) await roster.start(port(2 + index));
   await catalog.initialize(roster.members.map((member) => memberShard(member, member.id, clock)));
   const chunkBytesMax = (): number => chunkBytes(configShard.stored, config.identity.version);

@@ -23,8 +23,12 @@ export class ShardRoster {
   constructor(
     private readonly catalog: ShardingCatalog,
     private readonly ranges: RangeDeletions,
+    /** The config server, which may become a shard too. */
+    config: ShardMember,
     private readonly options: Omit<MemberOptions, 'id' | 'setName' | 'port' | 'clusterAnswer' | 'keepsToRouters'>,
-  ) {}
+  ) {
+    this.#byShard.set(config.id, config);
+  }
 
   /** Starts one more member. @param port 0 takes any free one */
   async start(port: number): Promise<ShardMember> {
@@ -35,7 +39,7 @@ export class ShardRoster {
       id: shard.id,
       setName: `s${index}`,
       port,
-      keepsToRouters: () => this.members.length >= shardsMin && Number(this.options.deployment.featureCompatibilityVersion) >= keepsToRoutersFeature,
+      keepsToRouters: () => this.keepsToRouters,
       clusterAnswer: (request) => shardAnswer(this.catalog, this.ranges, shard.id, request),
     });
     this.members.push(member);
@@ -46,6 +50,12 @@ export class ShardRoster {
       return memberShard(member, id, this.options.clock);
     });
     return member;
+  }
+
+  /** Whether shards leave users' data to routers. */
+  get keepsToRouters(): boolean {
+    const shards = Math.max(this.members.length, this.catalog.shards.length);
+    return shards >= shardsMin && Number(this.options.deployment.featureCompatibilityVersion) >= keepsToRoutersFeature;
   }
 
   /** Milliseconds that a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */

@@ -1,5 +1,6 @@
 import type { Timestamp } from 'bson';
 import type { CommandNode } from '../node/command.js';
+import type { BlockedMember } from '../node/user-write-block.js';
 import type { ShardAccess, ShardStream, ShardStreamOptions } from '../shard/shard-access.js';
 import { ConfigStore } from './config-store.js';
 import type { ShardedCollection } from './sharded-collection.js';
@@ -32,7 +33,7 @@ export class ClusterShard {
     /** Commands from the other nodes of the cluster go this way. */
     readonly node: MemberLink,
     /** What it has stored, whether or not its process runs. */
-    readonly stored: ShardAccess & CommandNode,
+    readonly stored: ShardAccess & CommandNode & BlockedMember,
     readonly addedAt: Timestamp,
     /** Whether the clean-up of orphans is to wait (fail point `suspendRangeDeletion`). */
     readonly suspended: () => boolean,

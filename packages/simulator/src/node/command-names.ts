@@ -19,7 +19,8 @@ const adminCommands: ReadonlySet<string> = new Set([
   'mergeAllChunksOnShard', 'mergeChunks',
   'moveChunk', 'movePrimary', 'moveRange', 'prepareTransaction', 'refineCollectionShardKey', 'removeShard', 'removeShardFromZone',
   'renameCollection', 'replSetGetConfig', 'replSetGetStatus', 'replSetResizeOplog', 'reshardCollection', 'setClusterParameter',
-  'setFeatureCompatibilityVersion', 'setParameter', 'setUserWriteBlockMode', 'shardCollection', 'split', 'updateZoneKeyRange',
+  'setFeatureCompatibilityVersion', 'setParameter', 'setUserWriteBlockMode', 'shardCollection', 'split',
+  'transitionFromDedicatedConfigServer', 'transitionToDedicatedConfigServer', 'updateZoneKeyRange',
 ]);
 
 /** The name that servers know a command by. */

@@ -23,6 +23,8 @@ const commandsSince: ReadonlyMap<string, Since> = new Map<string, Since>([
   ['abortUnshardCollection', [8, 0]],
   ['bulkWrite', [8, 0]],
   ['moveCollection', [8, 0]],
+  ['transitionFromDedicatedConfigServer', [8, 0]],
+  ['transitionToDedicatedConfigServer', [8, 0]],
   ['unshardCollection', [8, 0]],
 ]);
 

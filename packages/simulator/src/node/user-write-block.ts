@@ -28,7 +28,7 @@ export interface BlockedMember {
  */
 export class UserWriteBlock {
   enabled = false;
-  readonly members: BlockedMember[] = [];
+  members: BlockedMember[] = [];
   #reason: Reason = 'Unspecified';
   #exempt = true;
 

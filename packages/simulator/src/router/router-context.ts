@@ -37,6 +37,11 @@ export class RouterContext {
     return this.release.binary;
   }
 
+  /** The shards and the config server, which may be one of them. */
+  get members(): ClusterShard[] {
+    return [...new Set([...this.catalog.shards, this.configShard])];
+  }
+
   /** The shard that an unsharded namespace is taken to be on, as far as this router knows. */
   routedPrimaryOf(namespace: string): ClusterShard | undefined {
     const db = databaseOf(namespace);

@@ -27,7 +27,7 @@ import type { Balancer } from './sharding/balancer.js';
 import { balancerCollectionStatus } from './sharding/balancer-commands.js';
 import * as chunks from './sharding/chunk-commands.js';
 import type { Migration } from './sharding/chunk-migration.js';
-import { addShardCommand, type AvailableShards, getShardMap, listShards, removeShardCommand } from './sharding/shard-commands.js';
+import { addShardCommand, type AvailableShards, beginConfigShard, endConfigShard, getShardMap, listShards, removeShardCommand } from './sharding/shard-commands.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
 import { configureCollectionBalancing } from './sharding/collection-balancing.js';
 import { reshardCollectionCommand } from './sharding/reshard-collection.js';
@@ -115,6 +115,8 @@ function shardingCommands(balancer: Balancer, migration: Migration, available: A
     ['moveRange', (context, request) => chunks.moveRangeCommand(context, request, migration)],
     ['addShard', (context, request) => addShardCommand(context, request, available)],
     ['removeShard', removeShardCommand],
+    ['transitionFromDedicatedConfigServer', beginConfigShard],
+    ['transitionToDedicatedConfigServer', endConfigShard],
     ['moveChunk', (context, request) => chunks.moveChunkCommand(context, request, migration)],
     ['addShardToZone', addShardToZoneCommand],
     ['removeShardFromZone', removeShardFromZoneCommand],
@@ -150,6 +152,7 @@ const needsConfigServer: ReadonlySet<string> = new Set([
   'create', 'drop', 'dropDatabase', 'renameCollection', 'enableSharding', 'movePrimary', 'shardCollection', 'refineCollectionShardKey', 'split',
   'mergeChunks', 'mergeAllChunksOnShard', 'clearJumboFlag', 'moveChunk', 'moveRange', 'addShard', 'removeShard', 'addShardToZone',
   'removeShardFromZone', 'updateZoneKeyRange', 'balancerStart', 'balancerStop',
+  'transitionFromDedicatedConfigServer', 'transitionToDedicatedConfigServer',
 ]);
 
 /** A mongos: answers clients, asks the shards. */

@@ -19,6 +19,8 @@ function zoneNeeds(_request: CommandRequest): Need[] {
 /** Commands about shards, chunks and zones. */
 const shardingNeeds: readonly (readonly [string, Declaration])[] = [
   ['addShard', onCluster('addShard')],
+  ['transitionFromDedicatedConfigServer', onCluster('transitionFromDedicatedConfigServer')],
+  ['transitionToDedicatedConfigServer', onCluster('transitionToDedicatedConfigServer')],
   ['removeShard', onCluster('removeShard')],
   ['listShards', onCluster('listShards')],
   ['getShardMap', onCluster('getShardMap')],

@@ -50,7 +50,7 @@ export async function listDatabasesCommand(context: RouterContext, request: Comm
   const body = new Map(request.body);
   for (const own of ['filter', 'nameOnly']) body.delete(own);
   const sizes = new Map<string, Map<string, number>>();
-  for (const shard of [...context.catalog.shards, context.configShard]) {
+  for (const shard of context.members) {
     const { databases } = await shardDatabases(context, request, shard, body);
     for (const [name, bytes] of databases) {
       if (!shownThrough(context, shard, name)) continue;

@@ -14,7 +14,7 @@ export function listShards(context: RouterContext): Doc {
 
 /** `getShardMap`. */
 export function getShardMap(context: RouterContext): Doc {
-  const all = [...context.catalog.shards, context.configShard];
+  const all = context.members;
   return doc(
     ['map', new Map(all.map((shard) => [shard.id, shard.connectionString]))],
     ['hosts', new Map(all.map((shard) => [shard.host, shard.id]))],
@@ -52,13 +52,32 @@ export async function addShardCommand(context: RouterContext, request: CommandRe
   return doc(['shardAdded', id]);
 }
 
+/** `transitionFromDedicatedConfigServer` (8.0): the config server becomes a shard too, under the id `config`. */
+export async function beginConfigShard({ catalog, configShard, deployment }: RouterContext): Promise<Doc> {
+  if (catalog.shards.includes(configShard)) return new Map();
+  await catalog.addShard(configShard);
+  deployment.writeBlock.members.push(configShard.stored);
+  return new Map();
+}
+
+/** `transitionToDedicatedConfigServer` (8.0): the config server is drained as a shard, and ends to be one. */
+export async function endConfigShard(context: RouterContext): Promise<Doc> {
+  const reply = await drain(context, context.configShard.id);
+  const { writeBlock } = context.deployment;
+  if (!context.catalog.shards.includes(context.configShard)) writeBlock.members = writeBlock.members.filter((member) => member !== context.configShard.stored);
+  return reply;
+}
+
 /**
  * `removeShard`: makes the balancer move everything away, tells how far it is, and at the end removes the shard.
  * @throws CommandError 20 for the last shard; 70 for one that does not exist
  */
 export async function removeShardCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
+  return drain(context, requiredText(request.body, 'removeShard'));
+}
+
+async function drain(context: RouterContext, id: string): Promise<Doc> {
   const { catalog } = context;
-  const id = requiredText(request.body, 'removeShard');
   const shard = catalog.shards.find((each) => each.id === id);
   if (shard === undefined) throw new CommandError(70, 'ShardNotFound', `Shard ${id} not found`);
   const databases = catalog.databases.filter((entry) => entry.primary === shard.id).map((entry) => entry.name);

@@ -1,0 +1,43 @@
+import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { expect, it } from 'vitest';
+import { Scene, Side } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { expectEqualDatabases } from '../kinds/equal-databases.js';
+
+const shape = { shards: 2 } as const;
+const documents = 400;
+
+/** A cluster of two shards. @param config one of them is the config server */
+async function startSide(config: boolean): Promise<Side> {
+  const cluster = await startCluster({ shards: config ? 1 : 2, version: '8.0', noopIntervalMs: 100 });
+  const side = await Side.around(cluster.connectionString, shape, () => cluster.close());
+  if (config) await side.client.db('admin').command({ transitionFromDedicatedConfigServer: 1 });
+  return side;
+}
+
+it.each([
+  ['from a cluster whose config server is a shard', true, false],
+  ['to one', false, true],
+] as const)('a migration %s moves what its shards hold, the config server too, and nothing of the cluster itself', async (_, source, destination) => {
+  await using scene = new Scene(await startSide(source), await startSide(destination));
+  const { cluster0, cluster1 } = scene;
+  const [shop, admin] = [cluster0.client.db('shop'), cluster0.client.db('admin')];
+  await admin.command({ enableSharding: 'whole', primaryShard: source ? 'config' : 'shard1' });
+  await admin.command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  const orders = shop.collection<{ _id: number; n: number }>('orders');
+  await orders.insertMany(Array.from({ length: documents }, (__, _id) => ({ _id, n: 0 })));
+  await cluster0.client.db('whole').collection('items').insertMany([{ n: 1 }, { n: 2 }]);
+  const settings = await cluster1.client.db('config').collection('settings').find().toArray();
+  await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await orders.updateMany({ _id: { $lt: 100 } }, { $inc: { n: 1 } });
+  await orders.deleteMany({ _id: { $gte: 350 } });
+  await shop.createCollection('late', { validator: { n: { $gte: 0 } } });
+  await instance.untilCanCommit();
+  await instance.commitWhenOffered();
+  await expectEqualDatabases(scene, 'shop');
+  await expectEqualDatabases(scene, 'whole');
+  expect((await cluster1.databases()).sort()).toEqual(['convoy_metadata', 'shop', 'whole']);
+  expect(await cluster1.client.db('config').collection('settings').find({ _id: { $ne: 'balancer' as never } }).toArray()).toEqual(settings.filter(({ _id }) => (_id as unknown) !== 'balancer'));
+});
