@@ -129,7 +129,7 @@ export const definitionHazards: readonly Hazard[] = [
         symbol: 'plainValue',
         find: 'return element === null ? nullValue : rawValue(bytes, element);',
         replace: "return element === null ? hashedValue(nullValue) : rawValue(bytes, element);",
-        tests: [instanceTest('bson/shard-key.test.ts', 'matches a missing field by null')],
+        tests: [instanceTest('bson/shard-key.test.ts', 'takes dotted fields by their path, and null for missing ones')],
       },
       {
         takesOut: 'the simple collation of waves',

@@ -12,8 +12,8 @@ export const orderHazards: readonly Hazard[] = [
         takesOut: 'the shard key from filters',
         file: instance('bson/shard-key.ts'),
         symbol: 'fullKeyFilter',
-        find: "for (const { field } of key) if (field !== '_id') builder.raw(",
-        replace: "for (const { field } of key) if (field === '') builder.raw(",
+        find: "for (const { field } of key) if (field !== '_id') addCondition(",
+        replace: "for (const { field } of key) if (field === '') addCondition(",
         tests: [instanceTest('bson/shard-key.test.ts', 'holds plain values, the shard key first and the _id once')],
       },
       {

@@ -5,8 +5,61 @@ const movedAndBack = instanceTest('catalog/plan/compare-catalogs.test.ts', 'tell
 const thereAndBack = integrationTest('lifecycle/returned-chunk.test.ts', 'a chunk that has moved there and back ends the migration by name %s');
 const keepsOrder = instanceTest('catalog/read/read-catalog.test.ts', 'keeps the order of fields whose names look like numbers, wherever it decides, also when it is stored');
 
+const undefinedKeys = [integrationTest('kinds/undefined-shard-keys.test.ts', 'documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s')];
+
 /** Chunks, shard keys and what else has an order. */
 export const shardingHazards: readonly Hazard[] = [
+  {
+    number: 84,
+    hazard: 'The value of a shard key is undefined: no query may name it, no upsert can give it, and null means it too before 8.0',
+    handling: 'Filters of whole keys ask for undefined by its type, and except it from null. What would be put is read anew, removed and inserted.',
+    sabotages: [
+      {
+        takesOut: 'the question for the type',
+        file: instance('bson/shard-key.ts'),
+        symbol: 'addCondition',
+        find: 'if (value.type === elementType.undefined) builder',
+        replace: 'if (value.type === elementType.undefined && field.length === 0) builder',
+        tests: [instanceTest('bson/shard-key.test.ts', 'asks for undefined by its type, since no query may name it'), ...undefinedKeys],
+      },
+      {
+        takesOut: 'the exception from null',
+        file: instance('bson/shard-key.ts'),
+        symbol: 'addCondition',
+        find: 'else if (value.type === elementType.null) builder',
+        replace: 'else if (value.type === elementType.null && field.length === 0) builder',
+        tests: [instanceTest('bson/shard-key.test.ts', 'matches a missing field by null, and never undefined, which is null to servers before 8.0: %j')],
+      },
+      {
+        takesOut: 'the rule that keys of events are filters only where their values stand for themselves',
+        file: instance('apply/action.ts'),
+        symbol: 'isFilter',
+        find: '|| !isPlainCondition(type)) return false;',
+        replace: '|| (isPlainCondition(type) && false)) return false;',
+        tests: [instanceTest('apply/wave-limits.test.ts', 'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value')],
+      },
+      {
+        takesOut: 'the reading anew of what no upsert can name',
+        file: instance('store/write-refused.ts'),
+        symbol: 'doubtOfPut',
+        find: 'return hasUndefinedKey(document, destinationKey) ?',
+        replace: 'return hasUndefinedKey(document, destinationKey) && document.length === 0 ?',
+        tests: [
+          instanceTest('apply/wave-limits.test.ts', 'a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value'),
+          instanceTest('copy/copy-limits.test.ts', 'a document whose shard key no upsert can name is not put, but read anew'),
+          ...undefinedKeys,
+        ],
+      },
+      {
+        takesOut: 'the zero timestamps of what is inserted',
+        file: instance('repair/repair-batch.ts'),
+        symbol: 'timesOf',
+        find: 'if (step.document === null || !hasZeroTimestamp(step.document)) return [];',
+        replace: 'if (step.document === null || hasZeroTimestamp(step.document)) return [];',
+        tests: [instanceTest('repair/repairer.test.ts', 'whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp put back')],
+      },
+    ],
+  },
   {
     number: 62,
     hazard: 'A chunk moves away and back between two looks at the catalog: its owners are as they were, and what was changed meanwhile is on no stream that is read for it',

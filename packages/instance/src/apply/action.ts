@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { cstringEnd, elementEnd, isNamed } from '../bson/scan.js';
-import { fullKeyFilter, type ShardKeyField } from '../bson/shard-key.js';
+import { fullKeyFilter, isPlainCondition, type ShardKeyField } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { ChangeEvent } from '../store/change-event.js';
 import type { RepairReason } from '../store/repair-set.js';
@@ -60,13 +60,14 @@ function keyFilter(event: ChangeEvent, collection: SyncedCollection): Uint8Array
   return isFilter(event.documentKey, key) ? event.documentKey : fullKeyFilter(event.documentKey, key, event.id, 'documentKey');
 }
 
-/** Whether a document key has just the fields of the shard key and then `_id`. */
+/** Whether a document key has just the fields of the shard key, with values that stand for themselves, and then `_id`. */
 function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boolean {
   let at = 4;
   for (const { field } of key) {
     if (field === '_id') continue;
-    if (!isNamed(documentKey, at + 1, field)) return false;
-    at = elementEnd(documentKey, documentKey[at] ?? 0, cstringEnd(documentKey, at + 1) + 1);
+    const type = documentKey[at] ?? 0;
+    if (!isNamed(documentKey, at + 1, field) || !isPlainCondition(type)) return false;
+    at = elementEnd(documentKey, type, cstringEnd(documentKey, at + 1) + 1);
   }
   if (documentKey[at] === 0 || !isNamed(documentKey, at + 1, '_id')) return false;
   return documentKey[elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + '_id'.length + 1)] === 0;

@@ -6,7 +6,7 @@ import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/
 import type { FencedWriter } from '../store/fenced-writer.js';
 import type { DoubtfulKey, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
+import { doubtOfPut, doubtOfRefusal, writeRefused } from '../store/write-refused.js';
 import { writeDelta } from './delta-pipeline.js';
 import type { FindPresent } from './find-present.js';
 import type { Wave, WaveItem } from './wave.js';
@@ -152,7 +152,7 @@ function writeOf({ collection, kind }: Bulk, statements: readonly Uint8Array[]):
 
 /**
  * The statements of a bulk, each made when it is asked for: all of them at once may take far more memory than their events.
- * @param doubts takes the keys whose statement is too large for any command
+ * @param doubts takes the keys whose statement no server takes
  */
 function* statementsOf({ collection, kind, items }: Bulk, doubts: DoubtfulKey[]): Generator<{ item: WaveItem; statement: Uint8Array }> {
   const options: StatementOptions = {
@@ -161,8 +161,9 @@ function* statementsOf({ collection, kind, items }: Bulk, doubts: DoubtfulKey[])
   };
   for (const item of items) {
     const statement = statementOf(item, options);
-    if (statement.length > statementBytesMax) doubts.push(doubtfulKey(item, 'largeStatement'));
-    else yield { item, statement };
+    const reason = unsendable(item, statement);
+    if (reason === null) yield { item, statement };
+    else doubts.push(doubtfulKey(item, reason));
   }
 }
 
@@ -184,6 +185,11 @@ function statementOf({ action }: WaveItem, options: StatementOptions): Uint8Arra
     case 'delete':
       return deleteStatement(action.filter, options);
   }
+}
+
+function unsendable({ action, collection }: WaveItem, statement: Uint8Array): RepairReason | null {
+  if (action.kind === 'put') return doubtOfPut(statement, action.document, collection);
+  return statement.length > statementBytesMax ? 'largeStatement' : null;
 }
 
 function doubtOf(bulk: Bulk, failure: WriteFailure): DoubtfulKey {

@@ -170,6 +170,8 @@ const statementOverhead_bytes = 128;
 export interface StatementOptions {
   /** True adds `collation: {locale: "simple"}`, so that a collection's own collation cannot widen the filter. */
   simpleCollation?: boolean;
+  /** False leaves a document alone that is not there, where the statement would insert it. */
+  upsert?: boolean;
   /** Writes the statement behind those that it has written before; without it the statement has a buffer of its own. */
   builder?: DocumentBuilder;
 }
@@ -185,7 +187,7 @@ function withCollation(builder: DocumentBuilder, options: StatementOptions): Buf
 
 /**
  * `{q: filter, u: [{$replaceWith: {$literal: document}}], upsert: true}`: brings a document to exactly these bytes,
- * keeps `Timestamp(0,0)` and field names with dots and dollars, and inserts what is missing.
+ * keeps `Timestamp(0,0)` and field names with dots and dollars, and inserts what is missing unless `upsert` is false.
  */
 export function replaceStatement(filter: Uint8Array, document: Uint8Array, options: StatementOptions = {}): Buffer {
   const builder = builderFor(options, filter.length + document.length)
@@ -197,7 +199,7 @@ export function replaceStatement(filter: Uint8Array, document: Uint8Array, optio
     .end()
     .end()
     .end()
-    .bool('upsert', true);
+    .bool('upsert', options.upsert !== false);
   return withCollation(builder, options);
 }
 

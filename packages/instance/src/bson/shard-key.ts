@@ -66,7 +66,8 @@ export function hashOfField(document: Uint8Array, { field }: ShardKeyField, sour
 
 /**
  * The filter that names exactly one document to a router: the shard key's plain values and then `_id`.
- * A missing shard-key field is matched by null.
+ * A missing shard-key field is matched by null, which before 8.0 matches the deprecated undefined too (SERVER-81378): that is excepted.
+ * Undefined itself is asked for by its type, since no query may name it.
  * @param id the document's `_id`
  */
 export function fullKeyFilter(
@@ -76,6 +77,22 @@ export function fullKeyFilter(
   source: KeySource = 'document',
 ): Buffer {
   const builder = new DocumentBuilder();
-  for (const { field } of key) if (field !== '_id') builder.raw(field, plainValue(document, field, source));
+  for (const { field } of key) if (field !== '_id') addCondition(builder, field, plainValue(document, field, source));
   return builder.raw('_id', id).finish();
+}
+
+function addCondition(builder: DocumentBuilder, field: string, value: RawValue): void {
+  if (value.type === elementType.undefined) builder.begin(field).int32('$type', elementType.undefined).end();
+  else if (value.type === elementType.null) builder.begin(field).raw('$eq', value).begin('$not').int32('$type', elementType.undefined).end().end();
+  else builder.raw(field, value);
+}
+
+/** Whether a value of this type stands in a filter as it is, and then for itself alone. */
+export function isPlainCondition(type: number): boolean {
+  return type !== elementType.undefined && type !== elementType.null;
+}
+
+/** Whether a shard-key value of the document is undefined: no upsert can give it, because no query may. */
+export function hasUndefinedKey(document: Uint8Array, key: readonly ShardKeyField[]): boolean {
+  return key.some(({ field }) => plainElement(document, field, 'document')?.type === elementType.undefined);
 }

@@ -3,11 +3,10 @@ import { findValue, type RawValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { RawWrite, WriteOutcome } from '../cluster/door.js';
-import { statementBytesMax } from '../cluster/driver/write-limits.js';
 import type { Partition } from '../store/partition-table.js';
 import type { DoubtfulKey, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
+import { doubtOfPut, doubtOfRefusal, writeRefused } from '../store/write-refused.js';
 import { type CopyContext, writesInFlightMax } from './copy-context.js';
 
 /** Writes the batches of one partition, several at once, and counts what was acknowledged. */
@@ -68,13 +67,18 @@ export class PartitionWriter {
     return { inserts: documents.filter((_, index) => !isPut[index]), puts: documents.filter((_, index) => isPut[index]) };
   }
 
-  /** Replaces what is there; what fits into no statement beside its key is for the repair. */
+  /** Replaces what is there; what no statement can put is for the repair. */
   async #put(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
-    const puts = documents.map((document) => ({ document, statement: putStatement(document, this.collection) }));
-    const large = puts.filter(({ statement }) => statement.length > statementBytesMax);
-    const fitting = large.length === 0 ? puts : puts.filter(({ statement }) => statement.length <= statementBytesMax);
+    const doubts: DoubtfulKey[] = [];
+    const fitting = documents.flatMap((document) => {
+      const statement = putStatement(document, this.collection);
+      const reason = doubtOfPut(statement, document, this.collection);
+      if (reason === null) return [{ document, statement }];
+      doubts.push(this.#doubt(document, reason));
+      return [];
+    });
     if (fitting.length > 0) await this.#bulk('update', fitting.map(({ document }) => document), fitting.map(({ statement }) => statement), signal);
-    if (large.length > 0) await this.context.repairs.add(large.map(({ document }) => this.#doubt(document, 'largeStatement')));
+    if (doubts.length > 0) await this.context.repairs.add(doubts);
   }
 
   async #bulk(

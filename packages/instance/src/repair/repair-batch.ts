@@ -2,6 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { deleteStatement, replaceStatement } from '../bson/build.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
+import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import { highestTime } from '../cluster/cluster-time.js';
 import type { RawWrite, WriteOutcome } from '../cluster/door.js';
 import { CollectionAbsentError, historyIncompleteCode } from '../cluster/failure.js';
@@ -9,7 +10,7 @@ import { bulkBytesMax, partsWithin, statementBytesMax } from '../cluster/driver/
 import type { RepairEntry, RepairReason } from '../store/repair-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { RetryableStatement } from '../store/ticketed-write.js';
-import { doubtOfRefusal, writeRefused } from '../store/write-refused.js';
+import { doubtOfPut, doubtOfRefusal, writeRefused } from '../store/write-refused.js';
 import type { RepairContext } from './repair-context.js';
 import { type DocumentsByClass, readDestination, readSource } from './read-documents.js';
 
@@ -80,6 +81,7 @@ export async function repairBatch(
   const blocked: Blocked = new Map();
   await sendSteps('update', puts, collection, context, hard, blocked);
   await sendSteps('insert', inserts, collection, context, hard, blocked);
+  await sendSteps('update', timesOf(collection, inserts), collection, context, hard, blocked);
   const keysOf = (entry: RepairEntry) => (present.get(entry.idClass) ?? []).map((document) => keyOf(collection, document));
   return {
     repaired: entries.filter((entry) => !blocked.has(entry)),
@@ -122,8 +124,8 @@ function removals(
 }
 
 /**
- * Whole documents; of a capped collection only those that are there, because order and size may not change. What fits into no
- * statement beside its key is inserted, once what was there is removed.
+ * Whole documents; of a capped collection only those that are there, because order and size may not change. What no statement can
+ * put is inserted, once what was there is removed.
  */
 function writings(
   collection: SyncedCollection,
@@ -137,11 +139,20 @@ function writings(
     for (const document of ownDocuments(collection, documents.get(entry.idClass))) {
       const key = keyOf(collection, document);
       const statement = replaceStatement(key, document, collationOf(collection));
-      if (collection.capped || statement.length <= statementBytesMax) writing.puts.push({ entry, key, document, statement });
+      if (collection.capped || doubtOfPut(statement, document, collection) === null) writing.puts.push({ entry, key, document, statement });
       else writing.inserts.push({ entry, key, document, statement: document });
     }
   }
   return writing;
+}
+
+/** What is inserted has the time of the insert in the place of a zero timestamp, which an update then puts back. */
+function timesOf(collection: SyncedCollection, inserts: readonly Step[]): Step[] {
+  return inserts.flatMap((step) => {
+    if (step.document === null || !hasZeroTimestamp(step.document)) return [];
+    const statement = replaceStatement(step.key, step.document, { ...collationOf(collection), upsert: false });
+    return statement.length > statementBytesMax ? [] : [{ ...step, statement }];
+  });
 }
 
 function ownDocuments(collection: SyncedCollection, documents: readonly Uint8Array[] | undefined): Uint8Array[] {

@@ -16,6 +16,7 @@ export type RepairReason =
   | 'unmatchedDelta'
   | 'inexactDelta'
   | 'largeStatement'
+  | 'undefinedShardKey'
   | 'unknownOutcome'
   | 'shardKeyChange'
   | 'replayedDelta'

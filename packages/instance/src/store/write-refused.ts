@@ -1,4 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { hasUndefinedKey } from '../bson/shard-key.js';
+import { statementBytesMax } from '../cluster/driver/write-limits.js';
 import { duplicateKeyCode, historyIncompleteCode, objectTooLargeCode } from '../cluster/failure.js';
 import type { RepairReason } from './repair-set.js';
 import type { SyncedCollection } from './synced-collection.js';
@@ -30,6 +32,15 @@ export function doubtOfRefusal({ capped, collated }: Pick<SyncedCollection, 'cap
   if (capped) return null;
   if (code === historyIncompleteCode) return 'unknownOutcome';
   return indexKeysCodes.has(code) ? 'indexKeys' : null;
+}
+
+/**
+ * Why a document that no statement can put is to be read anew: the statement is too large, or its filter cannot give the shard key of
+ * what it may have to insert. Null when the statement can be sent.
+ */
+export function doubtOfPut(statement: Uint8Array, document: Uint8Array, { destinationKey }: Pick<SyncedCollection, 'destinationKey'>): RepairReason | null {
+  if (statement.length > statementBytesMax) return 'largeStatement';
+  return hasUndefinedKey(document, destinationKey) ? 'undefinedShardKey' : null;
 }
 
 /** The named failure of a statement that no repetition mends; carries namespace and code, never values. */

@@ -67,14 +67,14 @@ export class ShardKeyPattern {
 
   /** A bound as the config database shows it. */
   boundDocument(key: KeyValues): Doc {
-    return new Map(this.fields.map((field, index) => [field, key[index] ?? new MinKey()]));
+    return new Map(this.fields.map((field, index) => [field, valueAt(key, index)]));
   }
 
   /** The bound that a document in a command describes; fields beyond its own are filled with MinKey, or MaxKey for an upper end. */
   boundFrom(bound: Doc): Value[] {
     const given = this.fields.map((field) => bound.get(field));
     const upper = given.some((value) => value instanceof MaxKey);
-    return given.map((value) => value ?? (upper ? new MaxKey() : new MinKey()));
+    return given.map((value) => (value === undefined ? (upper ? new MaxKey() : new MinKey()) : value));
   }
 
   get globalMin(): Value[] {
@@ -97,6 +97,12 @@ export class ShardKeyPattern {
       parts.every(([field, value], at) => field === this.fields[at] && (at === this.hashedIndex) === (value === 'hashed'))
     );
   }
+}
+
+/** Null is a value, unlike one that is not there. */
+function valueAt(key: KeyValues, index: number): Value {
+  const value = key[index];
+  return value === undefined ? new MinKey() : value;
 }
 
 function normalized(pattern: Doc): Doc {

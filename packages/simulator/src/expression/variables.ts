@@ -16,7 +16,7 @@ export interface ExpressionContext {
   /** Names of variables that operators around the expression bind. */
   readonly bound?: ReadonlySet<string>;
   readonly collation?: Collation;
-  /** The release whose names are known; the recorded one when it is left out. */
+  /** The release whose names are known, and what null in a filter matches; the recorded one when it is left out. */
   readonly version?: ServerVersion;
 }
 

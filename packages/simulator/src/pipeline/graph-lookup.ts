@@ -1,12 +1,13 @@
 import { Long } from 'bson';
 import { encodeKeyString } from '../bson/key-string.js';
 import { isNumber, toNumber } from '../bson/exact-number.js';
-import type { Doc, Value } from '../bson/value.js';
+import { type Doc, UndefinedValue, type Value } from '../bson/value.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { makeVariables } from '../expression/variables.js';
 import { anyAtPath, splitPath, valuesAlong, withValueAt } from '../query/document-path.js';
+import { isNullStrict } from '../query/comparison.js';
 import { compileMatcher } from '../query/matcher.js';
-import { failedToParse, located } from '../query/query-error.js';
+import { badValue, failedToParse, located } from '../query/query-error.js';
 import { expressionContext, type PipelineContext, type RunStage } from './stage.js';
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -25,7 +26,7 @@ export function compileGraphLookup(operand: Value, context: PipelineContext): Ru
   const depth = operand.get('maxDepth');
   const depthMax = isNumber(depth) ? toNumber(depth) : Infinity;
   const depthField = operand.get('depthField');
-  const search = { toField, fromField, depthMax, depthField: typeof depthField === 'string' ? depthField : undefined };
+  const search = { toField, nullIsStrict: isNullStrict(context.version), fromField, depthMax, depthField: typeof depthField === 'string' ? depthField : undefined };
   return function* (docs) {
     for (const doc of docs) {
       const foreign = [...(context.lookup?.(from) ?? [])].filter((other) => matches === undefined || matches(other));
@@ -37,6 +38,7 @@ export function compileGraphLookup(operand: Value, context: PipelineContext): Ru
 
 interface Search {
   readonly toField: string;
+  readonly nullIsStrict: boolean;
   readonly fromField: string;
   readonly depthMax: number;
   readonly depthField: string | undefined;
@@ -45,14 +47,14 @@ interface Search {
 function reached(start: readonly Value[], foreign: readonly Doc[], search: Search): Doc[] {
   const byKey = new Map<string, Doc[]>();
   for (const doc of foreign) {
-    for (const key of keysThatMatch(doc, search.toField)) {
+    for (const key of keysThatMatch(doc, search)) {
       const same = byKey.get(key);
       if (same === undefined) byKey.set(key, [doc]);
       else same.push(doc);
     }
   }
   const found = new Map<Doc, number>();
-  let frontier = start.map(keyOf);
+  let frontier = start.map(wantedKey);
   for (let depth = 0; depth <= search.depthMax && frontier.length > 0; depth += 1) {
     const next: Doc[] = [];
     for (const doc of frontier.flatMap((key) => byKey.get(key) ?? [])) {
@@ -60,20 +62,26 @@ function reached(start: readonly Value[], foreign: readonly Doc[], search: Searc
       found.set(doc, depth);
       next.push(doc);
     }
-    frontier = next.flatMap((doc) => valuesAlong(doc, splitPath(search.fromField)).map(keyOf));
+    frontier = next.flatMap((doc) => valuesAlong(doc, splitPath(search.fromField)).map(wantedKey));
   }
   const { depthField } = search;
   return [...found].map(([doc, depth]) => (depthField === undefined ? doc : new Map(doc).set(depthField, Long.fromNumber(depth))));
 }
 
 /** The keys of all values by which a query for the field finds the document. */
-function keysThatMatch(doc: Doc, field: string): ReadonlySet<string> {
+function keysThatMatch(doc: Doc, { toField, nullIsStrict }: Search): ReadonlySet<string> {
   const keys = new Set<string>();
-  anyAtPath(doc, splitPath(field), true, (value) => {
-    keys.add(keyOf(value ?? null));
+  anyAtPath(doc, splitPath(toField), true, (value) => {
+    keys.add(keyOf(value === undefined || (value instanceof UndefinedValue && !nullIsStrict) ? null : value));
     return false;
   });
   return keys;
+}
+
+/** What is looked for is the list of an `$in`. */
+function wantedKey(value: Value): string {
+  if (value instanceof UndefinedValue) throw badValue('InMatchExpression equality cannot be undefined');
+  return keyOf(value);
 }
 
 function keyOf(value: Value): string {

@@ -6,7 +6,7 @@ import { namedIn } from '../node/language-names.js';
 import { compileExpression } from '../expression/evaluate.js';
 import { makeVariables } from '../expression/variables.js';
 import { anyAtPath, splitPath, valuesAlong, withValueAt } from '../query/document-path.js';
-import { comparisonTest } from '../query/comparison.js';
+import { comparisonTest, isNullStrict } from '../query/comparison.js';
 import { failedToParse, located } from '../query/query-error.js';
 import { type CompilePipeline, expressionContext, type PipelineContext, type RunStage } from './stage.js';
 
@@ -76,7 +76,7 @@ function textField(operand: Doc, name: string, stage: string): string {
 }
 
 /** Values of the local field match the foreign field as `$eq` would; none of them counts as null. */
-function joinTest(operand: Doc, { collation }: PipelineContext): ((doc: Doc) => (foreign: Doc) => boolean) | undefined {
+function joinTest(operand: Doc, { collation, version }: PipelineContext): ((doc: Doc) => (foreign: Doc) => boolean) | undefined {
   const local = operand.get('localField');
   const foreign = operand.get('foreignField');
   if (typeof local !== 'string' || typeof foreign !== 'string') {
@@ -87,7 +87,7 @@ function joinTest(operand: Doc, { collation }: PipelineContext): ((doc: Doc) => 
   const foreignPath = splitPath(foreign);
   return (doc) => {
     const found = valuesAlong(doc, localPath);
-    const tests = (found.length === 0 ? [null] : found).map((wanted) => comparisonTest('$eq', wanted, collation));
+    const tests = (found.length === 0 ? [null] : found).map((wanted) => comparisonTest('$eq', wanted, collation, isNullStrict(version)));
     return (other) => anyAtPath(other, foreignPath, true, (value) => tests.some((test) => test(value)));
   };
 }

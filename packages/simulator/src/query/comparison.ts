@@ -6,6 +6,8 @@ import { isNumber, toNumber } from '../bson/exact-number.js';
 import { encodeKeyString } from '../bson/key-string.js';
 import { typeOf } from '../bson/type-of.js';
 import { UndefinedValue, type Value } from '../bson/value.js';
+import type { ServerVersion } from '../node/server-version.js';
+import { badValue } from './query-error.js';
 import { regexTest } from './regex.js';
 
 /** A test of one value a path reaches; undefined stands for a missing field. */
@@ -17,9 +19,14 @@ export type ComparisonOperator = '$eq' | '$gt' | '$gte' | '$lt' | '$lte';
 /** Lists longer than this are looked up by key instead of one by one. */
 const LINEAR_LIST_MAX = 4;
 
-/** A test that compares within the type of the operand only, as queries do. */
-export function comparisonTest(operator: ComparisonOperator, operand: Value, collation?: Collation): LeafTest {
-  if (isNullish(operand)) return nullTest(operator);
+/**
+ * A test that compares within the type of the operand only, as queries do.
+ * @param nullIsStrict null does not match undefined
+ * @throws CommandError 2 for undefined as an operand
+ */
+export function comparisonTest(operator: ComparisonOperator, operand: Value, collation?: Collation, nullIsStrict = false): LeafTest {
+  if (operand instanceof UndefinedValue) throw badValue('cannot compare to undefined');
+  if (operand === null) return nullTest(operator, nullIsStrict);
   if (operand instanceof MinKey || operand instanceof MaxKey) return boundaryTest(operator, operand);
   if (isNumber(operand) && Number.isNaN(toNumber(operand))) return nanTest(operator);
   const rank = typeRank(operand);
@@ -27,12 +34,17 @@ export function comparisonTest(operator: ComparisonOperator, operand: Value, col
   return (value) => value !== undefined && typeRank(value) === rank && !isNaNValue(value) && accepts(compareValues(value, operand, collation));
 }
 
-/** A test for `$in`: any of the values, texts also by regular expressions. */
-export function inTest(values: readonly Value[], collation?: Collation): LeafTest {
+/**
+ * A test for `$in`: any of the values, texts also by regular expressions.
+ * @param nullIsStrict null does not match undefined
+ * @throws CommandError 2 for undefined in the list
+ */
+export function inTest(values: readonly Value[], collation?: Collation, nullIsStrict = false): LeafTest {
+  if (values.some((value) => value instanceof UndefinedValue)) throw badValue('InMatchExpression equality cannot be undefined');
   const tests = values.filter((value) => value instanceof BSONRegExp).map((regex) => regexTest(regex.pattern, regex.options));
   const plain = values.filter((value) => !(value instanceof BSONRegExp));
-  if (plain.some(isNullish)) tests.push(nullTest('$eq'));
-  const comparable = plain.filter((value) => !isNullish(value));
+  if (plain.includes(null)) tests.push(nullTest('$eq', nullIsStrict));
+  const comparable = plain.filter((value) => value !== null);
   if (collation !== undefined || comparable.length <= LINEAR_LIST_MAX) {
     tests.push(...comparable.map((value) => comparisonTest('$eq', value, collation)));
   } else {
@@ -50,14 +62,15 @@ function keyOf(value: Value): string {
   return typeof value === 'string' ? `s${value}` : encodeKeyString([value]).toString('latin1');
 }
 
-/** Null and the deprecated undefined are one value to a query. */
-export function isNullish(value: Value | undefined): boolean {
-  return value === null || value === undefined || value instanceof UndefinedValue;
+/** Since 8.0 null in a filter matches null and missing fields alone; before, the deprecated undefined too (SERVER-81378). */
+export function isNullStrict(version: ServerVersion | undefined): boolean {
+  return version?.atLeast(8, 0) === true;
 }
 
-/** Null equals null, undefined and a missing field. */
-function nullTest(operator: ComparisonOperator): LeafTest {
-  return operator === '$gt' || operator === '$lt' ? () => false : isNullish;
+/** Null equals null, a missing field and, unless it is strict, the deprecated undefined. */
+function nullTest(operator: ComparisonOperator, isStrict: boolean): LeafTest {
+  if (operator === '$gt' || operator === '$lt') return () => false;
+  return (value) => value === null || value === undefined || (!isStrict && value instanceof UndefinedValue);
 }
 
 /** MinKey and MaxKey compare with values of every type. */

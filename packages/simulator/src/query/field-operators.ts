@@ -23,6 +23,8 @@ export interface FieldTest {
 export interface NestedQueries {
   /** True for conditions on one element of an array: one that is an array itself is not looked into. */
   readonly ofElement?: true;
+  /** Null does not match undefined. */
+  readonly nullIsStrict: boolean;
   compileFilter(filter: Doc): (doc: Doc) => boolean;
   compileOperators(operators: Doc): (value: Value) => boolean;
 }
@@ -42,16 +44,16 @@ export function compileOperator(name: string, operand: Value, path: string, sibl
     case '$lt':
     case '$lte':
       if (operand instanceof BSONRegExp) throw badValue(`Can't have RegEx as arg to predicate over field '${path}'.`);
-      return traversing(comparison(name, operand, collation));
+      return traversing(comparison(name, operand, nested, collation));
     case '$eq':
-      return traversing(comparison(name, operand, collation));
+      return traversing(comparison(name, operand, nested, collation));
     case '$ne':
       if (operand instanceof BSONRegExp) throw badValue("Can't have regex as arg to $ne.");
-      return { ...traversing(comparison('$eq', operand, collation)), negated: true };
+      return { ...traversing(comparison('$eq', operand, nested, collation)), negated: true };
     case '$in':
-      return traversing(inTest(listOperand(operand, '$in'), collation));
+      return traversing(inTest(listOperand(operand, '$in'), collation, nested.nullIsStrict));
     case '$nin':
-      return { ...traversing(inTest(listOperand(operand, '$nin'), collation)), negated: true };
+      return { ...traversing(inTest(listOperand(operand, '$nin'), collation, nested.nullIsStrict)), negated: true };
     case '$exists':
       return { test: (value) => value !== undefined, leafArrays: false, negated: !isTrue(operand) };
     case '$type':
@@ -86,8 +88,8 @@ export function isTrue(value: Value): boolean {
 }
 
 /** Plain values and regular expressions written without an operator. */
-export function equalityTest(operand: Value, collation?: Collation): FieldTest {
-  const test = operand instanceof BSONRegExp ? regexTest(operand.pattern, operand.options) : comparison('$eq', operand, collation);
+export function equalityTest(operand: Value, nested: NestedQueries, collation?: Collation): FieldTest {
+  const test = operand instanceof BSONRegExp ? regexTest(operand.pattern, operand.options) : comparison('$eq', operand, nested, collation);
   return traversing(test);
 }
 
@@ -109,8 +111,8 @@ function whole(test: LeafTest): FieldTest {
   return { test, leafArrays: false, negated: false };
 }
 
-function comparison(operator: ComparisonOperator, operand: Value, collation?: Collation): LeafTest {
-  return comparisonTest(operator, operand instanceof RawDocument ? decodeDocument(operand.bytes) : operand, collation);
+function comparison(operator: ComparisonOperator, operand: Value, { nullIsStrict }: NestedQueries, collation?: Collation): LeafTest {
+  return comparisonTest(operator, operand instanceof RawDocument ? decodeDocument(operand.bytes) : operand, collation, nullIsStrict);
 }
 
 function typeTest(operand: Value): LeafTest {

@@ -5,6 +5,7 @@ import { compileExpression } from '../expression/evaluate.js';
 import { isTruthy } from '../expression/truth.js';
 import { type ExpressionContext, makeVariables } from '../expression/variables.js';
 import { namedIn } from '../node/language-names.js';
+import { isNullStrict } from './comparison.js';
 import { anyAtPath, splitPath } from './document-path.js';
 import { compileOperator, equalityTest, type FieldTest, listOperand, type NestedQueries } from './field-operators.js';
 import { compileJsonSchema } from './json-schema.js';
@@ -38,8 +39,9 @@ function compileFilter(filter: Doc, around: Surroundings): Matcher {
   const { collation, context } = around;
   const nested: NestedQueries = {
     ...(around.ofElement === true && { ofElement: true }),
+    nullIsStrict: isNullStrict(context?.version),
     compileFilter: (inner) => compileFilter(inner, { collation, context, ofElements: true }),
-    compileOperators: (operators) => compileElementMatcher(operators, collation),
+    compileOperators: (operators) => compileElementMatcher(operators, collation, context),
   };
   const tests: Matcher[] = [];
   for (const [name, operand] of filter) {
@@ -53,8 +55,8 @@ function compileFilter(filter: Doc, around: Surroundings): Matcher {
  * Compiles operators that apply to a value that has no name, as in `$pull: {a: {$gt: 5}}`.
  * @throws CommandError as `compileMatcher`
  */
-export function compileValueMatcher(operators: Doc, collation?: Collation): (value: Value) => boolean {
-  const matches = compileMatcher(new Map<string, Value>([['', operators]]), collation);
+export function compileValueMatcher(operators: Doc, collation?: Collation, context?: ExpressionContext): (value: Value) => boolean {
+  const matches = compileMatcher(new Map<string, Value>([['', operators]]), collation, context);
   return (value) => matches(new Map([['', value]]));
 }
 
@@ -62,8 +64,8 @@ export function compileValueMatcher(operators: Doc, collation?: Collation): (val
  * As `compileValueMatcher`, for an element of an array: `$elemMatch` does not look into one that is an array itself.
  * @throws CommandError as `compileMatcher`
  */
-export function compileElementMatcher(operators: Doc, collation?: Collation): (value: Value) => boolean {
-  const matches = compileFilter(new Map<string, Value>([['', operators]]), { collation, context: undefined, ofElement: true });
+export function compileElementMatcher(operators: Doc, collation?: Collation, context?: ExpressionContext): (value: Value) => boolean {
+  const matches = compileFilter(new Map<string, Value>([['', operators]]), { collation, context, ofElement: true });
   return (value) => matches(new Map([['', value]]));
 }
 
@@ -130,7 +132,7 @@ function compileExpr(operand: Value, collation?: Collation, context: ExpressionC
 
 function compileField(name: string, operand: Value, nested: NestedQueries, collation?: Collation): Matcher {
   const path = splitPath(name);
-  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, collation), nested);
+  if (!(operand instanceof Map) || !isOperatorDocument(operand)) return fieldMatcher(path, equalityTest(operand, nested, collation), nested);
   const tests: Matcher[] = [];
   for (const [operator, value] of operand) {
     if (operator === '$not') tests.push(compileNot(name, value, nested, collation));
@@ -173,7 +175,7 @@ function compileAll(name: string, operand: Value, nested: NestedQueries, collati
   const elements = operand.map((value) =>
     value instanceof Map && value.has('$elemMatch')
       ? compileField(name, value, nested, collation)
-      : fieldMatcher(splitPath(name), equalityTest(listOperand([value], '$all')[0] ?? null, collation), nested),
+      : fieldMatcher(splitPath(name), equalityTest(listOperand([value], '$all')[0] ?? null, nested, collation), nested),
   );
   return allOf(elements);
 }

@@ -7,6 +7,7 @@ import type { Doc, Value } from '../bson/value.js';
 import { compileMatcher, compileValueMatcher, isOperatorDocument } from '../query/matcher.js';
 import { badValue, failedToParse, typeMismatch } from '../query/query-error.js';
 import { compileSort } from '../query/sort.js';
+import type { UpdateOptions } from './update-options.js';
 import type { Change, LeafOperator, OperandSite } from './leaf-operator.js';
 
 /** Operators on arrays. A missing field becomes an array or stays missing. */
@@ -14,7 +15,7 @@ export const arrayOperators: Readonly<Record<string, LeafOperator>> = {
   $push: compilePush,
   $addToSet: compileAddToSet,
   $pop: compilePop,
-  $pull: (operand, { options }) => removing(pullTest(operand, options.collation)),
+  $pull: (operand, { options }) => removing(pullTest(operand, options)),
   $pullAll: (operand, { options: { collation } }) => {
     if (!Array.isArray(operand)) throw badValue(`$pullAll requires an array argument but was given a ${typeName(operand)}`);
     return removing((item) => operand.some((pulled) => equalValues(item, pulled, collation)));
@@ -138,10 +139,10 @@ function compilePop(operand: Value, { path }: OperandSite): Change {
 }
 
 /** What `$pull` removes: by operators, by a query on embedded documents, or by equality. */
-function pullTest(operand: Value, collation: Collation | undefined): (item: Value) => boolean {
+function pullTest(operand: Value, { collation, context }: UpdateOptions): (item: Value) => boolean {
   if (operand instanceof Map) {
-    if (isOperatorDocument(operand)) return compileValueMatcher(operand, collation);
-    const matches = compileMatcher(operand, collation);
+    if (isOperatorDocument(operand)) return compileValueMatcher(operand, collation, context);
+    const matches = compileMatcher(operand, collation, context);
     return (item) => item instanceof Map && matches(item);
   }
   return typeof operand === 'object' && operand !== null && '_bsontype' in operand && operand._bsontype === 'BSONRegExp'

@@ -73,7 +73,7 @@ export class PositionalPaths {
   /** The first element that alone in its array would let the query match. */
   #matchedIndex(items: readonly Value[], path: string): number {
     const conditions = conditionsOn(this.query, path, this.before);
-    const matches = compileMatcher(conditions, this.options.collation);
+    const matches = compileMatcher(conditions, this.options.collation, this.options.context);
     const index = conditions.size === 0 ? -1 : items.findIndex((item) => matches(withValue(this.before, path.split('.'), [item])));
     if (index === -1) throw badValue('The positional operator did not find the match needed from the query.');
     return index;

@@ -56,6 +56,7 @@ export const corpusFiles = [
   '28-found-transactions',
   '29-found-chunks',
   '30-found-commits',
+  '33-nulls',
 ] as const;
 
 export type CorpusFile = (typeof corpusFiles)[number];

@@ -19,6 +19,6 @@ export const programme: readonly Act[] = [
   { files: ['14-replica-set'], open: openReplicaSetStage },
   { files: ['15-attributes'], open: openClusterStage },
   ...(['16-found-data', '17-found-definitions', '18-found-sharding', '19-found-sessions', '20-found-queries', '22-found-computations', '23-found-index-conflicts',
-    '24-found-pipelines', '27-found-sharding-checks', '28-found-transactions', '29-found-chunks', '30-found-commits'] as const).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
+    '24-found-pipelines', '27-found-sharding-checks', '28-found-transactions', '29-found-chunks', '30-found-commits', '33-nulls'] as const).map((file) => ({ files: [file], open: () => openFoundStage(false) })),
   { files: ['21-found-privileges'], open: () => openFoundStage(true) },
 ];

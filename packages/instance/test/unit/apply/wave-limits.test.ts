@@ -1,4 +1,4 @@
-import { Binary } from 'mongodb';
+import { Binary, BSON } from 'mongodb';
 import { expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/event-queue.js';
 import { sendWave } from '../../../src/apply/send-wave.js';
@@ -9,7 +9,7 @@ import { assertWithinLimits, bulkBytesMax } from '../../../src/cluster/driver/wr
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { type DoubtfulKey, RepairSet } from '../../../src/store/repair-set.js';
-import { bytesOf, changeOf, collectionOf, insertOf, never, updateOf } from '../model/parts.js';
+import { bytesOf, changeOf, collectionOf, insertOf, never, updateOf, withUndefined } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 
 const collection = collectionOf();
@@ -68,6 +68,14 @@ it('a statement that is larger than a command may be is not sent: its key is rea
   const writes = await writesOf([update, put, insertOf('small', 3n)]);
   expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
   expect(doubts.map(({ reason }) => reason)).toEqual(['largeStatement', 'largeStatement']);
+});
+
+it('a document whose shard key no upsert can name is not put, but read anew; it is changed and deleted by the type of its value', async () => {
+  const fullDocument = withUndefined({ _id: 1, sk: null });
+  const documentKey = withUndefined({ sk: null, _id: 2 });
+  const writes = await writesOf([changeOf(1, 1n, { operation: 'replace', fullDocument, documentKey: withUndefined({ sk: null, _id: 1 }) }), changeOf(2, 2n, { operation: 'delete', documentKey })]);
+  expect(doubts.map(({ reason }) => reason)).toEqual(['undefinedShardKey']);
+  expect(writes.map(({ statements }) => statements.map((statement) => BSON.deserialize(statement)))).toEqual([[{ q: { sk: { $type: 6 }, _id: 2 }, limit: 1 }]]);
 });
 
 it('waves of many small changes stay far below 100,000 statements', async () => {

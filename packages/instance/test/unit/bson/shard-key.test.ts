@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ChunkMap } from '../../../src/bson/chunk-map.js';
 import { hashValue } from '../../../src/bson/hash.js';
 import { decodeValue, encodeValue, nullValue } from '../../../src/bson/scan.js';
-import { fullKeyFilter, shardKeyFields, shardKeyOf } from '../../../src/bson/shard-key.js';
+import { fullKeyFilter, hasUndefinedKey, shardKeyFields, shardKeyOf } from '../../../src/bson/shard-key.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
 const ranged = shardKeyFields(keyPattern({ a: 1, 'b.c': 1 }));
@@ -35,8 +35,16 @@ describe('the filter of a full key', () => {
     expect(BSON.deserialize(fullKeyFilter(document, byId, encodeValue({ x: 1 })))).toEqual({ _id: { x: 1 } });
   });
 
-  test('matches a missing field by null', () => {
-    expect(BSON.deserialize(fullKeyFilter(BSON.serialize({ _id: 1 }), hashed, encodeValue(1)))).toEqual({ h: null, _id: 1 });
+  test.each([{ _id: 1 }, { _id: 1, h: null }])('matches a missing field by null, and never undefined, which is null to servers before 8.0: %j', (document) => {
+    const filter = fullKeyFilter(BSON.serialize(document), hashed, encodeValue(1));
+    expect(BSON.deserialize(filter)).toEqual({ h: { $eq: null, $not: { $type: 6 } }, _id: 1 });
+  });
+
+  test('asks for undefined by its type, since no query may name it', () => {
+    const document = Buffer.from(BSON.serialize({ _id: 1, a: null, b: { c: 2 } }));
+    document[document.indexOf(Buffer.from('\x0aa\0'))] = 0x06;
+    expect(BSON.deserialize(fullKeyFilter(document, ranged, encodeValue(1)))).toEqual({ a: { $type: 6 }, 'b.c': 2, _id: 1 });
+    expect([hasUndefinedKey(document, ranged), hasUndefinedKey(document, hashed)]).toEqual([true, false]);
   });
 });
 

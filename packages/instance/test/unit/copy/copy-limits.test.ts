@@ -8,7 +8,7 @@ import { CopyWidth } from '../../../src/copy/copy-width.js';
 import { PartitionWriter } from '../../../src/copy/partition-writer.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { RepairSet } from '../../../src/store/repair-set.js';
-import { bytesOf, collectionOf, never } from '../model/parts.js';
+import { bytesOf, collectionOf, never, withUndefined } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
 import { wholeTable } from './copy-scene.js';
 
@@ -42,6 +42,12 @@ it('a document that fits into no statement beside its key is not put, but read a
   const writes = await writesOf([large, bytesOf({ _id: 2, sk: 1 })], true);
   expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
   expect([...repairs.entries()].map(({ reason, id }) => [reason, id.bytes.length])).toEqual([['largeStatement', 20_005]]);
+});
+
+it('a document whose shard key no upsert can name is not put, but read anew', async () => {
+  const writes = await writesOf([withUndefined({ _id: 1, sk: null }), bytesOf({ _id: 2, sk: null })], true);
+  expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
+  expect([...repairs.entries()].map(({ reason }) => reason)).toEqual(['undefinedShardKey']);
 });
 
 it.each([true, false])('the largest batch of small documents is within the limits of the servers (replaced: %s)', async (replaces) => {

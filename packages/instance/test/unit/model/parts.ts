@@ -15,6 +15,13 @@ export function bytesOf(document: Document | Map<string, unknown>): Uint8Array {
   return BSON.serialize(document);
 }
 
+/** A document with the deprecated undefined, which drivers do not write, as the value of `sk` in the place of null. */
+export function withUndefined(document: Document): Uint8Array {
+  const bytes = Buffer.from(bytesOf(document));
+  bytes[bytes.indexOf(Buffer.from('\x0ask\0'))] = 0x06;
+  return bytes;
+}
+
 export function rawOf(value: unknown): RawValue {
   return encodeValue(value);
 }

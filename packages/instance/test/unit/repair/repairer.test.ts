@@ -1,4 +1,4 @@
-import { Binary, BSON, type Document, Double, Int32 } from 'mongodb';
+import { Binary, BSON, type Document, Double, Int32, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Door, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
@@ -10,7 +10,7 @@ import { RepairSet } from '../../../src/store/repair-set.js';
 import { Signalled } from '../../../src/store/signalled.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf, serverError } from '../model/calls.js';
-import { bytesOf, collectionOf, never, once, rawOf, settled, times, updateOf } from '../model/parts.js';
+import { bytesOf, collectionOf, never, once, rawOf, settled, times, updateOf, withUndefined } from '../model/parts.js';
 import { randomOf, Scheduler } from '../model/scheduler.js';
 
 const readEnd = 40n;
@@ -107,11 +107,15 @@ describe('a doubtful key', () => {
 
   it('whose document fits into no statement beside its key is inserted, once what was there is removed', async () => {
     const id = 'i'.repeat(20_000);
-    source = [bytesOf({ _id: id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) })];
-    destination = [bytesOf({ _id: id, sk: 3 })];
+    [source, destination] = [[bytesOf({ _id: id, sk: 3, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) })], [bytesOf({ _id: id, sk: 3 })]];
     await repair(id);
-    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['delete', 1], ['insert', 1]]);
-    expect(repairs.size).toBe(0);
+    expect([repairs.size, ...writes.map(({ kind, statements }) => [kind, statements.length])]).toEqual([0, ['delete', 1], ['insert', 1]]);
+  });
+
+  it('whose shard key no upsert can name is inserted, once what was there is removed, and its zero timestamp put back', async () => {
+    [source, destination] = [[withUndefined({ _id: 1, sk: null, at: new Timestamp(0n) })], [bytesOf({ _id: 1, sk: 3 })]];
+    await repair(1);
+    expect(writes).toMatchObject([{ kind: 'delete' }, { kind: 'insert' }, { kind: 'update', statements: [{ q: { sk: { $type: new Int32(6) } }, upsert: false }] }]);
   });
 
   it('whose document is gone is deleted under the key that it has on the destination', async () => {
@@ -122,15 +126,13 @@ describe('a doubtful key', () => {
   });
 
   it('whose document has another shard key now is deleted first', async () => {
-    source = [bytesOf({ _id: 1, sk: 3 })];
-    destination = [bytesOf({ _id: 1, sk: 7 })];
+    [source, destination] = [[bytesOf({ _id: 1, sk: 3 })], [bytesOf({ _id: 1, sk: 7 })]];
     await repair(1);
     expect(writes.map(({ kind }) => kind)).toEqual(['delete', 'update']);
   });
 
   it('whose _id has another type now is deleted first: no update changes an _id', async () => {
-    source = [bytesOf({ _id: new Double(1), sk: 3 })];
-    destination = [bytesOf({ _id: new Int32(1), sk: 3 })];
+    [source, destination] = [[bytesOf({ _id: new Double(1), sk: 3 })], [bytesOf({ _id: new Int32(1), sk: 3 })]];
     await repair(1);
     expect([filtersOf('delete')[0]?._id, filtersOf('update')[0]?._id]).toEqual([new Int32(1), new Double(1)]);
   });

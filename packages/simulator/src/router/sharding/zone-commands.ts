@@ -70,7 +70,7 @@ function wholeRange({ catalog }: RouterContext, namespace: string, min: Doc, max
     if ([...bound.keys()].every((field, at) => field === key.fields[at])) continue;
     throw new CommandError(61, 'ShardKeyNotFound', `${name}: ${documentText(bound)} is not a prefix of the shard key ${documentText(key.doc)} of ns: ${namespace}`);
   }
-  const whole = (bound: Doc): Doc => new Map(key.fields.map((field) => [field, bound.get(field) ?? new MinKey()]));
+  const whole = (bound: Doc): Doc => new Map([...key.fields.map((field) => [field, new MinKey()] as const), ...bound]);
   return [whole(min), whole(max)];
 }
 

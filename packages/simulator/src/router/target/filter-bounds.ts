@@ -85,6 +85,7 @@ function operatorBounds(operator: string, value: Value, simple: boolean): readon
     case '$gte':
     case '$lt':
     case '$lte':
+      if (value === null && operator.endsWith('e')) return [point(UndefinedValue.instance), point(null)];
       return isComparable(value, simple) ? comparedWith(operator, value) : undefined;
     case '$exists':
       return value === false ? [point(null)] : undefined;

@@ -29,7 +29,7 @@ export async function insert(context: CommandContext): Promise<Doc> {
     const collection = collectionForWrite(state, namespace);
     const prepared = state.writer.prepareInsert(document, keepEmptyTimestamps);
     if (refusesDollars) refuseDollarNamesOf44(prepared);
-    if (!bypass) refuseInvalidDocument(collection, prepared, undefined);
+    if (!bypass) refuseInvalidDocument(state, collection, prepared, undefined);
     state.writer.insert(collection, prepared, participation.transaction);
     return INSERTED;
   });

@@ -71,7 +71,7 @@ function buildIndex(version: ServerVersion, collection: Collection, spec: Doc, a
   if (collection.indexes.length >= INDEXES_MAX) {
     throw new CommandError(67, 'CannotCreateIndex', `add index fails, too many indexes for ${collection.namespace} key:${documentText(spec.get('key') as Doc)}`);
   }
-  collection.addIndex(indexDefinition(spec), time);
+  collection.addIndex(indexDefinition(spec, version), time);
 }
 
 /** Indexes of an empty collection are entries of their own; a build over documents is one entry. */

@@ -3,6 +3,7 @@ import { parseCollation, type Collation } from '../../bson/collation.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { decodeFields } from '../../bson/scan.js';
 import type { Doc, Value } from '../../bson/value.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { compileMatcher } from '../../query/matcher.js';
 import type { IndexDefinition } from '../storage/collection-index.js';
@@ -38,8 +39,11 @@ export function idIndexDefinition(described: Doc, collationSpec: Doc | undefined
   };
 }
 
-/** Reads a complete index description, as `listIndexes` shows it. */
-export function indexDefinition(spec: Doc): IndexDefinition {
+/**
+ * Reads a complete index description, as `listIndexes` shows it.
+ * @param version of the server whose index it is
+ */
+export function indexDefinition(spec: Doc, version: ServerVersion): IndexDefinition {
   const key = spec.get('key');
   const fields = key instanceof Map ? indexFields(key) : [];
   const collation = spec.get('collation');
@@ -53,7 +57,7 @@ export function indexDefinition(spec: Doc): IndexDefinition {
     prepareUnique: isTrue(spec.get('prepareUnique')),
     sparse: isTrue(spec.get('sparse')),
     collation: collation instanceof Map ? parseCollation(collation) : undefined,
-    holds: partial instanceof Map ? holdsMatching(partial) : undefined,
+    holds: partial instanceof Map ? holdsMatching(partial, version) : undefined,
     built: key instanceof Map && isBuilt(key),
   };
 }
@@ -66,8 +70,8 @@ function isBuilt(key: Doc): boolean {
   return [...key].every(([path, order]) => !path.includes('$**') && !(typeof order === 'string' && DESCRIBED_ONLY.has(order)));
 }
 
-function holdsMatching(filter: Doc): (bytes: Uint8Array) => boolean {
-  const matches = compileMatcher(filter);
+function holdsMatching(filter: Doc, version: ServerVersion): (bytes: Uint8Array) => boolean {
+  const matches = compileMatcher(filter, undefined, { version });
   const names = namedFields(filter);
   return names === undefined ? (bytes) => matches(decodeDocument(bytes)) : (bytes) => matches(decodeFields(bytes, names));
 }

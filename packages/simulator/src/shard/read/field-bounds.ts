@@ -36,7 +36,7 @@ function merged(a: FieldBounds | undefined, b: FieldBounds): FieldBounds {
 
 function conditionBounds(condition: Value): FieldBounds {
   if (!(condition instanceof Map) || !isOperators(condition)) {
-    return isPoint(condition) ? { equals: [condition], exact: true } : { exact: false };
+    return isPoint(condition) ? { equals: withUndefined([condition]), exact: condition !== null } : { exact: false };
   }
   const bounds: FieldBounds = { exact: true };
   for (const [operator, operand] of condition) addOperator(bounds, operator, operand);
@@ -59,8 +59,9 @@ function prefixBounds(condition: Value): FieldBounds | undefined {
 }
 
 function addOperator(bounds: FieldBounds, operator: string, operand: Value): void {
-  if (operator === '$eq' && isPoint(operand)) bounds.equals = [operand];
-  else if (operator === '$in' && Array.isArray(operand) && operand.every(isPoint)) bounds.equals = operand;
+  if (operator === '$eq' && isPoint(operand)) bounds.equals = withUndefined([operand]);
+  else if (operator === '$in' && Array.isArray(operand) && operand.every(isPoint)) bounds.equals = withUndefined(operand);
+  else if ((operator === '$gte' || operator === '$lte') && operand === null) bounds.equals = withUndefined([null]);
   else if ((operator === '$gt' || operator === '$gte') && isPoint(operand)) bounds.lower = { value: operand, inclusive: operator === '$gte' };
   else if ((operator === '$lt' || operator === '$lte') && isPoint(operand)) bounds.upper = { value: operand, inclusive: operator === '$lte' };
   else bounds.exact = false;
@@ -70,6 +71,11 @@ function addOperator(bounds: FieldBounds, operator: string, operand: Value): voi
 function isOperators(condition: Doc): boolean {
   const [first] = condition.keys();
   return first?.startsWith('$') === true;
+}
+
+/** Null may match undefined too, which has a key of its own. */
+function withUndefined(values: readonly Value[]): readonly Value[] {
+  return values.includes(null) ? [UndefinedValue.instance, ...values] : values;
 }
 
 /** Values that stand for exactly one key of an index. */

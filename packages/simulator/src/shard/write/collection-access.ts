@@ -1,6 +1,7 @@
 import type { Doc } from '../../bson/value.js';
 import { decodeDocument } from '../../bson/decode.js';
 import { compileMatcher, type Matcher } from '../../query/matcher.js';
+import type { ServerVersion } from '../../node/server-version.js';
 import { CommandError } from '../../node/command.js';
 import { failureDetails } from '../../validation/failure-details.js';
 import type { Value } from '../../bson/value.js';
@@ -53,12 +54,12 @@ const validators = new WeakMap<Doc, Matcher>();
  * @param before the document it replaces; with validation level `moderate` an invalid one may stay invalid
  * Throws CommandError 121.
  */
-export function refuseInvalidDocument(collection: Collection, document: Uint8Array, before: Uint8Array | undefined): void {
+export function refuseInvalidDocument({ version }: Pick<ShardState, 'version'>, collection: Collection, document: Uint8Array, before: Uint8Array | undefined): void {
   const { options } = collection;
   const validator = options.get('validator');
   if (!(validator instanceof Map) || validator.size === 0) return;
   if (options.get('validationLevel') === 'off' || options.get('validationAction') === 'warn') return;
-  const matches = validatorMatcher(validator);
+  const matches = validatorMatcher(validator, version);
   const decoded = decodeDocument(document);
   if (matches(decoded)) return;
   if (options.get('validationLevel') === 'moderate' && before !== undefined && !matches(decodeDocument(before))) return;
@@ -66,10 +67,10 @@ export function refuseInvalidDocument(collection: Collection, document: Uint8Arr
   throw new CommandError(121, 'DocumentValidationFailure', 'Document failed validation', [], new Map([['errInfo', errInfo]]));
 }
 
-function validatorMatcher(validator: Doc): Matcher {
+function validatorMatcher(validator: Doc, version: ServerVersion): Matcher {
   const known = validators.get(validator);
   if (known !== undefined) return known;
-  const made = compileMatcher(validator);
+  const made = compileMatcher(validator, undefined, { version });
   validators.set(validator, made);
   return made;
 }

@@ -48,7 +48,7 @@ function replaceCollection({ state }: CommandContext, namespace: string, documen
     for (const document of documents) {
       if (document === undefined) continue;
       const prepared = state.writer.prepareInsert(document);
-      refuseInvalidDocument(temporary, prepared, undefined);
+      refuseInvalidDocument(state, temporary, prepared, undefined);
       state.writer.insert(temporary, prepared, null);
     }
   } catch (error) {
@@ -77,7 +77,7 @@ function merge(context: CommandContext, spec: Value, documents: Iterable<Uint8Ar
 function insertMerged({ state, participation }: CommandContext, namespace: string, document: Doc): void {
   const collection = collectionForWrite(state, namespace);
   const prepared = state.writer.prepareInsert(encodeDocument(document));
-  refuseInvalidDocument(collection, prepared, undefined);
+  refuseInvalidDocument(state, collection, prepared, undefined);
   state.writer.insert(collection, prepared, participation.transaction);
 }
 

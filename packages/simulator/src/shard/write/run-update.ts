@@ -98,7 +98,7 @@ function modifyOne(scope: UpdateScope, collection: Collection, read: ReadUpdate,
       `Cannot change the size of a document in a capped collection: ${match.bytes.length} != ${document.length}`,
     );
   }
-  if (!scope.bypassValidation) refuseInvalidDocument(collection, document, match.bytes);
+  if (!scope.bypassValidation) refuseInvalidDocument(state, collection, document, match.bytes);
   refuseShardKeyChange({ collection, before: match.bytes, after: document, participation, routed, multi: read.statement.multi, filter: read.statement.filter, version: state.version });
   state.writer.update(collection, match.record, match.bytes, document, origin, participation.transaction);
   return document;
@@ -111,7 +111,7 @@ function runUpsert(scope: UpdateScope, collection: Collection, read: ReadUpdate)
   refuseInvalidId(document);
   refuseTooLarge(document);
   refuseForeignUpsert({ collection, filter: read.statement.filter, document, participation, routed: scope.routed });
-  if (!scope.bypassValidation) refuseInvalidDocument(collection, document, undefined);
+  if (!scope.bypassValidation) refuseInvalidDocument(state, collection, document, undefined);
   state.writer.insert(collection, document, participation.transaction);
   return { matched: 0, modified: 0, upsertedId: scanPath(document, '_id') ?? null, before: undefined, after: document };
 }

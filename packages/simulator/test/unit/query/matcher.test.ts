@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseCollation } from '../../../src/bson/collation.js';
 import { compileMatcher } from '../../../src/query/matcher.js';
+import { ServerVersion } from '../../../src/node/server-version.js';
 import { doc } from '../json.js';
 
 type Json = Record<string, unknown>;
@@ -77,6 +78,20 @@ describe('a filter does not match', () => {
   });
 });
 
+describe('null in a filter', () => {
+  const releases = ['7.0', '8.0'].map((series) => ServerVersion.parse(series));
+  const undefinedToo = [{ a: null }, { a: { $eq: null } }, { a: { $in: [1, null] } }, { a: { $gte: null } }, { a: { $all: [null] } }, { a: { $elemMatch: { $eq: null } } }];
+
+  it.each(undefinedToo)('%j matches undefined, since 8.0 no longer', (filter) => {
+    const document = doc(JSON.stringify(filter).includes('elem') ? { a: [{ $undefined: true }] } : { a: { $undefined: true } });
+    expect(releases.map((version) => compileMatcher(doc(filter), undefined, { version })(document))).toEqual([true, false]);
+  });
+
+  it.each<Json>([{}, { a: null }, { a: [null] }])('matches %j in all releases', (document) => {
+    expect(releases.map((version) => compileMatcher(doc({ a: null }), undefined, { version })(doc(document)))).toEqual([true, true]);
+  });
+});
+
 it('compares texts by a collation', () => {
   const collation = parseCollation(doc({ locale: 'en', strength: 2 }));
   expect(compileMatcher(doc({ a: 'ABC' }), collation)(doc({ a: 'abc' }))).toBe(true);
@@ -88,6 +103,9 @@ describe('a filter the server refuses', () => {
     [{ $price: 1 }, 2, "unknown top level operator: $price. If you have a field name that starts with a '$' symbol, consider using $getField or $setField."],
     [{ a: { $foo: 1 } }, 2, 'unknown operator: $foo'],
     [{ a: { $in: 1 } }, 2, '$in needs an array'],
+    [{ a: { $undefined: true } }, 2, 'cannot compare to undefined'],
+    [{ a: { $gte: { $undefined: true } } }, 2, 'cannot compare to undefined'],
+    [{ a: { $in: [null, { $undefined: true }] } }, 2, 'InMatchExpression equality cannot be undefined'],
     [{ $or: [] }, 2, '$and/$or/$nor must be a nonempty array'],
     [{ a: { $not: 5 } }, 2, '$not needs a regex or a document'],
     [{ $expr: { $nope: 1 } }, 168, "Unrecognized expression '$nope'"],

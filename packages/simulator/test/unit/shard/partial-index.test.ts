@@ -2,13 +2,14 @@ import { Int32 } from 'bson';
 import { expect, it } from 'vitest';
 import { encodeDocument } from '../../../src/bson/encode.js';
 import type { Doc, Value } from '../../../src/bson/value.js';
+import { defaultVersion } from '../../../src/node/server-version.js';
 import { indexDefinition } from '../../../src/shard/index-spec/definition.js';
 import { doc } from '../json.js';
 
 const over = (value: number): Doc => new Map([['$gt', new Int32(value)]]);
 
 function holding(filter: Doc): (document: Record<string, unknown>) => boolean | undefined {
-  const { holds } = indexDefinition(new Map<string, Value>([['key', doc({ a: 1 })], ['name', 'a_1'], ['partialFilterExpression', filter]]));
+  const { holds } = indexDefinition(new Map<string, Value>([['key', doc({ a: 1 })], ['name', 'a_1'], ['partialFilterExpression', filter]]), defaultVersion);
   return (document) => holds?.(encodeDocument(doc(document)));
 }
 
