@@ -1,3 +1,4 @@
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 
 /** Clusters with what came after 5.0, where servers can be asked to be newer, and with users whose writes can be blocked. */
@@ -13,6 +14,8 @@ export interface Requirement {
   below?: Version;
   /** Whether its clusters are started as `guarded`; those of containers cannot be. */
   guarded?: boolean;
+  /** The only release that it is for; simulated servers are of any. */
+  release?: ReleaseSeries;
   /** It runs with CONVOY_TEST_FULL=1 alone, since a usual run has samples that contain it. */
   inFull?: boolean;
 }
@@ -23,17 +26,19 @@ export const isFullRun = process.env['CONVOY_TEST_FULL'] === '1';
 const present = await backendVersion();
 const presentGuarded = await backendVersion(guarded.release);
 const canBeGuarded = !process.env['MONGO_IMAGE'];
+const isSimulated = canBeGuarded && !process.env['MONGO_BIN'];
 
 /**
  * Options for vitest's `test`: skips the test where the servers are not what it needs.
  * Use as `test('name', needs({ version: [5, 0] }), async () => …)`.
  */
-export function needs({ version, below, guarded: isGuarded = false, inFull = false }: Requirement): { skip: boolean } {
+export function needs({ version, below, guarded: isGuarded = false, release, inFull = false }: Requirement): { skip: boolean } {
   if (inFull && !isFullRun) return { skip: true };
   const tested = isGuarded ? presentGuarded : present;
   const isOld = isBelow(tested, version);
   const isNew = below !== undefined && !isBelow(tested, below);
-  return { skip: isOld || isNew || (isGuarded && !canBeGuarded) };
+  const isOther = release !== undefined && !isSimulated && `${present[0]}.${present[1]}` !== release;
+  return { skip: isOld || isNew || isOther || (isGuarded && !canBeGuarded) };
 }
 
 function isBelow([major, minor]: readonly number[], [otherMajor, otherMinor]: Version): boolean {

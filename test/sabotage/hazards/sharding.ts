@@ -61,6 +61,29 @@ export const shardingHazards: readonly Hazard[] = [
     ],
   },
   {
+    number: 91,
+    hazard: '`movePrimary` shows the creation of a collection on its new shard before its documents come, which it shows nobody: what is read in between is empty',
+    handling: 'A creation in the place of a collection that stands is on its way. It is entered once the catalog shows it there, at a time above everything that was done before.',
+    sabotages: [
+      {
+        takesOut: 'the waiting for the catalog',
+        file: instance('ddl/definition-tracker.ts'),
+        symbol: 'takeCreation',
+        find: 'standing === undefined || standing.uuid === uuid',
+        replace: 'standing === undefined || standing.name === name',
+        tests: [instanceTest('ddl/definition-tracker.test.ts', 'by movePrimary is on its way while the old one stands: its creation is shown before its documents come, which are not')],
+      },
+      {
+        takesOut: 'the entry of what has come',
+        file: instance('ddl/take-unknown.ts'),
+        symbol: 'arrivedOf',
+        find: 'return awaited.filter(({ uuid }) => present.has(uuid));',
+        replace: 'return awaited.filter(({ uuid }) => present.has(uuid) && uuid === null);',
+        tests: [instanceTest('ddl/take-unknown.test.ts', 'a collection on its way has come once the catalog shows it, until it is entered')],
+      },
+    ],
+  },
+  {
     number: 62,
     hazard: 'A chunk moves away and back between two looks at the catalog: its owners are as they were, and what was changed meanwhile is on no stream that is read for it',
     handling: 'Readings are compared by the versions of chunks and the time since which each belongs to its shard, and by the version of each database, not by owners alone. The first look that finds a move ends the migration by name, the last one before the opening at the latest.',

@@ -51,6 +51,8 @@ const reshardedPrefix = 'system.resharding.';
  * all shards was taken after that. Where one copy stands for all, that time is taken at once. What a UUID went through already, or the journal includes, is another shard's copy.
  */
 export class DefinitionTracker {
+  /** Collections that are being made in the place of others that stand there still, by UUID: `movePrimary` fills them, and shows no documents. */
+  readonly arriving = new Map<string, FollowedCollection>();
   readonly #incomplete = new Map<string, Incomplete>();
 
   constructor(private readonly context: TrackerContext) {}
@@ -118,6 +120,7 @@ export class DefinitionTracker {
     await this.#untilApplied(event.uuid, signal);
     const collection = this.context.ledger.followed.get(event.uuid);
     if (collection === undefined) {
+      this.arriving.delete(event.uuid);
       if (event.operation === 'rename') await this.#takeRenamedStranger(event, signal);
       // The drop of a view bears the UUID of the collection that views are kept in.
       else if (this.context.filter.includes(event.database, event.name)) this.context.onTrigger();
@@ -170,8 +173,12 @@ export class DefinitionTracker {
     await this.#addCreation(uuid, to, time, signal);
   }
 
-  async #takeCreation({ uuid, database, name, time }: DefinitionEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
-    if (this.context.filter.includes(database, name)) await this.#addCreation(uuid, { database, name }, time, signal);
+  async #takeCreation({ uuid, database, name, time, movedTo }: DefinitionEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+    if (!this.context.filter.includes(database, name)) return;
+    const standing = this.context.ledger.followed.at(database, name);
+    const isFilled = movedTo !== null || standing === undefined || standing.uuid === uuid || this.#incomplete.has(standing.uuid);
+    if (isFilled) await this.#addCreation(uuid, { database, name }, time, signal);
+    else this.arriving.set(uuid, { uuid, database, name });
   }
 
   async #addCreation(uuid: string, { database, name }: { database: string; name: string }, time: bigint, signal: AbortSignal): Promise<void> {

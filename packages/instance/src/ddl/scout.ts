@@ -3,6 +3,7 @@ import type { Retrying } from '../cluster/retry.js';
 import { Signalled } from '../store/signalled.js';
 import { DefinitionStream } from './definition-stream.js';
 import { DefinitionTracker, type TrackerContext } from './definition-tracker.js';
+import type { FollowedCollection } from './followed-collections.js';
 
 /** What the scout needs. */
 export interface ScoutContext extends TrackerContext {
@@ -35,6 +36,11 @@ export class Scout {
   /** The time below which all definition changes are in the journal. */
   get horizon(): bigint {
     return this.#horizon;
+  }
+
+  /** Collections that are being made in the place of others. */
+  get arriving(): Iterable<FollowedCollection> {
+    return this.#tracker.arriving.values();
   }
 
   /** Reads until the signal; rejects with the first failure. */

@@ -20,7 +20,7 @@ export interface UnknownContext {
 
 /**
  * Enters collections into the journal that shares have seen changes of and nobody knows: before 6.0 streams show no
- * creations. The entry includes everything up to its time, so a collection is taken only under a name that it had before
+ * creations. So come those that take the place of others, once they have. The entry includes everything up to its time, so a collection is taken only under a name that it had before
  * that time and still has when all changes up to it are known: one that is renamed meanwhile is looked at again.
  */
 export async function takeUnknown(context: UnknownContext, unknown: readonly FollowedCollection[], signal: AbortSignal): Promise<void> {
@@ -37,7 +37,14 @@ export async function takeUnknown(context: UnknownContext, unknown: readonly Fol
   }
 }
 
-async function presentNames(context: UnknownContext, strangers: readonly FollowedCollection[], signal: AbortSignal): Promise<Map<string, string>> {
+/** Those of the collections on their way that have come: the source's catalog shows them, and nobody knows them yet. */
+export async function arrivedOf(context: Pick<UnknownContext, 'ledger' | 'namesOf'>, arriving: Iterable<FollowedCollection>, signal: AbortSignal): Promise<FollowedCollection[]> {
+  const awaited = [...arriving].filter(({ uuid }) => context.ledger.journalledTo(uuid) === null);
+  const present = await presentNames(context, awaited, signal);
+  return awaited.filter(({ uuid }) => present.has(uuid));
+}
+
+async function presentNames(context: Pick<UnknownContext, 'namesOf'>, strangers: readonly FollowedCollection[], signal: AbortSignal): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (const database of new Set(strangers.map((stranger) => stranger.database))) {
     for (const [uuid, name] of await context.namesOf(database, signal)) names.set(uuid, name);

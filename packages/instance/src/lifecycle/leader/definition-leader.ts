@@ -10,7 +10,7 @@ import { DefinitionLedger } from '../../ddl/definition-ledger.js';
 import { judgeCatalog } from '../../ddl/judge-catalog.js';
 import { reconcileShape } from '../../ddl/reconcile-shape.js';
 import { Scout } from '../../ddl/scout.js';
-import { takeUnknown } from '../../ddl/take-unknown.js';
+import { arrivedOf, takeUnknown } from '../../ddl/take-unknown.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { runTogether } from '../../store/run-together.js';
 import { InTurn } from '../../store/in-turn.js';
@@ -278,7 +278,8 @@ export class DefinitionLeader {
       add: (judge: Parameters<DefinitionLedger['add']>[0], each: AbortSignal) => this.#add(judge, each),
     };
     for (;;) {
-      await takeUnknown(taking, [...watch.view.shares.values()].flatMap((share) => share.unknown), signal);
+      const arrived = await arrivedOf(taking, this.#scout.arriving, signal);
+      await takeUnknown(taking, [...arrived, ...[...watch.view.shares.values()].flatMap((share) => share.unknown)], signal);
       await runtime.clock.sleep(unknown_ms, signal);
     }
   }

@@ -162,18 +162,26 @@ test('a drop under an included name whose UUID nobody follows, as that of a view
 });
 
 describe('a collection that servers move to another shard', () => {
-  it.each([['creation', 'drop'], ['drop', 'creation']])('by movePrimary, which shows its %s and its %s, is a new one in the place of the old', async (...order) => {
-    for (const [index, what] of order.entries()) {
-      if (what === 'drop') await saw('drop', items, 20n + BigInt(index), 'items');
-      else await saw('create', stranger, 20n + BigInt(index), 'items');
-    }
-    expect(ledger.followed.at('shop', 'items')?.uuid).toBe(stranger);
-    expect(ledger.followed.get(items)).toBeUndefined();
+  const arriving = (): unknown[] => [...tracker.arriving.values()].map(({ uuid, name }) => [uuid, name]);
+
+  it('by movePrimary is on its way while the old one stands: its creation is shown before its documents come, which are not', async () => {
+    await saw('create', stranger, 20n, 'items');
+    expect([shown(), arriving()]).toEqual([[], [[stranger, 'items']]]);
+    await saw('drop', items, 21n, 'items');
+    expect([shown(), arriving()]).toEqual([[['drop', items, 'items', null, null]], [[stranger, 'items']]]);
   });
 
-  it('by movePrimary of a release that hides the drop is one, too', async () => {
+  it('by movePrimary is a new one where the old one was dropped before', async () => {
+    await saw('drop', items, 20n, 'items');
+    await saw('create', stranger, 21n, 'items');
+    expect(ledger.followed.at('shop', 'items')?.uuid).toBe(stranger);
+    expect([ledger.followed.get(items), arriving()]).toEqual([undefined, []]);
+  });
+
+  it('by a movePrimary that is given up is on its way no more', async () => {
     await saw('create', stranger, 20n, 'items');
-    expect(shown()).toEqual([['create', stranger, 'items', null, items]]);
+    await saw('drop', stranger, 21n, 'items');
+    expect([shown(), arriving()]).toEqual([[], []]);
   });
 
   it('by moveCollection is a new one in the place of the old, and what is shown of it again is passed over', async () => {

@@ -3,7 +3,7 @@ import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
 import { creationOf } from '../../../src/ddl/followed-collections.js';
-import { takeUnknown } from '../../../src/ddl/take-unknown.js';
+import { arrivedOf, takeUnknown } from '../../../src/ddl/take-unknown.js';
 import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
 import { never } from '../model/parts.js';
 import { entryOf } from '../model/share-view.js';
@@ -79,4 +79,14 @@ describe('a collection that nobody knows', () => {
     meanwhile = () => ledger.add((followed) => creationOf(followed, { uuid: later, database: 'shop', name: 'orders_new' }, timestampOf(60n)), never);
     expect(await take()).toEqual([['create', later, 'orders_new', null, 60n]]);
   });
+});
+
+it('a collection on its way has come once the catalog shows it, until it is entered', async () => {
+  const context = { ledger, namesOf: () => Promise.resolve(new Map(present)) };
+  const arriving = [{ uuid: later, database: 'shop', name: 'orders' }];
+  expect(await arrivedOf(context, arriving, never)).toEqual([]);
+  present.set(later, 'orders');
+  expect(await arrivedOf(context, arriving, never)).toEqual(arriving);
+  expect(await take(later, 'orders')).toEqual([['create', later, 'orders', orders, time]]);
+  expect(await arrivedOf(context, arriving, never)).toEqual([]);
 });
