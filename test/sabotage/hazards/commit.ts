@@ -160,4 +160,27 @@ export const commitHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 87,
+    hazard: 'TTL of the destination deletes documents that the source still has: its own stands still, is slower, or waits behind a block',
+    handling: 'Until the commit TTL indexes of the destination are set to what never comes, and clustered collections are without their age. What the source deletes comes as events.',
+    sabotages: [
+      {
+        takesOut: 'the time that never comes',
+        file: instance('catalog/plan/index-plan.ts'),
+        symbol: 'dormant',
+        find: "return 'expireAfterSeconds' in visible ? { ...visible, expireAfterSeconds: TTL_OFF_SECONDS } : visible;",
+        replace: 'return visible;',
+        tests: [instanceTest('catalog/make/create-collections.test.ts', 'builds unique indexes plain under another name, TTL switched off, hidden visible')],
+      },
+      {
+        takesOut: 'the age that is left out',
+        file: instance('catalog/collection-options.ts'),
+        symbol: 'createOptions',
+        find: "return withoutFields(options, 'expireAfterSeconds');",
+        replace: "return withoutFields(options, 'autoIndexId');",
+        tests: [integrationTest('kinds/expiring-documents.test.ts', 'what the source keeps beyond its time is kept by the destination until the commit (%s)')],
+      },
+    ],
+  },
 ];

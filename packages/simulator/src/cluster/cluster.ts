@@ -95,7 +95,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const roster = new ShardRoster(catalog, ranges, config, { ...common, kind: 'shard', configServer: config.connectionString, auth: shardAuth(options.auth) });
   shards.roster = roster;
   for (let index = 0; index < options.shards; index += 1) await roster.start(port(2 + index));
-  await catalog.initialize(roster.members.map((member) => memberShard(member, member.id, clock)));
+  await catalog.initialize(roster.members.map((member) => roster.asShard(member)));
   const chunkBytesMax = (): number => chunkBytes(configShard.stored, config.identity.version);
   const migration = { catalog, ranges, cleanupDelayMs: (shard: string) => roster.cleanupDelayMs(shard), lockWaitMs: (shard: string) => roster.lockWaitMs(shard), chunkBytesMax };
   const balancer = new Balancer({ migration, configShard, release: config.identity.release, roundMs: options.balancerRoundMs ?? roundMsDefault });

@@ -4,6 +4,7 @@ import type { ClusterClock } from '../node/clock.js';
 import { answerAtDecisionParameter } from '../handshake/server-parameters.js';
 import { numberOf } from '../node/doc-fields.js';
 import type { RangeDeletions } from '../router/sharding/range-deletions.js';
+import { ShardOwnership } from '../router/target/shard-ownership.js';
 import { shardAnswer } from './shard-answer.js';
 import { type MemberOptions, ShardMember } from './shard-member.js';
 
@@ -47,7 +48,7 @@ export class ShardRoster {
     this.available.set(member.connectionString, (id) => {
       shard.id = id;
       this.#byShard.set(id, member);
-      return memberShard(member, id, this.options.clock);
+      return this.asShard(member, id);
     });
     return member;
   }
@@ -56,6 +57,13 @@ export class ShardRoster {
   get keepsToRouters(): boolean {
     const shards = Math.max(this.members.length, this.catalog.shards.length);
     return shards >= shardsMin && Number(this.options.deployment.featureCompatibilityVersion) >= keepsToRoutersFeature;
+  }
+
+  /** A member as the rest of the cluster sees it. From then on it knows which documents are its own. */
+  asShard(member: ShardMember, id = member.id): ClusterShard {
+    const shard = memberShard(member, id, this.options.clock);
+    member.shard.knowOwnership(() => new ShardOwnership(this.catalog, shard, {}));
+    return shard;
   }
 
   /** Milliseconds that a shard leaves orphans where they are (`orphanCleanupDelaySecs`). */

@@ -29,6 +29,8 @@ export class ServerParameters {
     this.#values.set('periodicNoopIntervalSecs', new Int32(1));
     this.#values.set('minSnapshotHistoryWindowInSeconds', new Int32(300));
     this.#values.set('transactionLifetimeLimitSeconds', new Int32(60));
+    this.#values.set('ttlMonitorSleepSecs', new Int32(60));
+    this.#values.set('ttlMonitorEnabled', true);
     this.#values.set('orphanCleanupDelaySecs', new Int32(900));
     this.#values.set('migrationLockAcquisitionMaxWaitMS', new Int32(500));
   }
@@ -62,8 +64,11 @@ export class ServerParameters {
     if (name === undefined || value === undefined) throw new CommandError(0, '', 'no option found to set, use help:true to see options ');
     const was = this.#values.get(name);
     if (was === undefined) throw new CommandError(0, '', `attempted to set unrecognized parameter [${name}], use help:true to see options `);
-    this.#values.set(name, value);
-    const number = numberOf(value);
+    const number = typeof value === 'boolean' ? Number(value) : numberOf(value);
+    if (name === 'ttlMonitorSleepSecs' && number !== undefined && number < 1) {
+      throw new CommandError(2, 'BadValue', `Invalid value for parameter ${name}: ${number} is not greater than 0`);
+    }
+    this.#values.set(name, typeof was === 'boolean' && number !== undefined ? number !== 0 : value);
     if (number !== undefined) this.onChange(name, number);
     return doc(['was', was]);
   }

@@ -21,6 +21,11 @@ export class GlobalLock {
     private readonly interruption: Interruption,
   ) {}
 
+  /** True while somebody holds the lock alone, or waits for it. */
+  get isWanted(): boolean {
+    return this.#wanted !== null;
+  }
+
   /**
    * Takes the lock alone, once no transaction is open.
    * @param signal of the client that wants it

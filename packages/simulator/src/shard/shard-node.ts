@@ -3,7 +3,7 @@ import { Binary, type Timestamp } from 'bson';
 import { encodeDocument } from '../bson/encode.js';
 import { runBulkWrite } from '../bulk-write/run-bulk-write.js';
 import type { Doc, Value } from '../bson/value.js';
-import { CommandError, type CommandNode, type CommandRequest } from '../node/command.js';
+import { CommandError, type CommandNode, type CommandRequest, type RoutedAccess } from '../node/command.js';
 import { collectionOf, databaseOf } from '../node/namespace.js';
 import type { BlockedMember } from '../node/user-write-block.js';
 import { hasCommand, refuseForeignFields } from '../node/release-rules.js';
@@ -84,6 +84,16 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     }
   }
 
+  /** Deletes what has expired, as it does by itself from time to time. */
+  removeExpired(): void {
+    this.#state.ttl.pass();
+  }
+
+  /** Tells which documents are the shard's own. */
+  knowOwnership(ownership: () => RoutedAccess): void {
+    this.#state.ownership = ownership;
+  }
+
   coordinate(transaction: Doc, participants: number): void {
     this.#state.coordinators.note(transaction, participants);
   }
@@ -105,10 +115,12 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
 
   /** Takes note of a server parameter that limits what the shard holds. */
   applyParameter(name: string, value: number): void {
-    const { sessions, cursors, history } = this.#state;
+    const { sessions, cursors, history, ttl } = this.#state;
     if (name === 'transactionLifetimeLimitSeconds') sessions.transactionLifetimeMs = value * 1000;
     else if (name === 'cursorTimeoutMillis') cursors.idleMsMax = value;
     else if (name === 'minSnapshotHistoryWindowInSeconds') history.windowSeconds = value;
+    else if (name === 'ttlMonitorSleepSecs') ttl.sleepSeconds = value;
+    else if (name === 'ttlMonitorEnabled') ttl.enabled = value !== 0;
   }
 
   /** Stops timers and ends all cursors. */
@@ -131,14 +143,16 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     this.#state.sessions.forgetVolatile();
   }
 
-  /** Writes no more no-ops of its own accord, until `resume`. */
+  /** Writes nothing more of its own accord, until `resume`. */
   standStill(): void {
     clearInterval(this.#housekeeping);
+    this.#state.ttl.stop();
     this.#housekeeping = undefined;
   }
 
   /** Goes on after `crash`, `stepDown` or `standStill`. */
   resume(): void {
+    this.#state.ttl.start();
     if (this.#housekeepingMs > 0) this.#housekeeping ??= this.#startHousekeeping(this.#housekeepingMs);
   }
 

@@ -11,11 +11,13 @@ import type { RunningTransaction } from './session/running-transaction.js';
 import { Sessions } from './session/sessions.js';
 import { Cursors } from './cursor/cursors.js';
 import { BucketCatalog } from './timeseries/bucket-catalog.js';
+import { TtlMonitor } from './ttl-monitor.js';
 import { DocumentWriter } from './write/document-writer.js';
 import type { ClusterClock } from '../node/clock.js';
 import { Deployment } from '../node/deployment.js';
 import { NodeRelease } from '../node/node-release.js';
 import { defaultVersion, type ServerVersion } from '../node/server-version.js';
+import type { RoutedAccess } from '../node/command.js';
 import type { FailPoint } from '../wire/fail-point.js';
 import type { UserWriteBlock } from '../node/user-write-block.js';
 
@@ -61,6 +63,9 @@ export class ShardState {
   readonly lock: GlobalLock;
   readonly builds = new RunningBuilds();
   readonly coordinators = new Coordinators();
+  readonly ttl: TtlMonitor;
+  /** Which documents a shard of a cluster owns now; undefined where all are. */
+  ownership: () => RoutedAccess | undefined = () => undefined;
   /** Commits hang there; null where there are no fail points. */
   commitPoint: FailPoint | null = null;
   /** The transaction whose statement works on it, see `within`. */
@@ -78,6 +83,7 @@ export class ShardState {
     this.lock = new GlobalLock(this.sessions, this.interruption);
     this.cursors = new Cursors(this.now);
     this.writer = new DocumentWriter(this.oplog, this.writeBlock);
+    this.ttl = new TtlMonitor(this);
   }
 
   /** The same as a statement of a transaction finds it. */

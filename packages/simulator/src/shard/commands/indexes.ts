@@ -68,7 +68,13 @@ function checkedSpec(version: ServerVersion, resolved: Doc): Doc {
   refuseForeignOptions(version, resolved);
   const partial = resolved.get('partialFilterExpression');
   if (partial !== undefined) refusePartialFilter(partial, resolved, version);
-  return normalizedSpec(resolved);
+  return withLegalExpiry(version, normalizedSpec(resolved));
+}
+
+/** What is no number of seconds counts as 0 in 5.0 (up to 5.0.13 and 6.0.1); later servers put what never comes in its place (SERVER-68477). */
+function withLegalExpiry(version: ServerVersion, spec: Doc): Doc {
+  if (!Number.isNaN(numberOf(spec.get('expireAfterSeconds')) ?? 0) || !version.atLeast(5, 0)) return spec;
+  return spec.set('expireAfterSeconds', new Int32(version.atLeast(6, 0) ? INT_MAX : 0));
 }
 
 /** Until 5.0 an index cannot reach back before 1970; since, it can hold any int (server source: `validateExpireAfterSeconds`). */

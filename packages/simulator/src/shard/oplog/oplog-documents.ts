@@ -34,9 +34,10 @@ export function* oplogDocuments(oplog: Oplog, version: ServerVersion, direction:
 export function* entryDocument(entry: OplogEntry | undefined, version: ServerVersion): Generator<Uint8Array> {
   if (entry === undefined) return;
   const { transaction, part } = entry;
-  const [first] = entry.operations;
+  const [first, second] = entry.operations;
   if (transaction === undefined && first === undefined) return;
-  const described = transaction === undefined ? describe(first as OplogOperation, version) : transactionFields(transaction, transactionCommand(entry, version));
+  const isOne = transaction === undefined && second === undefined;
+  const described = isOne ? describe(first as OplogOperation, version) : transactionFields(transaction, transactionCommand(entry, version));
   described.set('ts', entry.clusterTime);
   if (!isInitiation(first)) described.set('t', TERM);
   described.set('v', ENTRY_VERSION);
@@ -58,10 +59,10 @@ function opTime(time: Timestamp | undefined): Doc {
   ]);
 }
 
-function transactionFields({ lsid, txnNumber }: EntryTransaction, command: Doc): Doc {
+/** Documents that the server deletes together are an `applyOps` of no session. */
+function transactionFields(transaction: EntryTransaction | undefined, command: Doc): Doc {
   return new Map<string, Value>([
-    ['lsid', lsid],
-    ['txnNumber', txnNumber],
+    ...(transaction === undefined ? [] : [['lsid', transaction.lsid] as [string, Value], ['txnNumber', transaction.txnNumber] as [string, Value]]),
     ['op', 'c'],
     ['ns', 'admin.$cmd'],
     ['o', command],

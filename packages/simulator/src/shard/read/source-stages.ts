@@ -3,7 +3,6 @@ import { DateTime, type Doc, type Value } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import { numberOf } from '../../node/doc-fields.js';
 import { oplogStats, sizeValue, storageStats } from '../commands/statistics.js';
-import { listedSpec } from '../commands/indexes.js';
 import { OPLOG_NAMESPACE } from '../oplog/oplog-documents.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
@@ -63,7 +62,7 @@ function indexStatistics(state: ShardState, collection: Collection, routed: bool
         ['host', state.diagnosticHost],
         ['accesses', new Map<string, Value>([['ops', Long.fromNumber(0)], ['since', since]])],
         ...(routed ? [['shard', state.options.name] as [string, Value]] : []),
-        ['spec', listedSpec(definition.spec)],
+        ['spec', definition.spec],
       ]),
   );
 }

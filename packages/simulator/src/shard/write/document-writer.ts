@@ -4,13 +4,14 @@ import { isStoredAsItIs, scanTopLevel, stampTimestamps, withIdFirst } from '../.
 import type { Doc } from '../../bson/value.js';
 import { CommandError } from '../../node/command.js';
 import type { UserWriteBlock } from '../../node/user-write-block.js';
-import type { DocumentOperation } from '../oplog/entry.js';
+import type { DocumentOperation, OplogOperation } from '../oplog/entry.js';
 import type { Oplog } from '../oplog/oplog.js';
 import type { TouchedDocument } from '../session/logical-session.js';
+import type { MatchedRecord } from '../read/find-records.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
 import type { Collection } from '../storage/collection.js';
 import type { DocumentRecord } from '../storage/record.js';
-import { PENDING, type TimeKey } from '../storage/time-key.js';
+import { PENDING, type TimeKey, timestampOf } from '../storage/time-key.js';
 import type { WriteUnit } from '../storage/write-unit.js';
 import { refuseInvalidId } from './document-checks.js';
 
@@ -91,6 +92,17 @@ export class DocumentWriter {
     const unit = this.#begin(collection, transaction);
     collection.delete(record, unit);
     this.#log(transaction, { kind: 'delete', target: collection.target, before }, before);
+  }
+
+  /**
+   * Deletes documents of no session, all at one time.
+   * @param isShown whether streams tell of a document
+   */
+  deleteTogether(collection: Collection, found: readonly MatchedRecord[], isShown: (found: MatchedRecord) => boolean): void {
+    const unit = this.#begin(collection, null);
+    for (const { record } of found) collection.delete(record, unit);
+    const operations = found.filter(isShown).map(({ bytes }): OplogOperation => ({ kind: 'delete', target: collection.target, before: bytes }));
+    this.oplog.append(timestampOf(this.#time), operations.length > 0 ? operations : [{ kind: 'silent', note: new Map([['expired', collection.namespace]]) }]);
   }
 
   /** @throws CommandError 371 while user writes are blocked; 263 for a capped collection in a transaction */

@@ -1,0 +1,101 @@
+import { DateTime, type Doc, type Value } from '../bson/value.js';
+import { numberOf } from '../node/doc-fields.js';
+import { isInternalDatabase } from '../node/user-write-block.js';
+import { matchedRecords, type MatchedRecord } from './read/find-records.js';
+import type { ShardState } from './shard-state.js';
+import type { Collection } from './storage/collection.js';
+import { heldByAnother } from './storage/record.js';
+import { LATEST } from './storage/time-key.js';
+
+/** `ttlMonitorSleepSecs`, settable at runtime. */
+export const ttlSleepSecondsDefault = 60;
+
+const millisecondsPerSecond = 1000;
+/** No date is earlier: without it a field that holds no date would be below any. */
+const earliest = new DateTime(-(2n ** 63n));
+/** Documents that one entry of the oplog deletes since 6.1 (`batchedDeletesTargetBatchDocs`). */
+const batchDocuments = 10;
+
+/** By what documents of a collection expire. */
+interface Expiry {
+  readonly path: string;
+  readonly seconds: number;
+  /** Whether an index holds the document; undefined where all are meant. */
+  readonly holds: ((document: Uint8Array) => boolean) | undefined;
+}
+
+/**
+ * Deletes what has expired by TTL indexes and in clustered collections, from time to time (server source: ttl.cpp of 5.0.7, asked there for
+ * every kind of index and value). Time-series collections are left alone.
+ */
+export class TtlMonitor {
+  enabled = true;
+  #sleepSeconds = ttlSleepSecondsDefault;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly state: ShardState) {}
+
+  set sleepSeconds(seconds: number) {
+    this.#sleepSeconds = seconds;
+    if (this.#timer === undefined) return;
+    this.stop();
+    this.start();
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.pass(), this.#sleepSeconds * millisecondsPerSecond).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Looks at all collections once. While somebody wants the node's lock or users' writes are blocked, their databases stand still. */
+  pass(): void {
+    const { catalog, lock, writeBlock } = this.state;
+    if (!this.enabled || lock.isWanted) return;
+    for (const db of catalog.databaseNames()) {
+      if (db === 'local' || (writeBlock.enabled && !isInternalDatabase(db))) continue;
+      for (const collection of catalog.collectionsOf(db)) this.#clear(collection);
+    }
+  }
+
+  #clear(collection: Collection): void {
+    if (collection.cap !== undefined || collection.options.has('timeseries')) return;
+    for (const expiry of expiriesOf(collection)) {
+      const expired = [...this.#expired(collection, expiry)];
+      const together = this.state.version.atLeast(6, 1) ? batchDocuments : 1;
+      for (let at = 0; at < expired.length; at += together) this.#delete(collection, expired.slice(at, at + together));
+    }
+  }
+
+  *#expired(collection: Collection, { path, seconds, holds }: Expiry): Generator<MatchedRecord> {
+    const latest = new DateTime(BigInt(Math.trunc(this.state.now() - seconds * millisecondsPerSecond)));
+    const filter: Doc = new Map([[path, new Map<string, Value>([['$gte', earliest], ['$lte', latest]])]]);
+    const search = { hint: undefined, sort: undefined, collation: collection.collation, variables: undefined };
+    for (const found of matchedRecords(collection, filter, { time: LATEST, transaction: null }, search)) {
+      if (!heldByAnother(found.record, null) && holds?.(found.bytes) !== false) yield found;
+    }
+  }
+
+  /** Orphans too; since 6.0 nothing tells of them. */
+  #delete(collection: Collection, expired: readonly MatchedRecord[]): void {
+    const owner = this.state.version.atLeast(6, 0) ? this.state.ownership() : undefined;
+    const isShown = ({ bytes }: MatchedRecord): boolean => owner?.owns(collection.namespace, bytes) !== false;
+    this.state.writer.deleteTogether(collection, expired, isShown);
+  }
+}
+
+/** Indexes of one field in order of its values; others are told of in the log alone. */
+function expiriesOf(collection: Collection): Expiry[] {
+  const ofIndexes = collection.secondaryIndexes.flatMap(({ definition: { spec, fields, built, holds } }): Expiry[] => {
+    const [field, second] = fields;
+    const seconds = numberOf(spec.get('expireAfterSeconds'));
+    // 4.4 keeps what is no number, and nothing expires by it.
+    if (seconds === undefined || Number.isNaN(seconds) || !built || field === undefined || second !== undefined || field.hashed) return [];
+    return [{ path: field.path, seconds: Math.trunc(seconds), holds }];
+  });
+  const seconds = collection.options.has('clusteredIndex') ? numberOf(collection.options.get('expireAfterSeconds')) : undefined;
+  return seconds === undefined ? ofIndexes : [...ofIndexes, { path: '_id', seconds, holds: undefined }];
+}
