@@ -9,14 +9,15 @@ const answer_ms = 5_000;
 
 /**
  * Refuses to commit to a destination that the source was upgraded beyond during the migration: its users may have begun to use
- * what the destination does not know.
+ * what the destination does not know. A reverse goes back to where the migration came from, of whatever release.
  * @throws ConvoyError `unsupportedServerVersion`
  */
 export async function refuseUpgradedSource(
   { clock }: Pick<Runtime, 'clock'>,
-  { source, destination }: Record<'source' | 'destination', Cluster>,
+  { source, destination, home }: Record<'source' | 'destination' | 'home', Cluster>,
   signal: AbortSignal,
 ): Promise<void> {
+  if (destination !== home) return;
   const ask = (each: AbortSignal) => Promise.all([source, destination].map(({ router }) => readFeatureVersion(router, { signal: each })));
   const [from, to] = await within(answer_ms, clock, ask, signal).catch(() => {
     signal.throwIfAborted();
