@@ -66,7 +66,7 @@ export async function runVitest(args, options = {}) {
     const reporters = ['--reporter=default', '--reporter=./scripts/counting-reporter.mjs'];
     const exit = await runNode('node_modules/vitest/vitest.mjs', ['run', '--passWithNoTests', ...reporters, ...args], {
       ...options,
-      env: { ...options.env, CONVOY_TEST_COUNTS: countsFile },
+      env: { ...options.env, CONVOY_TEST_COUNTS: countsFile, CONVOY_TEST_COMPILED: '1' },
     });
     const counts = readCounts(countsFile);
     if (exit !== 0 && counts.failed === 0) {
