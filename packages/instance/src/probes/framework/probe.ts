@@ -24,6 +24,8 @@ export interface Probe {
   /** First release for which it is true, and the first for which it is not any more; all that Convoy takes where left out. */
   readonly from?: Version;
   readonly below?: Version;
+  /** Patch releases before `from` from which on their series has it too. */
+  readonly backports?: readonly Version[];
   /** Both where it is left out. */
   readonly topology?: Topology;
   readonly needs?: readonly Need[];
@@ -74,13 +76,15 @@ export function isAtLeast(version: Version, release: Version): boolean {
 }
 
 /** Whether a probe's sentence is about servers of this release. */
-export function isFor({ from, below }: Pick<Probe, 'from' | 'below'>, version: Version): boolean {
-  return (from === undefined || isAtLeast(version, from)) && (below === undefined || !isAtLeast(version, below));
+export function isFor({ from, below, backports = [] }: Pick<Probe, 'from' | 'below' | 'backports'>, version: Version): boolean {
+  const isBackport = backports.some(([major, minor, patch]) => version[0] === major && version[1] === minor && version[2] >= patch);
+  return (from === undefined || isBackport || isAtLeast(version, from)) && (below === undefined || !isAtLeast(version, below));
 }
 
 /** The releases of a sentence in words. */
-export function releasesText({ from, below }: Pick<Probe, 'from' | 'below'>): string {
+export function releasesText({ from, below, backports = [] }: Pick<Probe, 'from' | 'below' | 'backports'>): string {
   const text = ([major, minor, patch]: Version): string => (patch === 0 ? `${major}.${minor}` : `${major}.${minor}.${patch}`);
-  const parts = [...(from === undefined ? [] : [`from ${text(from)} on`]), ...(below === undefined ? [] : [`before ${text(below)}`])];
+  const froms = [...(from === undefined ? [] : [from]), ...backports];
+  const parts = [...(from === undefined ? [] : [`from ${froms.map(text).join(', ')} on`]), ...(below === undefined ? [] : [`before ${text(below)}`])];
   return parts.length === 0 ? 'all' : parts.join(', ');
 }

@@ -59,7 +59,8 @@ export const exactDocuments: readonly Probe[] = [
     name: 'bypass-keeps-zero-timestamps',
     sentence: 'bypassEmptyTsReplacement lets an insert keep Timestamp(0, 0).',
     from: [8, 0, 0],
-    source: 'manual: bypassEmptyTsReplacement',
+    backports: [[7, 0, 13], [6, 0, 17], [5, 0, 29]],
+    source: 'manual: bypassEmptyTsReplacement; SERVER-88750',
     otherwise: 'Nothing is lost: Convoy puts such documents.',
     async run(scene) {
       const name = await scene.collection();

@@ -1,4 +1,4 @@
-import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import { type ReleaseSeries, ServerVersion } from '@convoy/simulator/node/server-version';
 import { backendVersion } from '@convoy/testbed/cluster/backend-version';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allProbes } from '../../../src/probes/all-probes.js';
@@ -63,8 +63,8 @@ function isShownOn(probe: Probe, { release, topology, withUsers }: Stage): boole
 }
 
 function versionOf(series: ReleaseSeries): readonly [number, number, number] {
-  const [major = 0, minor = 0] = series.split('.').map(Number);
-  return [major, minor, 99];
+  const [major = 0, minor = 0, patch = 0] = ServerVersion.parse(series).text.split('.').map(Number);
+  return [major, minor, patch];
 }
 
 test('each probe has a distortion of its own', () => {
