@@ -124,8 +124,7 @@ export const commitHazards: readonly Hazard[] = [
   {
     number: 82,
     hazard: 'A block of user writes waits for all open transactions, with every operation of the node behind it; set again, it does so again and aborts index builds',
-    handling: 'A block that a replica set is seen to have is not set again. One that is asked for has longer than transactions live. A build that was aborted is begun again.',
-    open: 'routers do not show whether a block stands: there it is set again.',
+    handling: 'A block that a replica set shows, or a config server has noted, is not set again. One that is asked for has longer than transactions live. A build that was aborted is begun again.',
     sabotages: [
       {
         takesOut: 'the look at the block that stands',
@@ -153,7 +152,7 @@ export const commitHazards: readonly Hazard[] = [
       {
         takesOut: 'the reason',
         file: instance('cluster/write-block.ts'),
-        symbol: 'standingBlock',
+        symbol: 'blockOfReplicaSet',
         find: 'userWriteBlockReason === 0 ? null',
         replace: 'userWriteBlockReason >= 0 ? null',
         tests: [instanceTest('lifecycle/migration/write-blocks.test.ts', "of somebody else is not taken for Convoy's own, and its reason is told: wanted %s")],
@@ -180,6 +179,37 @@ export const commitHazards: readonly Hazard[] = [
         find: "return withoutFields(options, 'expireAfterSeconds');",
         replace: "return withoutFields(options, 'autoIndexId');",
         tests: [integrationTest('kinds/expiring-documents.test.ts', 'what the source keeps beyond its time is kept by the destination until the commit (%s)')],
+      },
+    ],
+  },
+  {
+    number: 90,
+    hazard: 'A router does not show whether a block of user writes stands: what the config server has noted of it is believed while it is being lifted',
+    handling: 'A block counts as standing when the config server is at no work and has noted it since. Everything else has it set again.',
+    sabotages: [
+      {
+        takesOut: 'the note of the config server',
+        file: instance('cluster/write-block.ts'),
+        symbol: 'blockOfShards',
+        find: 'if (block?.blockUserWrites !== true) return null;',
+        replace: 'if (block?.blockUserWrites !== false) return null;',
+        tests: [instanceTest('lifecycle/migration/write-blocks.test.ts', 'is not set again where the config server has noted it'), instanceTest('lifecycle/migration/write-blocks.test.ts', 'is set where %s')],
+      },
+      {
+        takesOut: 'the look at what the config server is doing',
+        file: instance('cluster/write-block.ts'),
+        symbol: 'blockOfShards',
+        find: "if ((await firstIn(router, 'sharding_configsvr_coordinators', options)) !== null) return null;",
+        replace: '',
+        tests: [instanceTest('lifecycle/migration/write-blocks.test.ts', 'is set where %s')],
+      },
+      {
+        takesOut: 'what to do about a refusal, in the cleanup',
+        file: instance('lifecycle/commands/clean-up.ts'),
+        symbol: 'cleanUp',
+        find: 'setOrExplain(cluster, false, attempt);',
+        replace: "cluster.router.command('admin', { setUserWriteBlockMode: 1, global: false }, { signal: attempt }).then(() => undefined);",
+        tests: [integrationTest('cleanup/cleanup.test.ts', 'names what a cluster refuses, and what to do about it, and can be carried out again')],
       },
     ],
   },

@@ -91,7 +91,6 @@ const clusterErrors = {
   oplogWindowTooSmall: { httpStatus: 422, retry: 'afterChange', sentence: 'The oplog of the source reaches too short a time back; enlarge it.' },
   balancerStillRunning: { httpStatus: 422, retry: 'afterChange', sentence: 'A balancer could not be brought to rest; stop it and wait for its round to end.' },
   shardsNotReachable: { httpStatus: 422, retry: 'afterChange', sentence: 'The instance cannot read the shards of the source directly; make them reachable and give it credentials for them.' },
-  writeBlockingActive: { httpStatus: 422, retry: 'afterChange', sentence: 'A cluster already blocks user writes, which Convoy did not ask for; lift the block first.' },
   metadataFromNewerRelease: { httpStatus: 422, retry: 'afterChange', sentence: 'The migration was begun by a newer release; go on with that or a later one.' },
 } as const satisfies Record<string, ErrorEntry>;
 

@@ -2,7 +2,6 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { restoreBalancer } from '../cluster/balancer.js';
 import type { Cluster } from '../cluster/door.js';
 import { classify } from '../cluster/failure.js';
-import { setWriteBlock } from '../cluster/write-block.js';
 import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from '../store/metadata.js';
 import { turnsOf } from '../store/reversal.js';
@@ -32,6 +31,8 @@ export interface Remains {
   /** Names of the collections of the metadata database on either. */
   metadata: { home: readonly string[]; other: readonly string[] };
   retrying: Retrying;
+  /** Lifts a cluster's block of user writes. @throws ConvoyError `writeBlockingFailed` when the cluster refuses, with what to do */
+  allowWrites(cluster: Cluster, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -118,7 +119,7 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
     if (cluster === null) continue;
     if (balanced) steps.push(startBalancer(cluster));
     if (blocked && record.options.enableUserWriteBlocking) {
-      steps.push({ description: `Allow the writes of users on ${cluster.name}.`, run: (signal) => setWriteBlock(cluster, false, { signal }) });
+      steps.push({ description: `Allow the writes of users on ${cluster.name}.`, run: (signal) => remains.allowWrites(cluster, signal) });
     }
   }
   return steps;

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { CallOptions, Cluster } from './door.js';
+import type { CallOptions, Cluster, Door } from './door.js';
 import { classify, codeOf } from './failure.js';
 
 /** First release with user write blocking, on either side. */
@@ -26,14 +26,37 @@ export async function setWriteBlock(cluster: Cluster, blocked: boolean, options:
   await cluster.router.command('admin', { setUserWriteBlockMode: 1, global: blocked }, options);
 }
 
-/** The block of a replica set; null where none stands or none can be seen: routers do not show it. */
+/** The block that a cluster shows; null where none stands or none can be seen. */
 export async function standingBlock({ kind, router }: Cluster, options: CallOptions): Promise<StandingBlock | null> {
-  if (kind !== 'replicaSet') return null;
-  const { repl } = await router.command('admin', { serverStatus: 1 }, options).catch((error: unknown): Document => {
+  try {
+    return kind === 'replicaSet' ? await blockOfReplicaSet(router, options) : await blockOfShards(router, options);
+  } catch (error) {
     if (codeOf(error) === null || classify(error) === 'retryable') throw error;
-    return {};
-  });
+    return null;
+  }
+}
+
+async function blockOfReplicaSet(router: Door, options: CallOptions): Promise<StandingBlock | null> {
+  const { repl } = await router.command('admin', { serverStatus: 1 }, options);
   const { userWriteBlockMode, userWriteBlockReason = 0 } = (repl ?? {}) as { userWriteBlockMode?: number; userWriteBlockReason?: number };
   if (userWriteBlockMode !== standingMode) return null;
   return { foreignReason: userWriteBlockReason === 0 ? null : (reasons[userWriteBlockReason] ?? `number ${userWriteBlockReason}`) };
+}
+
+/**
+ * The config server notes a block when all shards have it, so that new ones get it too, and until the first of them lets it go (server
+ * source: set_user_write_block_mode_coordinator). While it sets or lifts one, or coordinates anything else, nothing is known: so that
+ * is looked at first.
+ */
+async function blockOfShards(router: Door, options: CallOptions): Promise<StandingBlock | null> {
+  if ((await firstIn(router, 'sharding_configsvr_coordinators', options)) !== null) return null;
+  const block = await firstIn(router, 'user_writes_critical_sections', options);
+  if (block?.blockUserWrites !== true) return null;
+  const reason = (block.blockUserWritesReason as string | undefined) ?? reasons[0];
+  return { foreignReason: reason === reasons[0] ? null : String(reason) };
+}
+
+async function firstIn(router: Door, collection: string, options: CallOptions): Promise<Document | null> {
+  const reply = await router.command('config', { find: collection, limit: 1, singleBatch: true, readConcern: { level: 'majority' } }, options);
+  return (reply.cursor as { firstBatch: Document[] }).firstBatch[0] ?? null;
 }

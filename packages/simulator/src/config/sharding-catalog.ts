@@ -76,6 +76,12 @@ export class ShardingCatalog {
     return this.#databases.get(name);
   }
 
+  /** Keeps the config server's note of the block that the shards have (server source: SetUserWriteBlockModeCoordinator). */
+  async noteWriteBlock(note: Doc | undefined): Promise<void> {
+    if (note === undefined) await this.store.remove('user_writes_critical_sections', doc());
+    else await this.store.put('user_writes_critical_sections', note);
+  }
+
   /** The database's entry, made on the shard with the fewest bytes, or on the one asked for, when it is not there yet. */
   async createDatabase(name: string, partitioned: boolean, primary?: string): Promise<DatabaseEntry> {
     const present = this.#databases.get(name);

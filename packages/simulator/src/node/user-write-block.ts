@@ -1,4 +1,5 @@
 import { isTrue } from './doc-fields.js';
+import type { Doc, Value } from '../bson/value.js';
 import { CommandError, type CommandRequest, type ConnectionState } from './command.js';
 import type { ServerVersion } from './server-version.js';
 
@@ -38,6 +39,13 @@ export class UserWriteBlock {
   /** Number of the reason, as `serverStatus` shows it since 8.0.13; undefined before. */
   get reasonNumber(): number | undefined {
     return this.features().atLeast(8, 0) ? reasons.indexOf(this.#reason) : undefined;
+  }
+
+  /** The note of a config server that the shards have a block, as its collection `user_writes_critical_sections` shows it; undefined without. */
+  get note(): Doc | undefined {
+    if (!this.enabled) return undefined;
+    const note = new Map<string, Value>([['_id', ''], ['blockNewUserShardedDDL', true], ['blockUserWrites', true]]);
+    return this.#reason === 'Unspecified' ? note : note.set('blockUserWritesReason', this.#reason);
   }
 
   /** Runs the synchronous part of a command as its client; outside of it the node itself is at work. */

@@ -168,7 +168,15 @@ export class Router implements ServedNode {
     available: AvailableShards,
   ) {
     this.diagnostics = new Diagnostics(identity, () => context.clock.current());
+    this.diagnostics.addAnswers([['setUserWriteBlockMode', (request) => this.#blockUserWrites(request)]]);
     this.#commands = new Map([...dataCommands, ...definitionCommands, ...sessionCommands, ...shardingCommands(balancer, migration, available)]);
+  }
+
+  async #blockUserWrites(request: CommandRequest): Promise<Doc> {
+    const { writeBlock } = this.identity.deployment;
+    await writeBlock.set(request, false);
+    await this.context.catalog.noteWriteBlock(writeBlock.note);
+    return new Map();
   }
 
   /** Routers stream cursors since 7.1. */

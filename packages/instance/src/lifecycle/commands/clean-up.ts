@@ -11,6 +11,7 @@ import { isRetryable } from '../../store/retryable.js';
 import { ShareRecords } from '../../store/share-record.js';
 import { turnsOf } from '../../store/reversal.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
+import { setOrExplain } from '../migration/write-blocks.js';
 import { type ConnectByName, findMigration, type FoundMigration, metadataOn } from './find-migration.js';
 
 /** An operator waits: what fails for longer is told. */
@@ -32,7 +33,8 @@ export interface CleanupPlan {
  * @param destination the cluster that was migrated to
  * @param agree gets the plan before anything is done; nothing is done unless it returns true
  * @returns whether everything was done
- * @throws ConvoyError `migrationLives` while processes of the migration are at work or have to finish it, `wrongCluster`
+ * @throws ConvoyError `migrationLives` while processes of the migration are at work or have to finish it, `wrongCluster`,
+ *   `writeBlockingFailed` when a cluster refuses to allow the writes of users: the plan can be carried out again
  */
 export async function cleanUp(
   config: InstanceConfig,
@@ -52,7 +54,8 @@ export async function cleanUp(
     const sides = sidesOf(found);
     const stored = { home: await metadataOn(home, signal), other: other === null ? [] : await metadataOn(other, signal) };
     const zones = await findLeftoverZones(sides.destination, signal);
-    const steps = cleanupSteps({ record, ...sides, home, other, records, shares, zones, metadata: stored, retrying: retry });
+    const allowWrites = (cluster: Cluster, attempt: AbortSignal): Promise<void> => setOrExplain(cluster, false, attempt);
+    const steps = cleanupSteps({ record, ...sides, home, other, records, shares, zones, metadata: stored, retrying: retry, allowWrites });
     const plan = { found: steps.length === 0 ? null : describe(record), steps, remarks: remarksOn(record, sides.destination) };
     if (!(await agree(plan))) return false;
     for (const step of steps) await retry(step.description, () => step.run(signal), signal);

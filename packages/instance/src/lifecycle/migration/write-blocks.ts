@@ -24,6 +24,7 @@ const lookAfterEnd_ms = 10_000;
 const attempt_ms = 120_000;
 /** What servers answer when a block stands for another reason, among others (IllegalOperation). */
 const illegalOperation = 20;
+const unauthorized = 13;
 
 /**
  * Which cluster refuses the writes of users, by what is recorded of the migration: the destination until it is opened,
@@ -120,9 +121,14 @@ export async function setOrExplain(cluster: Cluster, blocked: boolean, attempt =
   } catch (error) {
     if (codeOf(error) === null || classify(error) === 'retryable') throw error;
     const what = blocked ? 'could not be blocked' : 'could not be allowed again';
-    const held = codeOf(error) === illegalOperation ? await heldByAnother(cluster, attempt) : '';
-    throw new ConvoyError('writeBlockingFailed', `User writes on ${cluster.name} ${what}: ${failureName(error)}.${held}`, { cause: error });
+    throw new ConvoyError('writeBlockingFailed', `User writes on ${cluster.name} ${what}: ${failureName(error)}.${await remedyOf(error, cluster, attempt)}`, { cause: error });
   }
+}
+
+async function remedyOf(error: unknown, cluster: Cluster, signal: AbortSignal): Promise<string> {
+  const code = codeOf(error);
+  if (code === illegalOperation) return heldByAnother(cluster, signal);
+  return code === unauthorized ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup and restore have, and repeat this.' : '';
 }
 
 /** Somebody else may lift a block at any time: it is no substitute for Convoy's own. */

@@ -109,6 +109,20 @@ describe('a cleanup', () => {
     expect(body.errorDescription).toMatch(/convoy cleanup/);
   });
 
+  it('names what a cluster refuses, and what to do about it, and can be carried out again', async () => {
+    const instance = await begin(blocking);
+    await instance.close();
+    const { client } = scene.cluster1;
+    const data = { failCommands: ['setUserWriteBlockMode'], errorCode: 13 };
+    await client.db('admin').command({ configureFailPoint: 'failCommand', mode: { times: 1 }, data });
+    await expect(clean()).rejects.toMatchObject({
+      error: 'writeBlockingFailed',
+      errorDescription: expect.stringMatching(/^User writes on cluster1 could not be allowed again: Unauthorized.*Give the user .* setUserWriteBlockMode.* repeat this/) as unknown,
+    });
+    expect((await clean()).done).toBe(true);
+    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([open, open]);
+  });
+
   it('gives both clusters back what they were before a migration that has failed', async () => {
     await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
     await using instance = await begin(blocking, { retry_minutes: 0.05 });

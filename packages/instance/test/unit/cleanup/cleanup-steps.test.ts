@@ -28,8 +28,13 @@ function cluster(name: string) {
     done.push(`${name} ${what} ${String(command.global ?? command.drop ?? '')}`.trim());
     return { ok: 1, n: 0 };
   };
-  const router = new FakeDoor(name, { setUserWriteBlockMode: note('block'), balancerStart: note('balance'), drop: note('drop'), count: () => ({ n: 0 }) });
+  const router = new FakeDoor(name, { balancerStart: note('balance'), drop: note('drop'), count: () => ({ n: 0 }) });
   return { ...fakeCluster({ router, shardIds: ['a'] }), name };
+}
+
+function allowWrites({ name }: { name: string }): Promise<void> {
+  done.push(`${name} block false`);
+  return Promise.resolve();
 }
 
 async function begin(): Promise<void> {
@@ -47,7 +52,7 @@ async function reach(phase: MigrationPhase): Promise<void> {
 /** The plan for what is there now, and its carrying out after something has happened meanwhile. */
 async function clean(meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
   const [source, destination] = [cluster('cluster0'), cluster('cluster1')];
-  const remains = { source, destination, home: destination, other: source, records, shares: new ShareRecords(metadata), zones: { ranges: [], shards: [] }, metadata: { home: ['migration'], other: [] } };
+  const remains = { source, destination, home: destination, other: source, records, shares: new ShareRecords(metadata), zones: { ranges: [], shards: [] }, metadata: { home: ['migration'], other: [] }, allowWrites };
   const steps = cleanupSteps({ ...remains, record: await records.read(never), retrying: once });
   await meanwhile();
   for (const step of steps) await step.run(never);

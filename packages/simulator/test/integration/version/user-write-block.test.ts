@@ -49,7 +49,10 @@ describe('user write blocking', () => {
       await expect(direct.db('admin').command({ setUserWriteBlockMode: 1, global: false })).rejects.toMatchObject({ code: 20 });
       expect((await direct.db('admin').command({ serverStatus: 1 })).repl).toMatchObject({ userWriteBlockMode: 2 });
     }
+    const noted = client.db('config').collection('user_writes_critical_sections');
+    expect(await noted.find().toArray()).toEqual([{ _id: '', blockNewUserShardedDDL: true, blockUserWrites: true }]);
     await admin.command({ setUserWriteBlockMode: 1, global: false });
+    expect(await noted.countDocuments()).toBe(0);
     await orders.insertOne({ _id: 2 });
     expect(await orders.countDocuments()).toBe(2);
   });

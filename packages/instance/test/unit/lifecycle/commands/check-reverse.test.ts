@@ -27,6 +27,7 @@ function recordIn(phase: MigrationRecord['phase'], turns: number): MigrationReco
 async function check(records: MigrationRecord[]): Promise<void> {
   const answer = (command: Document): Document => {
     if ('setUserWriteBlockMode' in command) sent.push(command.global);
+    if ('find' in command) return { cursor: { firstBatch: [] } };
     return { operationTime: timestampOf(7n) };
   };
   const router = new FakeDoor(answer, { resumeToken: '820000000000000009' });

@@ -55,6 +55,9 @@ describe('bringing a block in line', () => {
   let refusal: number | null;
   /** What the replica set shows of its block. */
   let status: Document;
+  let kind: 'replicaSet' | 'sharded';
+  /** What the config server has in its collections. */
+  let noted: Record<string, Document[]>;
   /** Called when a command has reached the cluster. */
   let onSent: () => void;
   /** A command is answered no sooner. */
@@ -62,6 +65,7 @@ describe('bringing a block in line', () => {
 
   beforeEach(() => {
     answered = Promise.resolve();
+    [kind, noted] = ['replicaSet', {}];
     [sent, records, refusal, onSent, status] = [[], [], null, () => undefined, { userWriteBlockMode: 1 }];
   });
 
@@ -73,15 +77,16 @@ describe('bringing a block in line', () => {
       return { ok: 1 };
     };
     const serverStatus = (): Document => ({ repl: status });
-    const door = new FakeDoor('router', { setUserWriteBlockMode, serverStatus });
+    const find = (database: string, { find: name }: Document): Document => ({ cursor: { firstBatch: noted[`${database}.${String(name)}`] ?? [] } });
+    const door = new FakeDoor('router', { setUserWriteBlockMode, serverStatus, find });
     const command = async (database: string, document: Document, options: CallOptions): Promise<Document> => {
       const reply = await door.command(database, document, options);
-      if ('serverStatus' in document) return reply;
+      if ('serverStatus' in document || 'find' in document) return reply;
       await untilAborted(answered, options.signal);
       return reply;
     };
     const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: door.close.bind(door) };
-    const cluster = fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'] });
+    const cluster = fakeCluster({ router, kind, shardIds: ['rs'] });
     const read = async (signal: AbortSignal): Promise<MigrationRecord | null> => {
       signal.throwIfAborted();
       return Promise.resolve((records.length > 1 ? records.shift() : records[0]) ?? null);
@@ -215,6 +220,31 @@ describe('bringing a block in line', () => {
     expect(sent).toEqual([false]);
   });
 
+  describe('of a sharded cluster', () => {
+    const standing = { _id: '', blockNewUserShardedDDL: true, blockUserWrites: true };
+
+    beforeEach(() => {
+      [kind, records] = ['sharded', [recordIn('committing')]];
+    });
+
+    it('is not set again where the config server has noted it', async () => {
+      noted = { 'config.user_writes_critical_sections': [standing] };
+      await bringBlock(context(), 'source', never);
+      expect(sent).toEqual([]);
+    });
+
+    it.each<[string, Record<string, Document[]>]>([
+      ['nothing is noted', {}],
+      ['definition changes alone are refused yet', { 'config.user_writes_critical_sections': [{ ...standing, blockUserWrites: false }] }],
+      ['the config server is at work, perhaps on its end', { 'config.user_writes_critical_sections': [standing], 'config.sharding_configsvr_coordinators': [{ _id: 1 }] }],
+      ['it stands for the reason of somebody else', { 'config.user_writes_critical_sections': [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }] }],
+    ])('is set where %s', async (_why, documents) => {
+      noted = documents;
+      await bringBlock(context(), 'source', never);
+      expect(sent).toEqual([true]);
+    });
+  });
+
   it.each([true, false])('of somebody else is not taken for Convoy\'s own, and its reason is told: wanted %s', async (wanted) => {
     [records, refusal, status] = [[recordIn('committing', wanted ? {} : { failure })], 20, { userWriteBlockMode: 2, userWriteBlockReason: 2 }];
     const errorDescription = expect.stringMatching(/could not be .*They are blocked for the reason DiskUseThresholdExceeded, and not by Convoy/) as unknown;
@@ -224,6 +254,6 @@ describe('bringing a block in line', () => {
 
   it('ends the migration by name when the cluster refuses', async () => {
     [records, refusal] = [[recordIn('committing')], 13];
-    await expect(bringBlock(context(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/could not be blocked: Unauthorized/) as unknown });
+    await expect(bringBlock(context(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/could not be blocked: Unauthorized.*Give the user .* setUserWriteBlockMode/) as unknown });
   });
 });
