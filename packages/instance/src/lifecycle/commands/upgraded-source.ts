@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster } from '../../cluster/door.js';
+import type { Cluster, Version } from '../../cluster/door.js';
 import { isAtLeast, readFeatureVersion } from '../../cluster/topology.js';
 import { within } from '../../cluster/within.js';
 import type { Runtime } from '../migration/runtime.js';
@@ -8,8 +8,9 @@ import type { Runtime } from '../migration/runtime.js';
 const answer_ms = 5_000;
 
 /**
- * Refuses to commit to a destination that the source was upgraded beyond during the migration: its users may have begun to use
- * what the destination does not know. A reverse goes back to where the migration came from, of whatever release.
+ * Refuses to commit to a destination whose feature compatibility version was lowered under this process: what a commit asks of it
+ * goes by the version before. Refuses one, too, that the source was upgraded beyond during the migration: its users may have begun
+ * to use what the destination does not know. A reverse goes back to where the migration came from, of whatever release.
  * @throws ConvoyError `unsupportedServerVersion`
  */
 export async function refuseUpgradedSource(
@@ -17,13 +18,19 @@ export async function refuseUpgradedSource(
   { source, destination, home }: Record<'source' | 'destination' | 'home', Cluster>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (destination !== home) return;
   const ask = (each: AbortSignal) => Promise.all([source, destination].map(({ router }) => readFeatureVersion(router, { signal: each })));
   const [from, to] = await within(answer_ms, clock, ask, signal).catch(() => {
     signal.throwIfAborted();
     return [];
   });
-  if (!from || !to || isAtLeast(to.version, from.version[0], from.version[1])) return;
-  const [above, below] = [from, to].map(({ version: [major, minor] }) => `${major}.${minor}`);
+  if (to && !isAtLeast(to.version, destination.version[0], destination.version[1])) {
+    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${destination.name} was lowered to ${text(to.version)} during the migration; raise it again, and send the command again.`);
+  }
+  if (destination !== home || !from || !to || isAtLeast(to.version, from.version[0], from.version[1])) return;
+  const [above, below] = [text(from.version), text(to.version)];
   throw new ConvoyError('unsupportedServerVersion', `The source was upgraded to featureCompatibilityVersion ${above} since the start, above the destination's ${below}; raise it there, and send the command again.`);
+}
+
+function text([major, minor]: Version): string {
+  return `${major}.${minor}`;
 }

@@ -134,3 +134,25 @@ it('a commit is refused by name while the source was upgraded beyond the destina
   await instance.commitWhenOffered();
   await expectEqualDatabases(scene, 'shop');
 });
+
+it('a commit is refused by name while the feature compatibility version of the destination is lower than Convoy found it', async () => {
+  await using scene = await Scene.open({ shards: 1 }, { shards: 1 }, { cluster0: '5.0', cluster1: '5.0' });
+  const sides = [scene.cluster0, scene.cluster1];
+  const setFeatures = async (version: string) => {
+    for (const { client } of sides) await client.db('admin').command({ setFeatureCompatibilityVersion: version });
+  };
+  const kept = scene.cluster0.client.db('shop').collection<{ _id: number }>('kept');
+  await kept.insertOne({ _id: 1 });
+  // Before 5.0 it cannot be built beside the one that stands for it until the commit.
+  await kept.createIndexes([{ key: { k: 1 }, name: 'k_unique', unique: true }]);
+  await using instance = await scene.startInstance();
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await setFeatures('4.4');
+  await expect.poll(async () => (await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/cluster1 was lowered to 4\.4 during/) as unknown });
+  expect((await instance.progress()).state).toBe('RUNNING');
+  await setFeatures('5.0');
+  await instance.untilCanCommit();
+  await instance.commitWhenOffered();
+  await expectEqualDatabases(scene, 'shop');
+});

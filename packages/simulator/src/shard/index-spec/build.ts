@@ -30,7 +30,7 @@ export interface BuildOptions {
  * Throws CommandError for conflicts and, behind `Index build failed`, for what comes up while building.
  */
 export function buildIndexes(state: ShardState, collection: Collection, specs: readonly Doc[], { fromMigrate = false, isNew = false }: BuildOptions = {}): void {
-  const missing = specs.filter((spec) => !isIdKey(spec) && !isPresent(state.version, spec, collection));
+  const missing = specs.filter((spec) => !isIdKey(spec) && !isPresent(state.features, spec, collection));
   if (missing.length > 0) state.writeBlock.refuse(collection.db, collection.name);
   if (missing.length > 0 && state.transaction !== undefined) refuseInTransaction(collection, state.transaction);
   const before = collection.secondaryIndexes.length;
