@@ -371,7 +371,7 @@ export const definitionHazards: readonly Hazard[] = [
         symbol: 'take',
         find: 'if (movedTo !== null) {',
         replace: 'if (movedTo === operation) {',
-        tests: [instanceTest('ddl/definition-tracker.test.ts', 'by moveCollection is a new one in the place of the old, and what is shown of it again is passed over')],
+        tests: [instanceTest('ddl/definition-tracker.test.ts', 'by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after')],
       },
       {
         takesOut: 'the look at the catalog for what is not known',

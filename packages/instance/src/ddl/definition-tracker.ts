@@ -173,10 +173,10 @@ export class DefinitionTracker {
     await this.#addCreation(uuid, to, time, signal);
   }
 
-  async #takeCreation({ uuid, database, name, time, movedTo }: DefinitionEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+  async #takeCreation({ uuid, database, name, time }: DefinitionEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
     if (!this.context.filter.includes(database, name)) return;
     const standing = this.context.ledger.followed.at(database, name);
-    const isFilled = movedTo !== null || standing === undefined || standing.uuid === uuid || this.#incomplete.has(standing.uuid);
+    const isFilled = standing === undefined || standing.uuid === uuid || this.#incomplete.has(standing.uuid);
     if (isFilled) await this.#addCreation(uuid, { database, name }, time, signal);
     else this.arriving.set(uuid, { uuid, database, name });
   }

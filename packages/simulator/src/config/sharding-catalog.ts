@@ -18,6 +18,8 @@ export class ShardingCatalog {
   readonly #databases = new Map<string, DatabaseEntry>();
   readonly #collections = new Map<string, ShardedCollection>();
   readonly #shards = new Map<string, ClusterShard>();
+  /** Unsharded collections that were moved: entries of one chunk (`unsplittable`, 8.0). */
+  readonly #moved = new Map<string, ShardedCollection>();
   readonly #zones = new ZoneRanges();
 
   constructor(
@@ -104,7 +106,7 @@ export class ShardingCatalog {
   }
 
   async dropDatabase(name: string): Promise<void> {
-    for (const namespace of [...this.#collections.keys()].filter((each) => databaseOf(each) === name)) await this.dropCollection(namespace);
+    for (const namespace of [...this.#collections.keys(), ...this.#moved.keys()].filter((each) => databaseOf(each) === name)) await this.dropCollection(namespace);
     this.#databases.delete(name);
     await this.store.remove('databases', doc(['_id', name]));
   }
@@ -122,6 +124,31 @@ export class ShardingCatalog {
   /** The sharded collection of this name; undefined for unsharded ones. */
   collection(namespace: string): ShardedCollection | undefined {
     return this.#collections.get(namespace);
+  }
+
+  /** The shard that an unsharded collection was moved to; undefined for one that is on its database's primary shard. */
+  movedTo(namespace: string): string | undefined {
+    return this.#moved.get(namespace)?.chunks.shards[0];
+  }
+
+  /** Names of the collections of a database that were moved. */
+  movedOf(db: string): string[] {
+    return [...this.#moved.keys()].filter((namespace) => databaseOf(namespace) === db);
+  }
+
+  /** @param collection with one chunk, by `_id` */
+  async saveMoved(collection: ShardedCollection): Promise<void> {
+    const before = this.#moved.get(collection.namespace);
+    if (before !== undefined) await this.store.remove('chunks', documents.chunksOf(this.version, before));
+    this.#moved.set(collection.namespace, collection);
+    await this.store.putAll('chunks', collection.chunks.chunks.map((chunk) => documents.chunkDocument(this.version, collection, chunk)));
+    await this.store.put('collections', documents.collectionDocument(this.version, collection).set('unsplittable', true));
+  }
+
+  async #forgetMoved(collection: ShardedCollection): Promise<void> {
+    this.#moved.delete(collection.namespace);
+    await this.store.remove('chunks', documents.chunksOf(this.version, collection));
+    await this.#forgetEntry(collection.namespace);
   }
 
   /** @throws CommandError 118 when the collection is not sharded */
@@ -155,6 +182,8 @@ export class ShardingCatalog {
   async dropCollection(namespace: string): Promise<void> {
     if (this.#zones.of(namespace).length > 0) await this.store.remove('tags', doc(['ns', namespace]));
     this.#zones.drop(namespace);
+    const moved = this.#moved.get(namespace);
+    if (moved !== undefined) await this.#forgetMoved(moved);
     const collection = this.#collections.get(namespace);
     if (collection === undefined) return;
     this.#collections.delete(namespace);
@@ -172,6 +201,11 @@ export class ShardingCatalog {
 
   /** Moves the entry of a sharded collection and its zones to its new name; chunks belong to the UUID and stay. */
   async renameCollection(from: string, to: string): Promise<void> {
+    const moved = this.#moved.get(from);
+    if (moved !== undefined) {
+      await this.#forgetMoved(moved);
+      await this.saveMoved({ ...moved, namespace: to, timestamp: this.clock.tick(), epoch: new ObjectId() });
+    }
     const collection = this.#collections.get(from);
     if (collection === undefined) return;
     this.#collections.delete(from);

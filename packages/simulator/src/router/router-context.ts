@@ -46,6 +46,8 @@ export class RouterContext {
   routedPrimaryOf(namespace: string): ClusterShard | undefined {
     const db = databaseOf(namespace);
     if (configDatabases.has(db)) return this.configShard;
+    const moved = this.catalog.movedTo(namespace);
+    if (moved !== undefined) return this.catalog.shard(moved);
     const entry = this.routing.database(db);
     return entry === undefined ? undefined : this.catalog.shard(entry.primary);
   }
@@ -59,8 +61,8 @@ export class RouterContext {
   primaryOf(namespace: string): ClusterShard | undefined {
     const db = databaseOf(namespace);
     if (configDatabases.has(db)) return this.configShard;
-    const entry = this.catalog.database(db);
-    return entry === undefined ? undefined : this.catalog.shard(entry.primary);
+    const holder = this.catalog.movedTo(namespace) ?? this.catalog.database(db)?.primary;
+    return holder === undefined ? undefined : this.catalog.shard(holder);
   }
 
   /** The same, making the database when it is not there. */
@@ -69,7 +71,7 @@ export class RouterContext {
     if (configDatabases.has(db)) return this.configShard;
     if (this.catalog.database(db) === undefined) await this.configShard.node.ready(new AbortController().signal);
     const entry = await this.catalog.createDatabase(db, false);
-    return this.catalog.shard(entry.primary);
+    return this.catalog.shard(this.catalog.movedTo(namespace) ?? entry.primary);
   }
 
   /** @throws CommandError 26 when the database does not exist */

@@ -30,6 +30,7 @@ import type { Migration } from './sharding/chunk-migration.js';
 import { addShardCommand, type AvailableShards, beginConfigShard, endConfigShard, getShardMap, listShards, removeShardCommand } from './sharding/shard-commands.js';
 import { enableShardingCommand, movePrimaryCommand } from './sharding/database-commands.js';
 import { configureCollectionBalancing } from './sharding/collection-balancing.js';
+import { moveCollectionCommand, unshardCollectionCommand } from './sharding/move-collection.js';
 import { reshardCollectionCommand } from './sharding/reshard-collection.js';
 import { refineShardKeyCommand } from './sharding/refine-shard-key.js';
 import { shardCollectionCommand } from './sharding/shard-collection.js';
@@ -105,6 +106,8 @@ function shardingCommands(balancer: Balancer, migration: Migration, available: A
     ['movePrimary', (context, request) => movePrimaryCommand(context, request, migration)],
     ['shardCollection', shardCollectionCommand],
     ['reshardCollection', reshardCollectionCommand],
+    ['moveCollection', (context, request) => moveCollectionCommand(context, request, migration)],
+    ['unshardCollection', (context, request) => unshardCollectionCommand(context, request, migration)],
     ['configureCollectionBalancing', configureCollectionBalancing],
     ...unsimulatedCommands.map((name): [string, Command] => [name, refuseUnsimulated]),
     ['refineCollectionShardKey', refineShardKeyCommand],

@@ -7,6 +7,7 @@ import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, isTrue, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { documentText } from '../../bson/text.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 import { collectionOptions, inOptionOrder, viewDefinition } from '../../shard/commands/create.js';
@@ -116,7 +117,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   const source = context.requireDatabase(databaseOf(from));
   const target = context.requireDatabase(databaseOf(to));
   const sharded = context.catalog.collection(from);
-  if (source.name !== target.name && (sharded !== undefined || source.primary !== target.primary)) {
+  if (source.name !== target.name && (sharded !== undefined || context.primaryOf(from) !== context.primaryOf(to))) {
     throw new CommandError(125, 'CommandFailed', 'Source and destination collections must be on same shard');
   }
   if (sharded !== undefined && source.name !== target.name) {
@@ -129,6 +130,7 @@ export async function renameCollectionCommand(context: RouterContext, request: C
     throw new CommandError(166, 'CommandNotSupportedOnView', `cannot rename view: ${from}`);
   }
   if (shards.length === 0) throw new CommandError(26, 'NamespaceNotFound', `Collection ${from} doesn't exist.`);
+  if (sharded === undefined && context.primaryOf(from) !== context.primaryOf(to)) refuseMovedTarget(context, from, to);
   refuseExistingTarget(context, to, isTrue(request.body.get('dropTarget')));
   await dropShardedTarget(context, request, to, sharded !== undefined);
   const primary = context.primaryOf(from);
@@ -140,6 +142,11 @@ export async function renameCollectionCommand(context: RouterContext, request: C
   // Chunks are kept from moving meanwhile.
   if (renamed !== undefined) await bumpVersion(context.catalog, renamed);
   return new Map();
+}
+
+/** Where one of both was moved, a target on another shard would have to be dropped there. */
+function refuseMovedTarget(context: RouterContext, from: string, to: string): void {
+  if (context.holdersOf(to).some((shard) => shard.access.collection(to) !== undefined)) throw unsimulated(`renaming ${from} over ${to}, which is on another shard`);
 }
 
 /** Sharded collections keep their names in 4.4. */

@@ -4,15 +4,21 @@ import { type Doc, RawDocument, type Value } from '../../bson/value.js';
 import type { ClusterShard } from '../../config/cluster-shard.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
+import { collectionOf } from '../../node/namespace.js';
 import { compileMatcher } from '../../query/matcher.js';
 import { ShardCursor } from '../read/shard-cursor.js';
 import { commandNamespace, type RouterContext } from '../router-context.js';
 
-/** `listCollections` of the primary shard of a database. */
+/** `listCollections` of the primary shard of a database, and of the collections that were moved to others. */
 export async function listCollectionsCommand(context: RouterContext, request: CommandRequest): Promise<Doc> {
   const primary = context.primaryOf(request.db);
-  const namespace = `${request.db}.$cmd.listCollections`;
-  return listReply(namespace, primary === undefined ? [] : await wholeList(context, request, primary));
+  const documents = primary === undefined ? [] : await wholeList(context, request, primary);
+  const moved = context.catalog.movedOf(request.db).filter((namespace) => context.primaryOf(namespace) !== primary);
+  for (const namespace of moved) {
+    const named = doc(['$and', [docOrEmpty(request.body.get('filter')), doc(['name', collectionOf(namespace)])]]);
+    for (const shard of context.holdersOf(namespace)) documents.push(...(await wholeList(context, request, shard, new Map(request.body).set('filter', named))));
+  }
+  return listReply(`${request.db}.$cmd.listCollections`, documents);
 }
 
 /** `listIndexes`, asked of one shard that owns chunks of the collection. */
@@ -24,8 +30,8 @@ export async function listIndexesCommand(context: RouterContext, request: Comman
   return listReply(namespace, await wholeList(context, request, shard));
 }
 
-async function wholeList(context: RouterContext, request: CommandRequest, shard: ClusterShard): Promise<Value[]> {
-  const body = new Map(request.body);
+async function wholeList(context: RouterContext, request: CommandRequest, shard: ClusterShard, asked = request.body): Promise<Value[]> {
+  const body = new Map(asked);
   body.delete('cursor');
   const cursor = await ShardCursor.open(context.sender, shard, request, body);
   const documents = cursor.takeAll();

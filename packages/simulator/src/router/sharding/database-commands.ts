@@ -36,7 +36,7 @@ export async function movePrimaryCommand(context: RouterContext, request: Comman
   const reply = context.version.atLeast(5, 0) ? new Map<string, Value>() : doc(['primary', to.connectionString]);
   if (from === to) return reply;
   for (const shard of [from, to]) await shard.node.ready(request.signal);
-  const unsharded = (): CollectionFacts[] => from.access.collectionsOf(name).filter(({ namespace }) => catalog.collection(namespace) === undefined);
+  const unsharded = (): CollectionFacts[] => from.access.collectionsOf(name).filter(({ namespace }) => catalog.collection(namespace) === undefined && catalog.movedTo(namespace) === undefined);
   for (const { namespace } of unsharded()) await from.access.transactionsDone(namespace, lockWaitMs(from.id));
   for (const { namespace, options, indexes } of unsharded()) {
     to.access.ensureCollection(namespace, new Binary(new UUID().buffer, Binary.SUBTYPE_UUID), options, indexes, true);
@@ -44,7 +44,9 @@ export async function movePrimaryCommand(context: RouterContext, request: Comman
     from.access.forgetCollection(namespace, !catalog.version.atLeast(8, 0));
   }
   // What is sharded is made there, too, without documents.
-  for (const { namespace, uuid, options, indexes } of from.access.collectionsOf(name)) to.access.ensureCollection(namespace, uuid, options, indexes);
+  for (const { namespace, uuid, options, indexes } of from.access.collectionsOf(name)) {
+    if (catalog.movedTo(namespace) === undefined) to.access.ensureCollection(namespace, uuid, options, indexes);
+  }
   to.access.replaceViews(name, from.access.viewsOf(name));
   from.access.replaceViews(name, []);
   const entry = context.requireDatabase(name);

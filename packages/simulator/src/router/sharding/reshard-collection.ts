@@ -50,7 +50,7 @@ function refuseOptions(body: Doc): void {
 }
 
 /** The documents that belong to the collection; orphans stay behind. */
-function ownedDocuments({ catalog }: RouterContext, { namespace, key, chunks }: ShardedCollection): Uint8Array[] {
+export function ownedDocuments({ catalog }: RouterContext, { namespace, key, chunks }: ShardedCollection): Uint8Array[] {
   return chunks.shards.flatMap((shard) => catalog.shard(shard).access.documents(namespace, (bytes) => chunks.holderOf(key.keyOf(bytes)) === shard));
 }
 

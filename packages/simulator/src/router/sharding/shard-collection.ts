@@ -9,6 +9,7 @@ import { type ZoneRange, zoneMax, zoneMin } from '../../config/zone.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText } from '../../node/doc-fields.js';
 import { collectionOf, databaseOf } from '../../node/namespace.js';
+import { unsimulated } from '../../node/unsimulated.js';
 import { documentText } from '../../bson/text.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
@@ -32,6 +33,7 @@ export async function shardCollectionCommand(context: RouterContext, request: Co
     context.routing.forget(namespace);
     return reply;
   }
+  if (context.catalog.movedTo(namespace) !== undefined) throw unsimulated('shardCollection of a collection that was moved');
   const primary = context.catalog.shard(database.primary);
   const before = primary.access.collection(namespace);
   const zones = context.catalog.zonesOf(namespace);

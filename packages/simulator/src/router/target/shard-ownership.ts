@@ -84,7 +84,8 @@ export class ShardOwnership implements RoutedAccess {
   #refuseMovedDatabase(namespace: string): void {
     const name = databaseOf(namespace);
     if (configDatabases.has(name)) return;
-    if (this.catalog.database(name)?.primary !== this.shard.id) throw staleDatabaseError(name, this.shard.id);
+    const holder = this.catalog.movedTo(namespace) ?? this.catalog.database(name)?.primary;
+    if (holder !== this.shard.id) throw staleDatabaseError(name, this.shard.id);
   }
 
   #sameVersion(present: ShardedCollection | undefined, known: ShardedCollection | undefined): boolean {

@@ -1,4 +1,4 @@
-import { type Document, MongoClient, UUID } from 'mongodb';
+import { type Document, MongoClient, Timestamp, UUID } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startCluster } from '../../../src/cluster/cluster.js';
 import type { ReleaseSeries } from '../../../src/node/server-version.js';
@@ -108,10 +108,60 @@ describe('what balancing is told and tells', () => {
 
   it('refuses by name what is not simulated, and does not know it in releases before it', async () => {
     const { admin } = await clusterOf('8.0');
-    await expect(admin.command({ moveCollection: 'shop.items', toShard: 'shard1' })).rejects.toMatchObject({ code: 115, message: /moveCollection/ });
+    await expect(admin.command({ abortMoveCollection: 'shop.items' })).rejects.toMatchObject({ code: 115, message: /abortMoveCollection/ });
     const old = await clusterOf('7.0');
     await expect(old.admin.command({ moveCollection: 'shop.items', toShard: 'shard1' })).rejects.toMatchObject({ code: 59 });
     await expect(old.admin.command({ analyzeShardKey: 'shop.orders', key: { n: 1 } })).rejects.toMatchObject({ code: 115 });
+  });
+});
+
+describe('moveCollection', () => {
+  const uuidOf = async (client: MongoClient, name: string): Promise<unknown> => (await client.db('shop').listCollections({ name }).toArray()).map((one) => (one as { info?: { uuid?: unknown } }).info?.uuid);
+
+  it('gives an unsharded collection another shard and UUID from 8.0 on, which streams show once', async () => {
+    const { admin, client } = await clusterOf('8.0');
+    const items = client.db('shop').collection<{ _id: number; n?: number }>('items');
+    await items.insertMany([{ _id: 1 }, { _id: 2 }]);
+    await items.createIndexes([{ key: { n: 1 }, name: 'n_1' }]);
+    await items.insertOne({ _id: 3 });
+    const before = await uuidOf(client, 'items');
+    const { operationTime } = (await admin.command({ ping: 1 })) as { operationTime: Timestamp };
+    const stream = client.watch([], { showExpandedEvents: true, startAtOperationTime: new Timestamp({ t: operationTime.t, i: operationTime.i + 1 }) });
+    closers.push(() => stream.close());
+    const other = (await client.db('config').collection<{ _id: string; primary: string }>('databases').findOne({ _id: 'shop' }))?.primary === 'shard1' ? 'shard0' : 'shard1';
+    await admin.command({ moveCollection: 'shop.items', toShard: other });
+    const after = await uuidOf(client, 'items');
+    expect(after).not.toEqual(before);
+    expect(await items.countDocuments()).toBe(3);
+    expect((await items.indexes()).map(({ name }) => name)).toEqual(['_id_', 'n_1']);
+    await items.updateOne({ _id: 1 }, { $set: { n: 1 } });
+    const shown: string[] = [];
+    for (let event = await stream.next(); ; event = await stream.next()) {
+      if ('ns' in event && 'coll' in event.ns && event.ns.coll === 'items') shown.push(event.operationType);
+      if (event.operationType === 'update') break;
+    }
+    expect(shown).toEqual(['reshardCollection', 'update']);
+    expect((await config(client, 'collections')).find(({ _id }) => (_id as unknown) === 'shop.items')).toMatchObject({ unsplittable: true, key: { _id: 1 } });
+    await expect(admin.command({ split: 'shop.items', middle: { _id: 1 } })).rejects.toMatchObject({ code: 118 });
+    await items.rename('renamed');
+    expect(await client.db('shop').collection('renamed').countDocuments()).toBe(3);
+    await admin.command({ movePrimary: 'shop', to: other });
+    expect(await client.db('shop').collection('renamed').countDocuments()).toBe(3);
+    await client.db('shop').collection('renamed').drop();
+    expect(await uuidOf(client, 'renamed')).toEqual([]);
+    expect(await config(client, 'collections')).not.toContainEqual(expect.objectContaining({ unsplittable: true }));
+  });
+
+  it('unshardCollection makes a sharded one unsharded', async () => {
+    const { admin, client } = await clusterOf('8.0');
+    const orders = client.db('shop').collection<{ _id: number; n: number }>('orders');
+    await orders.deleteMany({});
+    await orders.insertMany(Array.from({ length: 50 }, (_, _id) => ({ _id, n: _id })));
+    await admin.command({ unshardCollection: 'shop.orders', toShard: 'shard1' });
+    expect(await orders.countDocuments()).toBe(50);
+    expect(await config(client, 'collections')).toMatchObject([{ _id: 'shop.orders', unsplittable: true }]);
+    expect(await config(client, 'chunks')).toMatchObject([{ shard: 'shard1' }]);
+    await expect(admin.command({ unshardCollection: 'shop.orders' })).rejects.toMatchObject({ code: 118 });
   });
 });
 

@@ -1,0 +1,59 @@
+import { startCluster } from '@convoy/simulator/cluster/cluster';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Scene, Side } from '../contract/scene.js';
+import { startBody } from '../contract/start-conditions.js';
+import { expectEqualDatabases } from '../kinds/equal-databases.js';
+
+const shape = { shards: 2 } as const;
+const documents = 200;
+
+let scene: Scene;
+
+async function startSide(): Promise<Side> {
+  const cluster = await startCluster({ ...shape, version: '8.0', noopIntervalMs: 100 });
+  return Side.around(cluster.connectionString, shape, () => cluster.close());
+}
+
+beforeAll(async () => {
+  scene = new Scene(await startSide(), await startSide());
+});
+afterAll(() => scene.close());
+
+async function fill(): Promise<void> {
+  await scene.clear();
+  const { client } = scene.cluster0;
+  await client.db('admin').command({ enableSharding: 'shop', primaryShard: 'shard0' });
+  await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  for (const name of ['orders', 'whole']) {
+    await client.db('shop').collection<{ _id: number; n: number }>(name).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, n: 0 })));
+  }
+}
+
+it.each(['direct', 'router'] as const)('a collection that servers move is followed to where it is, there and back; access %s', async (sourceAccess) => {
+  await fill();
+  const shop = scene.cluster0.client.db('shop');
+  const admin = scene.cluster0.client.db('admin');
+  const whole = shop.collection<{ _id: number; n: number }>('whole');
+  await using instance = await scene.startInstance({ sourceAccess });
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await whole.updateMany({ _id: { $lt: 20 } }, { $inc: { n: 1 } });
+  await admin.command({ moveCollection: 'shop.whole', toShard: 'shard1' });
+  await whole.updateMany({ _id: { $gte: 10, $lt: 30 } }, { $inc: { n: 1 } });
+  await whole.deleteOne({ _id: 5 });
+  await instance.untilCanCommit();
+  await admin.command({ moveCollection: 'shop.whole', toShard: 'shard0' });
+  await whole.insertOne({ _id: documents, n: 7 });
+  await instance.untilCanCommit();
+  await instance.commitWhenOffered();
+  await expectEqualDatabases(scene, 'shop');
+});
+
+it('a collection that is unsharded ends the migration by name', async () => {
+  await fill();
+  await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+  await instance.accepted('start', startBody());
+  await instance.untilCanCommit();
+  await scene.cluster0.client.db('admin').command({ unshardCollection: 'shop.orders', toShard: 'shard1' });
+  await expect.poll(async () => (await instance.progressReply()).body).toMatchObject({ error: 'shardKeyChanged', errorDescription: expect.stringMatching(/shop\.orders/) as unknown });
+});
