@@ -29,17 +29,21 @@ export async function fanOut(
 ): Promise<Doc> {
   const raw: Doc = new Map();
   let failure: CommandError | undefined;
-  for (const shard of shards) {
-    try {
-      check(shard);
-      const reply = await context.sender.run(shard, request, body);
-      if (!reply.has('ok')) reply.set('ok', new Double(1));
-      raw.set(shard.connectionString, reply);
-    } catch (error) {
-      if (!(error instanceof CommandError) || isOfParsing(error)) throw error;
-      failure ??= error;
-      raw.set(shard.connectionString, failedReply(error));
+  const answers = await Promise.allSettled(shards.map(async (shard) => {
+    check(shard);
+    return context.sender.run(shard, request, body);
+  }));
+  for (const [index, { connectionString }] of shards.entries()) {
+    const answer = answers[index];
+    if (answer?.status === 'fulfilled') {
+      if (!answer.value.has('ok')) answer.value.set('ok', new Double(1));
+      raw.set(connectionString, answer.value);
+      continue;
     }
+    const error: unknown = answer?.reason;
+    if (!(error instanceof CommandError) || isOfParsing(error)) throw error;
+    failure ??= error;
+    raw.set(connectionString, failedReply(error));
   }
   if (failure === undefined) return doc(['raw', raw]);
   throw new CommandError(failure.code, failure.codeName, failure.message, failure.labels, new Map([...[...failure.extra].filter(([name]) => !keyFields.has(name)), ['raw', raw]]));
