@@ -378,4 +378,19 @@ export const processHazards: readonly Hazard[] = [
       },
     ],
   },
+  {
+    number: 93,
+    hazard: 'A server ends a connection just when the driver writes to it: the driver passes on what Node.js says of the socket, which looks like a defect, and the migration ends',
+    handling: 'What Node.js says of a socket that has ended is a failure of the network, however it arrives.',
+    sabotages: [
+      {
+        takesOut: 'the codes of sockets',
+        file: instance('cluster/failure.ts'),
+        symbol: 'isNetworkFailure',
+        find: "'code' in error && socketCodes.has(error.code)",
+        replace: "'code' in error && socketCodes.has(null)",
+        tests: [instanceTest('cluster/failure.test.ts', 'a socket that has ended is a failure of the network, also as Node.js tells it: %s')],
+      },
+    ],
+  },
 ];

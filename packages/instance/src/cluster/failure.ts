@@ -191,13 +191,17 @@ function isPoolBusy(error: unknown): boolean {
   return error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError';
 }
 
+/** What Node.js says of a socket that has ended: the driver passes some of it on as it is, as when it writes to one that was just ended. */
+const socketCodes: ReadonlySet<unknown> = new Set(['EPIPE', 'ECONNRESET', 'ECONNABORTED', 'ECONNREFUSED', 'ETIMEDOUT', 'ERR_STREAM_DESTROYED']);
+
 /** True when nothing is known about whether the node has carried the call out. */
 export function isNetworkFailure(error: unknown): boolean {
   return (
     error instanceof MongoNetworkError ||
     error instanceof MongoServerSelectionError ||
     error instanceof MongoSystemError ||
-    error instanceof NoAnswerError
+    error instanceof NoAnswerError ||
+    (error instanceof Error && 'code' in error && socketCodes.has(error.code))
   );
 }
 

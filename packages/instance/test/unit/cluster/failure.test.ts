@@ -53,11 +53,17 @@ describe('classify', () => {
     expect(classify(serverError(225, ['TransientTransactionError']))).toBe('staleEpoch');
   });
 
+  test.each(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED'])('a socket that has ended is a failure of the network, also as Node.js tells it: %s', (code) => {
+    const error = Object.assign(new Error('This socket has been ended by the other party'), { code });
+    expect([classify(error), isNetworkFailure(error)]).toEqual(['retryable', true]);
+  });
+
   test('retries failures of the network, and nothing that is no failure of a server', () => {
     expect(classify(new MongoNetworkError('gone'))).toBe('retryable');
     expect(classify(new PoolBusyError('no connection was free'))).toBe('retryable');
     expect(classify(new CollectionAbsentError('gone'))).toBe('catalogChanged');
     expect(classify(new Error('network'))).toBe('fatal');
+    expect(classify(Object.assign(new Error('a file'), { code: 'ENOENT' }))).toBe('fatal');
     expect(classify(undefined)).toBe('fatal');
   });
 });
