@@ -124,7 +124,7 @@ export const copyHazards: readonly Hazard[] = [
         takesOut: 'the name of the privilege that shows which replica set it is',
         file: instance('cluster/topology.ts'),
         symbol: 'replicaSetId',
-        find: 'if (codeOf(error) !== unauthorized) throw error;',
+        find: 'if (codeOf(error) !== unauthorizedCode) throw error;',
         replace: 'if (codeOf(error) !== null) throw error;',
         tests: [integrationTest('cluster/direct-privileges.test.ts', 'a shard whose user may not read by UUID is not read directly, and the privilege is named')],
       },

@@ -43,6 +43,9 @@ export const sampleFoundDuplicatesCode = 28_799;
 /** What a server answers to a write that a unique index refuses, or an upsert whose `_id` is taken. */
 export const duplicateKeyCode = 11_000;
 
+/** Unauthorized: the user lacks a privilege. */
+export const unauthorizedCode = 13;
+
 /** AuthenticationFailed: the user is unknown or has another password; servers do not tell which. */
 export const authenticationFailedCode = 18;
 
@@ -146,7 +149,7 @@ const codesByKind: Record<Exclude<FailureKind, 'fatal'>, Record<string, number>>
   outcomeUnknown: { IncompleteTransactionHistory: historyIncompleteCode },
   duplicateKey: { DuplicateKey: duplicateKeyCode, DuplicateKeyOnUpdate: 11001, DuplicateKeyInCappedCollection: 12582 },
   notFound: { NamespaceNotFound: 26, IndexNotFound: 27 },
-  unauthorized: { UserNotFound: 11, Unauthorized: 13, AuthenticationFailed: authenticationFailedCode, ReauthenticationRequired: 391, AtlasError: 8000 },
+  unauthorized: { UserNotFound: 11, Unauthorized: unauthorizedCode, AuthenticationFailed: authenticationFailedCode, ReauthenticationRequired: 391, AtlasError: 8000 },
 };
 
 const kindByCode = new Map<number, FailureKind>(

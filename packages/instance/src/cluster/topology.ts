@@ -1,7 +1,7 @@
 import { ObjectId, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { CallOptions, Cluster, Door, Version } from './door.js';
-import { codeOf } from './failure.js';
+import { codeOf, unauthorizedCode } from './failure.js';
 
 /** The oldest version with what Convoy needs: streams of a whole cluster that start at a time, and UUIDs in tokens. */
 const oldestVersion = [4, 4, 0] as const;
@@ -28,8 +28,6 @@ export async function nodeKind(door: Door, options: CallOptions): Promise<NodeKi
   return typeof setName === 'string' ? { kind: 'member', setName } : { kind: 'standalone' };
 }
 
-/** The code of a refusal for lack of a privilege. */
-const unauthorized = 13;
 /** `hello` came with 4.4.2; earlier servers know `isMaster` alone. */
 const commandNotFound = 59;
 
@@ -48,8 +46,8 @@ export async function readReleases(door: Door, options: CallOptions): Promise<Pi
   const [major = 0, minor = 0, patch = 0] = info['versionArray'] as number[];
   const binary: Version = [major, minor, patch];
   const shared = (await readFeatureVersion(door, options))?.version ?? null;
-  const version = shared !== null && !isAtLeast(shared, major, minor) ? shared : binary;
-  if (!isAtLeast(version, oldestVersion[0], oldestVersion[1])) {
+  const version = shared !== null && isOlder(shared, binary) ? shared : binary;
+  if (isOlder(version, oldestVersion)) {
     throw new ConvoyError('unsupportedServerVersion', `${door.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`);
   }
   return version === binary ? { version } : { version, newerBinary: binary };
@@ -79,7 +77,7 @@ async function featureVersionRow(door: Door, options: CallOptions): Promise<Docu
     const reply = await door.command('admin', command, options);
     return (reply['cursor'] as { firstBatch: Document[] }).firstBatch[0] ?? null;
   } catch (error) {
-    if (codeOf(error) === unauthorized) return null;
+    if (codeOf(error) === unauthorizedCode) return null;
     throw error;
   }
 }
@@ -87,6 +85,16 @@ async function featureVersionRow(door: Door, options: CallOptions): Promise<Docu
 /** Whether a version is this release or a later one. */
 export function isAtLeast(version: Version, major: number, minor: number): boolean {
   return version[0] > major || (version[0] === major && version[1] >= minor);
+}
+
+/** Whether a version belongs to an earlier release than another one: patch levels are compatible with each other. */
+export function isOlder(version: Version, other: Version): boolean {
+  return !isAtLeast(version, other[0], other[1]);
+}
+
+/** A release without its patch level, for example `5.0`. */
+export function releaseText([major, minor]: Version): string {
+  return `${major}.${minor}`;
 }
 
 /** The identity of a sharded cluster, in hexadecimal. */
@@ -98,7 +106,7 @@ export async function shardedClusterId(router: Door, options: CallOptions): Prom
 /** The identity of a replica set, in hexadecimal. @throws ConvoyError `permissionMissing` for users who may not see it */
 export async function replicaSetId(door: Door, options: CallOptions): Promise<string> {
   const reply = await door.command('admin', { replSetGetConfig: 1 }, options).catch((error: unknown) => {
-    if (codeOf(error) !== unauthorized) throw error;
+    if (codeOf(error) !== unauthorizedCode) throw error;
     throw new ConvoyError('permissionMissing', `The user of ${door.label} lacks replSetGetConfig on the cluster; grant it, for example by the role clusterMonitor.`, { cause: error });
   });
   const settings = (reply['config'] as Document)['settings'] as Document | undefined;

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster, Version } from '../cluster/door.js';
-import { binaryVersion } from '../cluster/topology.js';
+import { binaryVersion, isOlder, releaseText } from '../cluster/topology.js';
 
 /** Oldest source, and so oldest destination: change streams over a cluster by time as Convoy reads them. */
 const OLDEST_VERSION: Version = [4, 4, 0];
@@ -17,25 +17,16 @@ export function checkClusters(source: Cluster, destination: Cluster): void {
     throw new ConvoyError('sourceEqualsDestination', `${source.name} and ${destination.name} lead to the same cluster; configure two different ones.`);
   }
   const [from, to] = [binaryVersion(source), binaryVersion(destination)];
-  if (isOlderRelease(from, OLDEST_VERSION)) {
-    throw new ConvoyError('unsupportedServerVersion', `The source ${source.name} runs ${text(from)}; Convoy needs ${text(OLDEST_VERSION)} or later.`);
+  if (isOlder(from, OLDEST_VERSION)) {
+    throw new ConvoyError('unsupportedServerVersion', `The source ${source.name} runs ${releaseText(from)}; Convoy needs ${releaseText(OLDEST_VERSION)} or later.`);
   }
-  if (isOlderRelease(from, READS_AT_A_TIME)) {
-    throw new ConvoyError('featureNotAvailable', `The source ${source.name} runs ${text(from)}, which cannot be read at one time outside transactions; this release needs ${text(READS_AT_A_TIME)} or later.`);
+  if (isOlder(from, READS_AT_A_TIME)) {
+    throw new ConvoyError('featureNotAvailable', `The source ${source.name} runs ${releaseText(from)}, which cannot be read at one time outside transactions; this release needs ${releaseText(READS_AT_A_TIME)} or later.`);
   }
-  if (isOlderRelease(to, from)) {
-    throw new ConvoyError('unsupportedServerVersion', `The destination ${destination.name} runs ${text(to)}, an older release than the source's ${text(from)}; upgrade it.`);
+  if (isOlder(to, from)) {
+    throw new ConvoyError('unsupportedServerVersion', `The destination ${destination.name} runs ${releaseText(to)}, an older release than the source's ${releaseText(from)}; upgrade it.`);
   }
   if (source.kind === 'sharded' && destination.kind === 'replicaSet') {
     throw new ConvoyError('unsupportedTopology', 'A sharded cluster cannot be migrated to a replica set; choose a sharded destination.');
   }
-}
-
-/** Compares releases (the first two numbers): patch levels are compatible with each other. */
-function isOlderRelease(a: Version, b: Version): boolean {
-  return a[0] !== b[0] ? a[0] < b[0] : a[1] < b[1];
-}
-
-function text(version: Version): string {
-  return `${version[0]}.${version[1]}`;
 }

@@ -1,7 +1,7 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster, Version } from '../cluster/door.js';
-import { isAtLeast, readFeatureVersion } from '../cluster/topology.js';
+import { isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js';
 import { writeBlockVersion } from '../cluster/write-block.js';
 import type { Advice } from './examination.js';
 
@@ -30,20 +30,20 @@ export async function checkFeatureVersions(
 ): Promise<FeatureVersions> {
   const versions = { source: await settledVersion(source, signal), destination: await settledVersion(destination, signal) };
   if (versions.source !== null && isOlder(versions.source, readsAtATime)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the source is ${text(versions.source)}; set it to ${text(readsAtATime)} or later.`);
+    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}; set it to ${releaseText(readsAtATime)} or later.`);
   }
   if (versions.source !== null && versions.destination !== null && isOlder(versions.destination, versions.source)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the destination is ${text(versions.destination)}, below the source's ${text(versions.source)}; raise it there.`);
+    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of the destination is ${releaseText(versions.destination)}, below the source's ${releaseText(versions.source)}; raise it there.`);
   }
   if (enableUserWriteBlocking && versions.source !== null && isOlder(versions.source, blocksWrites)) {
-    throw new ConvoyError('writeBlockingNeedsSource60', `The featureCompatibilityVersion of the source is ${text(versions.source)}, which cannot block writes; set it to ${text(blocksWrites)} or later, or leave out enableUserWriteBlocking.`);
+    throw new ConvoyError('writeBlockingNeedsSource60', `The featureCompatibilityVersion of the source is ${releaseText(versions.source)}, which cannot block writes; set it to ${releaseText(blocksWrites)} or later, or leave out enableUserWriteBlocking.`);
   }
   return versions;
 }
 
 /** One sentence about both. */
 export function describeFeatureVersions({ source, destination }: FeatureVersions): Advice | string {
-  if (source !== null && destination !== null) return `featureCompatibilityVersion ${text(source)} on the source, ${text(destination)} on the destination.`;
+  if (source !== null && destination !== null) return `featureCompatibilityVersion ${releaseText(source)} on the source, ${releaseText(destination)} on the destination.`;
   return { result: 'unchecked', description: 'Not checked: the users may not read admin.system.version on both clusters.' };
 }
 
@@ -53,15 +53,7 @@ async function settledVersion({ name, router, version }: Cluster, signal: AbortS
     throw new ConvoyError('unsupportedServerVersion', `${name} is between two feature compatibility versions; finish the upgrade or downgrade first.`);
   }
   if (found !== null && isOlder(found.version, version)) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${name} was lowered to ${text(found.version)} since Convoy connected to it; restart Convoy's processes.`);
+    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${name} was lowered to ${releaseText(found.version)} since Convoy connected to it; restart Convoy's processes.`);
   }
   return found?.version ?? null;
-}
-
-function isOlder(a: Version, b: Version): boolean {
-  return !isAtLeast(a, b[0], b[1]);
-}
-
-function text([major, minor]: Version): string {
-  return `${major}.${minor}`;
 }

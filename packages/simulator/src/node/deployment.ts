@@ -16,11 +16,13 @@ export class Deployment {
   testCommands = true;
   readonly #keepers: Keeper[] = [];
   #featureCompatibilityVersion: string;
+  #features: ServerVersion;
 
   /** @param version the release of every node at first */
   constructor(readonly version: ServerVersion) {
     this.writeBlock = new UserWriteBlock(() => this.features);
     this.#featureCompatibilityVersion = version.featureCompatibilityVersion;
+    this.#features = version;
   }
 
   /** E.g. `6.0`: of the release, or lowered to that of the release before. */
@@ -30,11 +32,12 @@ export class Deployment {
 
   /** The release that the feature compatibility version stands for; one before the oldest simulated release counts as that. */
   get features(): ServerVersion {
-    return ServerVersion.parse(releaseSeries.find((series) => series === this.#featureCompatibilityVersion) ?? releaseSeries[0] ?? '');
+    return this.#features;
   }
 
   async setFeatureCompatibilityVersion(text: string): Promise<void> {
     this.#featureCompatibilityVersion = text;
+    this.#features = ServerVersion.parse(releaseSeries.find((series) => series === text) ?? releaseSeries[0] ?? '');
     for (const keep of this.#keepers) await keep(text);
   }
 

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster, Version } from '../../cluster/door.js';
-import { isAtLeast, readFeatureVersion } from '../../cluster/topology.js';
+import type { Cluster } from '../../cluster/door.js';
+import { isOlder, readFeatureVersion, releaseText } from '../../cluster/topology.js';
 import { within } from '../../cluster/within.js';
 import type { Runtime } from '../migration/runtime.js';
 
@@ -23,14 +23,10 @@ export async function refuseUpgradedSource(
     signal.throwIfAborted();
     return [];
   });
-  if (to && !isAtLeast(to.version, destination.version[0], destination.version[1])) {
-    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${destination.name} was lowered to ${text(to.version)} during the migration; raise it again, and send the command again.`);
+  if (to && isOlder(to.version, destination.version)) {
+    throw new ConvoyError('unsupportedServerVersion', `The featureCompatibilityVersion of ${destination.name} was lowered to ${releaseText(to.version)} during the migration; raise it again, and send the command again.`);
   }
-  if (destination !== home || !from || !to || isAtLeast(to.version, from.version[0], from.version[1])) return;
-  const [above, below] = [text(from.version), text(to.version)];
+  if (destination !== home || !from || !to || !isOlder(to.version, from.version)) return;
+  const [above, below] = [releaseText(from.version), releaseText(to.version)];
   throw new ConvoyError('unsupportedServerVersion', `The source was upgraded to featureCompatibilityVersion ${above} since the start, above the destination's ${below}; raise it there, and send the command again.`);
-}
-
-function text([major, minor]: Version): string {
-  return `${major}.${minor}`;
 }

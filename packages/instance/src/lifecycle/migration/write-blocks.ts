@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Cluster } from '../../cluster/door.js';
-import { classify, codeOf, failureName } from '../../cluster/failure.js';
+import { classify, codeOf, failureName, unauthorizedCode } from '../../cluster/failure.js';
 import { within } from '../../cluster/within.js';
 import { setWriteBlock, standingBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
@@ -24,7 +24,6 @@ const lookAfterEnd_ms = 10_000;
 const attempt_ms = 120_000;
 /** What servers answer when a block stands for another reason, among others (IllegalOperation). */
 const illegalOperation = 20;
-const unauthorized = 13;
 
 /**
  * Which cluster refuses the writes of users, by what is recorded of the migration: the destination until it is opened,
@@ -128,7 +127,7 @@ export async function setOrExplain(cluster: Cluster, blocked: boolean, attempt =
 async function remedyOf(error: unknown, cluster: Cluster, signal: AbortSignal): Promise<string> {
   const code = codeOf(error);
   if (code === illegalOperation) return heldByAnother(cluster, signal);
-  return code === unauthorized ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup and restore have, and repeat this.' : '';
+  return code === unauthorizedCode ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup and restore have, and repeat this.' : '';
 }
 
 /** Somebody else may lift a block at any time: it is no substitute for Convoy's own. */

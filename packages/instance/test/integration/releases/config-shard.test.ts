@@ -2,7 +2,7 @@ import { startCluster } from '@convoy/simulator/cluster/cluster';
 import { expect, it } from 'vitest';
 import { Scene, Side } from '../contract/scene.js';
 import { startBody } from '../contract/start-conditions.js';
-import { expectEqualDatabases } from '../kinds/equal-databases.js';
+import { endsEqual } from './ends-equal.js';
 
 const shape = { shards: 2 } as const;
 const documents = 400;
@@ -34,10 +34,7 @@ it.each([
   await orders.updateMany({ _id: { $lt: 100 } }, { $inc: { n: 1 } });
   await orders.deleteMany({ _id: { $gte: 350 } });
   await shop.createCollection('late', { validator: { n: { $gte: 0 } } });
-  await instance.untilCanCommit();
-  await instance.commitWhenOffered();
-  await expectEqualDatabases(scene, 'shop');
-  await expectEqualDatabases(scene, 'whole');
+  await endsEqual(scene, instance, ['shop', 'whole']);
   expect((await cluster1.databases()).sort()).toEqual(['convoy_metadata', 'shop', 'whole']);
   expect(await cluster1.client.db('config').collection('settings').find({ _id: { $ne: 'balancer' as never } }).toArray()).toEqual(settings.filter(({ _id }) => (_id as unknown) !== 'balancer'));
 });

@@ -3,7 +3,7 @@ import type { Collection } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { Scene } from '../contract/scene.js';
 import { startBody } from '../contract/start-conditions.js';
-import { expectEqualDatabases } from '../kinds/equal-databases.js';
+import { endsEqual } from './ends-equal.js';
 import { UpgradedSide } from './upgraded-side.js';
 
 const documents = 300;
@@ -86,9 +86,7 @@ describe('a migration goes on while both clusters are upgraded node by node', ()
     await using instance = await scene.startInstance({ sourceAccess: 'direct' });
     await shop.createCollection('last', { validator: { n: { $gte: 0 } } });
     await writes.some();
-    await instance.untilCanCommit();
-    await instance.commitWhenOffered();
-    await expectEqualDatabases(scene, 'shop');
+    await endsEqual(scene, instance);
   });
 
   it('a node of the older release may become primary again', async () => {
@@ -100,9 +98,7 @@ describe('a migration goes on while both clusters are upgraded node by node', ()
     await source.upgrade('5.0');
     const writes = new Writes(source.side.client.db('shop').collection('orders'));
     await writes.some();
-    await instance.untilCanCommit();
-    await instance.commitWhenOffered();
-    await expectEqualDatabases(scene, 'shop');
+    await endsEqual(scene, instance);
   });
 });
 
@@ -130,9 +126,7 @@ it('a commit is refused by name while the source was upgraded beyond the destina
   expect((await instance.progress()).state).toBe('RUNNING');
   await destination.upgrade('7.0');
   await destination.raiseFeatures('7.0');
-  await instance.untilCanCommit();
-  await instance.commitWhenOffered();
-  await expectEqualDatabases(scene, 'shop');
+  await endsEqual(scene, instance);
 });
 
 it('a commit is refused by name while the feature compatibility version of the destination is lower than Convoy found it', async () => {
@@ -152,7 +146,5 @@ it('a commit is refused by name while the feature compatibility version of the d
   await expect.poll(async () => (await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/cluster1 was lowered to 4\.4 during/) as unknown });
   expect((await instance.progress()).state).toBe('RUNNING');
   await setFeatures('5.0');
-  await instance.untilCanCommit();
-  await instance.commitWhenOffered();
-  await expectEqualDatabases(scene, 'shop');
+  await endsEqual(scene, instance);
 });

@@ -10,7 +10,7 @@ import { unsimulated } from '../../node/unsimulated.js';
 import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 import type { Migration } from './chunk-migration.js';
-import { ownedDocuments } from './reshard-collection.js';
+import { besideOf, copyAside, ownedDocuments } from './reshard-collection.js';
 
 /** What unsharded collections count as sharded by, where they are kept track of. */
 const trackedKey = ShardKeyPattern.parse(doc(['_id', new Int32(1)]));
@@ -74,13 +74,11 @@ interface Move {
 async function place(context: RouterContext, move: Move, documents: readonly Uint8Array[]): Promise<void> {
   const { namespace, facts, from, noted, to, key, provenance } = move;
   const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
-  const temporary = `${databaseOf(namespace)}.system.resharding.${facts.uuid.toUUID().toString()}`;
-  to.access.ensureCollection(temporary, uuid, facts.options, facts.indexes);
-  if (documents.length > 0) to.access.receiveMigrated(temporary, documents);
+  copyAside(to, facts, uuid, documents);
   const description = doc(['reshardUUID', uuid], ['shardKey', trackedKey.doc], ['oldShardKey', key.doc], ['unique', false]);
   noted.access.noteDefinition(namespace, 'reshardCollection', description.set('numInitialChunks', Long.fromInt(1)).set('provenance', provenance));
   for (const shard of from) shard.access.forgetCollection(namespace);
-  to.access.renameSilently(temporary, namespace);
+  to.access.renameSilently(besideOf(facts), namespace);
   const time = context.clock.tick();
   const chunks = initialChunks({ pattern: trackedKey, empty: false, primary: to.id, shards: [to.id], zones: [], shardsOfZone: () => [], chunkCount: undefined, chunksPerShard: 1, time });
   const entry = { namespace, uuid, key: trackedKey, unique: false, defaultCollation: undefined, noBalance: false, chunks };

@@ -1,5 +1,6 @@
 import { Binary, Long, ObjectId, UUID } from 'bson';
 import type { Doc } from '../../bson/value.js';
+import type { ClusterShard } from '../../config/cluster-shard.js';
 import type { ChunkMap } from '../../config/chunk-map.js';
 import { initialChunks } from '../../config/initial-chunks.js';
 import { evenChunks } from '../../config/resharding-chunks.js';
@@ -9,6 +10,7 @@ import { CommandError, type CommandRequest } from '../../node/command.js';
 import { doc, docOf, docOrEmpty, isTrue, numberOf, requiredText } from '../../node/doc-fields.js';
 import { databaseOf } from '../../node/namespace.js';
 import { unsimulated } from '../../node/unsimulated.js';
+import type { CollectionFacts } from '../../shard/shard-access.js';
 import type { RouterContext } from '../router-context.js';
 import { indexName, servesKey } from './shard-collection.js';
 
@@ -68,18 +70,25 @@ function replaceData({ catalog }: RouterContext, collection: ShardedCollection, 
   const { namespace, key, chunks, uuid } = collection;
   const facts = catalog.shards.map((shard) => shard.access.collection(namespace)).find((each) => each !== undefined);
   if (facts === undefined) throw new CommandError(26, 'NamespaceNotFound', `ns does not exist: ${namespace}`);
-  const temporary = `${databaseOf(namespace)}.system.resharding.${facts.uuid.toUUID().toString()}`;
   const served = facts.indexes.some((index) => servesKey(index, key));
   const indexes = served ? facts.indexes : [...facts.indexes, doc(['v', facts.indexes[0]?.get('v') ?? null], ['key', key.doc], ['name', indexName(key)])];
   for (const shard of catalog.shards) {
-    if (chunks.shards.includes(shard.id)) {
-      shard.access.ensureCollection(temporary, uuid, facts.options, indexes);
-      const received = documents.filter((document) => chunks.holderOf(key.keyOf(document)) === shard.id);
-      if (received.length > 0) shard.access.receiveMigrated(temporary, received);
-    }
+    const received = documents.filter((document) => chunks.holderOf(key.keyOf(document)) === shard.id);
+    if (chunks.shards.includes(shard.id)) copyAside(shard, { ...facts, indexes }, uuid, received);
     shard.access.forgetCollection(namespace);
-    shard.access.renameSilently(temporary, namespace);
+    shard.access.renameSilently(besideOf(facts), namespace);
   }
+}
+
+/** Where servers keep the copy of a collection until it takes the collection's place. */
+export function besideOf({ namespace, uuid }: Pick<CollectionFacts, 'namespace' | 'uuid'>): string {
+  return `${databaseOf(namespace)}.system.resharding.${uuid.toUUID().toString()}`;
+}
+
+/** Makes the copy of a collection on a shard, under a UUID of its own, without an event. */
+export function copyAside({ access }: ClusterShard, facts: CollectionFacts, uuid: Binary, documents: readonly Uint8Array[]): void {
+  access.ensureCollection(besideOf(facts), uuid, facts.options, facts.indexes);
+  if (documents.length > 0) access.receiveMigrated(besideOf(facts), documents);
 }
 
 function noteResharded(context: RouterContext, before: ShardedCollection, key: ShardKeyPattern, uuid: Binary, body: Doc): void {
