@@ -11,7 +11,7 @@ test('convoy cleanup shows what it will do, does nothing unasked, and does it wi
   const cleanup = (...flags: string[]): Promise<EndedCommand> => runConvoy('cleanup', ...settingsOf(clusters), ...flags);
   expect(await cleanup()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^There is nothing to clean up/) as unknown });
   const metadata = clusters.clients.destination.db('convoy_metadata');
-  await metadata.collection('shares').insertOne({ n: 1 });
+  await metadata.collection('tasks').insertOne({ n: 1 });
   const step = '  1. Drop all collections of convoy_metadata on cluster1.\n';
   expect(await cleanup()).toMatchObject({ code: 1, stdout: expect.stringContaining(step) as unknown, stderr: expect.stringMatching(/--yes/) as unknown });
   expect(await metadata.listCollections().toArray()).toHaveLength(1);

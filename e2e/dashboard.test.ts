@@ -62,10 +62,10 @@ async function differences(page: Page, client: ContractClient): Promise<string[]
   const { progress } = await client.fleetProgress();
   const { collectionCopy: copy, indexBuilding: indexes, instances, verification } = progress;
   if (instances === null || verification === null) return ['no instance or no verifier is told of'];
-  const figure = (label: string): string => `#state dl div:has(dt:text-is("${label}")) dd`;
-  const told: [string, string][] = [
-    [figure('Copied'), `${bytesText(copy?.estimatedCopiedBytes)} of ${bytesText(copy?.estimatedTotalBytes)}`],
-    [figure('Events applied'), countText(progress.totalEventsApplied)],
+  const stat = (label: string): string => `#state dl div:has(dt:text-is("${label}")) dd`;
+  const reported: [string, string][] = [
+    [stat('Copied'), `${bytesText(copy?.estimatedCopiedBytes)} of ${bytesText(copy?.estimatedTotalBytes)}`],
+    [stat('Events applied'), countText(progress.totalEventsApplied)],
     ['#indexes [data-field="indexes"]', `${countText(indexes?.indexesBuilt)} of ${countText(indexes?.totalIndexesToBuild)}`],
     ...Object.entries(verification).map(([side, { hashedDocumentCount, estimatedDocumentCount }]): [string, string] => [
       `#verifier tr[data-key="${side}" i] [data-field="documents"]`,
@@ -76,8 +76,8 @@ async function differences(page: Page, client: ContractClient): Promise<string[]
       [`#instance-rows tr[data-key="${id}"] [data-field="copied"]`, bytesText(estimatedCopiedBytes)],
     ]),
   ];
-  const shown = await Promise.all(told.map(([place]) => page.locator(place).innerText(shownWithin)));
-  return told.flatMap(([place, text], at) => (text === shown[at] ? [] : [`${place}: ${shown[at]} instead of ${text}`]));
+  const shown = await Promise.all(reported.map(([place]) => page.locator(place).innerText(shownWithin)));
+  return reported.flatMap(([place, text], at) => (text === shown[at] ? [] : [`${place}: ${shown[at]} instead of ${text}`]));
 }
 
 /** A fleet with its dashboard in a browser; what the page complains of is collected. */
@@ -140,7 +140,7 @@ test(`the dashboard shows what the API tells, every button works or says why not
   await untilState(page, 'PAUSED');
   await untilRefusal(page, 'commit', 'Only in RUNNING; the fleet is PAUSED.');
   await expect.poll(() => differences(page, client), shownWithin).toEqual([]);
-  for (const { name } of fleet.instances) await page.locator(`#fleet .lane[data-key="${name}"] [data-field="state"]`).filter({ hasText: 'PAUSED' }).waitFor(shownWithin);
+  for (const { name } of fleet.instances) await page.locator(`#fleet .row[data-key="${name}"] [data-field="state"]`).filter({ hasText: 'PAUSED' }).waitFor(shownWithin);
   await page.locator('#namespaces tr').filter({ hasText: 'orders' }).filter({ hasText: '✓ copied' }).first().waitFor(shownWithin);
   await page.locator('#chart-list canvas').first().waitFor(shownWithin);
   await expectAccessible(page);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { testSeed } from '../test/seed.js';
 import { loadEverything } from './data.js';
-import { DefinitionWorkload } from './definition-workload.js';
+import { DdlWorkload } from './ddl-workload.js';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilTaken } from './fleet.js';
 import { isFullRun, needs } from './requirements.js';
 
@@ -10,7 +10,7 @@ const accesses = isFullRun ? ['direct', 'router'] : ['router'];
 const orders = 4_000;
 const changesMin = 30;
 
-async function untilChanged(workload: DefinitionWorkload, changes: number): Promise<void> {
+async function untilChanged(workload: DdlWorkload, changes: number): Promise<void> {
   await expect.poll(() => workload.changes, { timeout: 120_000 }).toBeGreaterThan(changes);
 }
 
@@ -19,7 +19,7 @@ test.each(accesses)('a fleet follows definition changes of all kinds, during the
   const { source } = clusters.clients;
   await loadEverything(source, clusters.source, orders);
   await source.db('admin').command({ enableSharding: 'moving' });
-  await using workload = DefinitionWorkload.start(source, testSeed);
+  await using workload = DdlWorkload.start(source, testSeed);
   await using fleet = await clusters.startFleet({ sourceAccess, partition_seconds: 1, loadRateBytesPerSecond: 1_000_000, catalogInterval_seconds: 1 });
 
   await fleet.coordinator.client.start(defaultStart);

@@ -22,8 +22,8 @@ test('a fleet that may not read the shards moves a cluster under load through it
 
   await fleet.coordinator.client.start(defaultStart);
   await clusters.cutOver(fleet.coordinator.client, workload);
-  const shares = await clusters.clients.destination.db('convoy_metadata').collection('shares').find().toArray();
-  expect(shares.filter(({ copied }) => (copied as { documents: number }).documents > othersMax)).toHaveLength(2);
+  const tasks = await clusters.clients.destination.db('convoy_metadata').collection('tasks').find().toArray();
+  expect(tasks.filter(({ copied }) => (copied as { documents: number }).documents > othersMax)).toHaveLength(2);
 });
 
 test('an instance that reads through the router is killed in the middle of the copy (servers from 5.0)', needs({ version: [5, 0], inFull: true }), async () => {

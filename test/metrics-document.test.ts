@@ -33,7 +33,7 @@ async function instanceText(): Promise<string> {
   const metrics = new Metrics({ processMetrics: true });
   publishProgress(metrics, rich, { hasFailed: false, leads: true, leaderEpoch: 3 });
   for (const state of migrationStates) metrics.state.set({ state }, state === 'RUNNING' ? 1 : 0);
-  metrics.repairs.inc({ reason: 'duplicateKey' });
+  metrics.rereads.inc({ reason: 'duplicateKey' });
   metrics.retries.inc({ what: 'read' });
   metrics.commandDuration.observe({ command: 'start', result: 'accepted' }, 0.2);
   metrics.partitions.set({ state: 'done' }, 1);

@@ -15,14 +15,14 @@ const packageArrows: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Stations that data passes: none knows another one. */
-const stations = ['copy', 'apply', 'repair', 'ddl', 'verify'];
+const stages = ['copy', 'apply', 'reread', 'ddl', 'verify'];
 /** What stations stand on; these never look up. */
 const foundations = ['store', 'cluster', 'catalog', 'bson'];
 /** Who may put stations together. */
 const composers = ['lifecycle', 'process'];
 
 /** The floors of lifecycle, from the ground up: a file imports its own and those below; the instance itself is above them all. */
-const lifecycleFloors = ['migration', 'figures', 'leader', 'share', 'run', 'commands', 'progress', ''];
+const lifecycleLayers = ['migration', 'stats', 'leader', 'task', 'run', 'commands', 'progress', ''];
 
 const linesMax = 400;
 const forbiddenNames = /^(utils?|helpers?|common|misc|index)$/;
@@ -38,7 +38,7 @@ describe('layers', () => {
   });
 
   test('stations of an instance do not import each other, and only lifecycle and process compose them', () => {
-    const wrong = arrows(instanceSources(), folderOf).filter(({ from, to }) => stations.includes(to) && !composers.includes(from));
+    const wrong = arrows(instanceSources(), folderOf).filter(({ from, to }) => stages.includes(to) && !composers.includes(from));
     expect(wrong.map(describeArrow)).toEqual([]);
   });
 
@@ -56,9 +56,9 @@ describe('layers', () => {
   test('floors of lifecycle do not import those above them', () => {
     const own = instanceSources().filter(({ path }) => folderOf(path) === 'lifecycle');
     const inside = own.map((module) => ({ ...module, imports: { ...module.imports, path: module.imports.path.filter((path) => folderOf(path) === 'lifecycle') } }));
-    const wrong = arrows(inside, floorOf).filter(({ from, to }) => lifecycleFloors.indexOf(to) > lifecycleFloors.indexOf(from));
+    const wrong = arrows(inside, layerOf).filter(({ from, to }) => lifecycleLayers.indexOf(to) > lifecycleLayers.indexOf(from));
     expect(wrong.map(describeArrow)).toEqual([]);
-    expect([...new Set(own.map(({ path }) => floorOf(path)))].sort()).toEqual([...lifecycleFloors].sort());
+    expect([...new Set(own.map(({ path }) => layerOf(path)))].sort()).toEqual([...lifecycleLayers].sort());
   });
 
   test('no module loads itself over others', () => {
@@ -147,7 +147,7 @@ function folderOf(path: string): string {
 }
 
 /** `share` of `packages/instance/src/lifecycle/share/share-sync.ts`; empty for what lies beside the floors. */
-function floorOf(path: string): string {
+function layerOf(path: string): string {
   const parts = path.split('/').slice(4);
   return parts.length > 1 ? (parts[0] ?? '') : '';
 }

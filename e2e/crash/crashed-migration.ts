@@ -18,7 +18,7 @@ const writesMax = 10_000_000;
 /** What an instance that is killed again and again needs to be quick. */
 const settings = { partition_seconds: 1, checkpoint_ms: 200 };
 
-interface Scene {
+interface Fixture {
   clusters: Clusters;
   instances: readonly InstanceProcess[];
   /** Takes the commands. */
@@ -37,31 +37,31 @@ type Side = 'source' | 'destination';
  */
 export async function migrateThroughCrashes(steps: readonly LeaderStep[], kill: Kill, isFleet: boolean): Promise<void> {
   await using closers = new Closers();
-  const scene = await open(closers, isFleet);
-  const { clusters, client, instances, orders } = scene;
+  const fixture = await open(closers, isFleet);
+  const { clusters, client, instances, orders } = fixture;
   await load(clusters.clients.source);
   const writing = closers.use(new Writing(clusters.shoppers.source, documents));
   const of = (all: readonly LeaderStep[]): LeaderStep[] => steps.filter((step) => all.includes(step));
   const reversible = blocks && of(reverseSteps).length > 0;
-  await crashAt(scene, of(beginningSteps), kill, () => client.start({ ...defaultStart, enableUserWriteBlocking: blocks, reversible }));
+  await crashAt(fixture, of(beginningSteps), kill, () => client.start({ ...defaultStart, enableUserWriteBlocking: blocks, reversible }));
   await untilCanCommit(client);
   if (blocks) expect(await takesWrites(clusters, 'destination')).toBe(false);
   else writing.stop();
-  await crashAt(scene, of(commitSteps), kill, () => untilTaken(() => client.commit()));
+  await crashAt(fixture, of(commitSteps), kill, () => untilTaken(() => client.commit()));
   if (!reversible) orders[Symbol.dispose]();
   for (const instance of instances) await untilCommitted(instance.client);
   await writing.ended;
   await clusters.expectEqual();
   if (blocks) await expectOpen(clusters, 'destination');
   expect([await balancerMode(clusters, 'source'), await balancerMode(clusters, 'destination')]).toEqual(['full', reversible ? 'off' : 'full']);
-  if (reversible) await reverseThroughCrashes(closers, scene, of(reverseSteps), kill);
+  if (reversible) await reverseThroughCrashes(closers, fixture, of(reverseSteps), kill);
 }
 
 /** What was the source gets everything that was written to the other cluster since, and is open in the end. */
-async function reverseThroughCrashes(closers: Closers, scene: Scene, steps: readonly LeaderStep[], kill: Kill): Promise<void> {
-  const { clusters, instances, client, orders } = scene;
+async function reverseThroughCrashes(closers: Closers, fixture: Fixture, steps: readonly LeaderStep[], kill: Kill): Promise<void> {
+  const { clusters, instances, client, orders } = fixture;
   const writing = closers.use(new Writing(clusters.shoppers.destination, 2 * writesMax));
-  await crashAt(scene, steps, kill, () => untilTaken(() => client.reverse()));
+  await crashAt(fixture, steps, kill, () => untilTaken(() => client.reverse()));
   orders[Symbol.dispose]();
   await untilCanCommit(client);
   await expectOpen(clusters, 'destination');
@@ -72,7 +72,7 @@ async function reverseThroughCrashes(closers: Closers, scene: Scene, steps: read
   await expectOpen(clusters, 'source');
 }
 
-async function open(closers: Closers, isFleet: boolean): Promise<Scene> {
+async function open(closers: Closers, isFleet: boolean): Promise<Fixture> {
   const clusters = closers.use(await Clusters.start({ source: { shards }, destination: { shards }, ...(blocks && guarded) }));
   const folder = ScratchFolder.create('crash');
   const orders = new CrashOrders(folder.file('order.json'));
@@ -89,7 +89,7 @@ async function open(closers: Closers, isFleet: boolean): Promise<Scene> {
 }
 
 /** Sends what leads to the steps, and kills at each in turn. */
-async function crashAt({ orders, instances }: Scene, steps: readonly LeaderStep[], kill: Kill, send: () => Promise<unknown>): Promise<void> {
+async function crashAt({ orders, instances }: Fixture, steps: readonly LeaderStep[], kill: Kill, send: () => Promise<unknown>): Promise<void> {
   const [first, ...others] = steps;
   if (first !== undefined) orders.order(first, kill, instances);
   await send();

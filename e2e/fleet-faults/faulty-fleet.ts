@@ -7,7 +7,7 @@ import { Clusters, defaultStart, untilCommitted, untilProgress, untilTaken } fro
 import { Workload } from '../workload.js';
 import { CommandGate, type Hold } from '../gate/command-gate.js';
 import { isFullRun } from '../requirements.js';
-import { DefinitionChanges } from './definition-changes.js';
+import { DdlChanges } from './ddl-changes.js';
 import { copiesDocuments, fieldsOf, type LeaderStep, type Provocation } from './leader-steps.js';
 import { type Leading, readLeaders } from './leaders.js';
 import type { Member } from './member.js';
@@ -20,7 +20,7 @@ const shards = isFullRun ? 4 : 3;
 
 /** A fleet of three or four instances under writes, each of which reaches the destination through a gate of its own. */
 export class FaultyFleet implements AsyncDisposable {
-  readonly changes: DefinitionChanges;
+  readonly changes: DdlChanges;
   /** Logs of processes that were replaced by others. */
   readonly #formerLogs: string[] = [];
   readonly #stepHolds: StepHold[] = [];
@@ -34,7 +34,7 @@ export class FaultyFleet implements AsyncDisposable {
     readonly workload: Workload,
     private readonly closers: Closers,
   ) {
-    this.changes = new DefinitionChanges(clusters.clients.source);
+    this.changes = new DdlChanges(clusters.clients.source);
     this.#unnamed = members.map(({ gate }) => gate.record(isUnnamed));
   }
 
@@ -44,7 +44,7 @@ export class FaultyFleet implements AsyncDisposable {
       const clusters = closers.use(await Clusters.start({ source: { shards }, destination: { shards } }));
       const { source } = clusters.clients;
       await loadEverything(source, clusters.source, orders);
-      await new DefinitionChanges(source).load();
+      await new DdlChanges(source).load();
       const gates = new Map<string, CommandGate>();
       for (const id of clusters.source.shardIds) gates.set(id, closers.use(await CommandGate.open(clusters.destination)));
       const ways = new Map([...gates].map(([id, gate]) => [id, gate.way(clusters.destination)]));
@@ -158,7 +158,7 @@ export class FaultyFleet implements AsyncDisposable {
   async succeed(former: Member): Promise<void> {
     const { destination } = this.clusters;
     const metadata = this.clusters.clients.destination.db('convoy_metadata');
-    const epochOf = async (): Promise<number> => (await metadata.collection<{ _id: string; epoch: number }>('shares').findOne({ _id: former.id }))?.epoch ?? 0;
+    const epochOf = async (): Promise<number> => (await metadata.collection<{ _id: string; epoch: number }>('tasks').findOne({ _id: former.id }))?.epoch ?? 0;
     const before = await epochOf();
     const { id } = former;
     const gate = this.closers.use(await CommandGate.open(destination));

@@ -50,7 +50,7 @@ const commitOf = (isMeant: (commit: Document) => boolean): LeaderStep['matches']
 
 /** A share's word about everything that was left to compare. */
 const answersLastLook: LeaderStep['matches'] = ({ database, target, body }) =>
-  database === metadata && target === 'shares' && fieldsOf(body).some(([path, value]) => path === 'verification' && Number((value as Document)['answered']) > 0);
+  database === metadata && target === 'tasks' && fieldsOf(body).some(([path, value]) => path === 'verification' && Number((value as Document)['answered']) > 0);
 
 /** Everything that a leader sends, in the order of a migration. What is added here is killed, stalled and counted by itself. */
 export const leaderSteps = {
@@ -71,21 +71,21 @@ export const leaderSteps = {
   ],
   copy: [
     { name: 'copies documents', matches: copiesDocuments, sender: 'everybody' },
-    { name: 'stores the horizon', matches: writes('migration', 'horizon') },
+    { name: 'stores the horizon', matches: writes('migration', 'ddlWatermark') },
   ],
-  definitions: [
+  ddlChanges: [
     { name: 'takes its epoch', matches: writes('migration', 'leaderEpoch'), provocation: 'newLeader' },
-    { name: 'claims the journal', matches: writes('definitions', 'epoch'), provocation: 'newLeader' },
-    { name: 'writes an entry', matches: writes('definitions', 'state', 'undone'), provocation: 'drop' },
-    { name: 'lets an entry count', matches: writes('migration', 'definitions.known'), provocation: 'rename' },
-    { name: 'waits for consents', matches: writes('shares', 'consented'), provocation: 'drop', sender: 'others' },
-    { name: 'confirms its epoch', matches: writes('migration', 'definitions.done'), provocation: 'create' },
+    { name: 'claims the journal', matches: writes('ddlChanges', 'epoch'), provocation: 'newLeader' },
+    { name: 'writes an entry', matches: writes('ddlChanges', 'state', 'undone'), provocation: 'drop' },
+    { name: 'lets an entry count', matches: writes('migration', 'ddlChanges.known'), provocation: 'rename' },
+    { name: 'waits for consents', matches: writes('tasks', 'consented'), provocation: 'drop', sender: 'others' },
+    { name: 'confirms its epoch', matches: writes('migration', 'ddlChanges.done'), provocation: 'create' },
     { name: 'drops', matches: changes('drop'), provocation: 'drop' },
     { name: 'renames', matches: ({ name }) => name === 'renameCollection', provocation: 'rename' },
     { name: 'creates', matches: changes('create'), provocation: 'create' },
     { name: 'shards', matches: administers('shardCollection'), provocation: 'shard' },
     { name: 'records the pair', matches: writes('uuids', 'destinationUuid'), provocation: 'create' },
-    { name: 'says what came of an entry', matches: writes('definitions', 'state', 'done'), provocation: 'rename' },
+    { name: 'says what came of an entry', matches: writes('ddlChanges', 'state', 'done'), provocation: 'rename' },
     { name: 'builds an index', matches: changes('createIndexes'), provocation: 'index' },
   ],
   apply: [
@@ -95,7 +95,7 @@ export const leaderSteps = {
   commit: [
     { name: 'begins to commit', matches: writes('migration', 'phase', 'committing') },
     { name: 'takes a commit time', matches: commitOf(({ sealed }) => sealed === false) },
-    { name: 'waits until all are drained', matches: writes('shares', 'drained'), sender: 'others' },
+    { name: 'waits until all are drained', matches: writes('tasks', 'drained'), sender: 'others' },
     { name: 'stores the committed catalog', matches: writes('committedCollections', 'entry') },
     { name: 'seals the commit time', matches: commitOf(({ sealed }) => sealed === true) },
     { name: 'asks for the last look', matches: writes('migration', 'verification') },

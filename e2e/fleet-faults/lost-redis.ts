@@ -11,12 +11,12 @@ const testWithin_ms = 560_000;
 const phases = Object.keys(leaderSteps) as FaultPhase[];
 
 /** Takes Redis away from a fleet in a phase, and waits until all instances are heard, one leads and the migration goes on. */
-export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, letGo: () => void, { name, absence_ms }: { name: RedisFaultName; absence_ms: number }): Promise<void> {
+export async function loseRedis(fleet: FaultyFleet, phase: FaultPhase, suspend: () => void, { name, absence_ms }: { name: RedisFaultName; absence_ms: number }): Promise<void> {
   const { redis } = fleet.fleet;
   if (!(redis instanceof RedisServer)) throw new Error('This Redis cannot be taken away.');
   await redisFaults[name](redis, absence_ms);
   const backAt_ms = performance.now();
-  letGo();
+  suspend();
   const goesOn = await goingOn(fleet, phase);
   const since_ms = (): number => Math.round(performance.now() - backAt_ms);
   await expect.poll(() => isWhole(fleet), { timeout: within_ms }).toBe(true);
@@ -35,7 +35,7 @@ async function isWhole({ client, members }: FaultyFleet): Promise<boolean> {
 
 /** What shows that the migration goes on: a new collection that comes over, or the next phase. */
 async function goingOn({ changes, clusters, client }: FaultyFleet, phase: FaultPhase): Promise<() => Promise<boolean>> {
-  if (phase === 'definitions' || phase === 'apply') return changes.probe(clusters.clients.destination);
+  if (phase === 'ddlChanges' || phase === 'apply') return changes.probe(clusters.clients.destination);
   const { progress: before } = await client.progress();
   return async () => {
     const { progress } = await client.progress();
@@ -49,8 +49,8 @@ export function testLostRedis(name: RedisFaultName, absence_ms: number): void {
   const skip = !isFullRun || process.env['CONVOY_REDIS_URL'] !== undefined || needs({ version: [5, 0] }).skip;
   test(`Redis ${name} in each phase (servers from 5.0)`, { skip, timeout: testWithin_ms }, async () => {
     await using fleet = await FaultyFleet.start();
-    await visitPhases(fleet, phases, async (phase, letGo) => {
-      await loseRedis(fleet, phase, letGo, { name, absence_ms });
+    await visitPhases(fleet, phases, async (phase, suspend) => {
+      await loseRedis(fleet, phase, suspend, { name, absence_ms });
     });
     await fleet.expectEnd();
   });

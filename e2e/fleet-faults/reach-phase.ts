@@ -14,7 +14,7 @@ export async function reachPhase(fleet: FaultyFleet, phase: FaultPhase, fault: (
     copy.release();
   }
   await fleet.untilReady();
-  if (phase === 'definitions' || phase === 'apply') await fault();
+  if (phase === 'ddlChanges' || phase === 'apply') await fault();
   await fleet.untilReady();
   if (phase === 'commit') await fault(() => fleet.requestCommit());
   else await fleet.requestCommit();

@@ -24,7 +24,7 @@ test(`one fleet is started by hand, loses its leader in three steps and its Redi
 
   await strikeLeaderIn(fleet, kill, one(stepsOf('initialisation', release)), random, () => fleet.startByHand());
   await fleet.untilReady();
-  await strikeLeaderIn(fleet, stalled.fault, one(stepsOf('definitions', release)), random);
+  await strikeLeaderIn(fleet, stalled.fault, one(stepsOf('ddlChanges', release)), random);
   await fleet.untilReady();
   if (fleet.fleet.redis instanceof RedisServer) {
     await loseRedis(fleet, 'apply', () => undefined, { name: random.pick(redisFaultNames), absence_ms });

@@ -62,7 +62,7 @@ export class StalledLeaders {
 async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
   const { destination } = fleet.clusters.clients;
   const look = async (): Promise<Settling> => {
-    const record = await destination.db('convoy_metadata').collection<{ phase: string; definitions: { known: number; done: number } }>('migration').findOne();
+    const record = await destination.db('convoy_metadata').collection<{ phase: string; ddlChanges: { known: number; done: number } }>('migration').findOne();
     const catalog = await catalogOf(destination);
     return { isAtRest: record !== null && (fleet.kept.length > 0 || hasNothingToDo(record)), kept: fleet.kept, catalog };
   };
@@ -80,8 +80,8 @@ async function settledCatalog(fleet: FaultyFleet): Promise<string[]> {
 }
 
 /** Whether a leader changes no definitions by itself: in a commit it does, after looks that take their time. */
-function hasNothingToDo({ phase, definitions }: { phase: string; definitions: { known: number; done: number } }): boolean {
-  return definitions.known <= definitions.done && !['committing', 'opening'].includes(phase);
+function hasNothingToDo({ phase, ddlChanges }: { phase: string; ddlChanges: { known: number; done: number } }): boolean {
+  return ddlChanges.known <= ddlChanges.done && !['committing', 'opening'].includes(phase);
 }
 
 interface Settling {

@@ -3,7 +3,7 @@ import type { SentCommand } from '../gate/wire-messages.js';
 import { isWrite } from './write-effects.js';
 
 /** What every instance writes for its own share. */
-const ofMembers: ReadonlySet<string> = new Set(['shares', 'partitions', 'repairs', 'fence', 'verificationPlans', 'verificationParts', 'mismatches']);
+const ofMembers: ReadonlySet<string> = new Set(['tasks', 'partitions', 'rereads', 'fence', 'verificationPlans', 'verificationParts', 'mismatches']);
 /** What leaders only tell operators with: nothing waits for it, and nothing fails without it. */
 const ofOperators: ReadonlySet<string> = new Set(['history']);
 /** A warning says what holds a commit; only data that violates a unique index makes a leader send it. */

@@ -1,11 +1,11 @@
 import type { FaultyFleet } from './faulty-fleet.js';
 import { type FaultPhase, type LeaderStep, leaderSteps } from './leader-steps.js';
 
-/** Called while the fleet is kept in a phase; `letGo` lets it go on. */
-export type Visitor = (phase: FaultPhase, letGo: () => void) => Promise<void>;
+/** Called while the fleet is kept in a phase; `suspend` lets it go on. */
+export type Visitor = (phase: FaultPhase, suspend: () => void) => Promise<void>;
 
 /** Where a fleet is kept in those phases that the leader leads through. */
-const keptAt = { initialisation: 'makes collections', definitions: 'waits for consents', commit: 'waits until all are drained' } as const;
+const keptAt = { initialisation: 'makes collections', ddlChanges: 'waits for consents', commit: 'waits until all are drained' } as const;
 
 /** Brings a migration from its start to its commit, and visits it in some of its phases. */
 export async function visitPhases(fleet: FaultyFleet, phases: readonly FaultPhase[], visit: Visitor): Promise<void> {
@@ -27,7 +27,7 @@ export async function visitPhases(fleet: FaultyFleet, phases: readonly FaultPhas
     copy.release();
   }
   await fleet.untilReady();
-  if (visited('definitions')) await kept('definitions', () => fleet.changes.make('rename'));
+  if (visited('ddlChanges')) await kept('ddlChanges', () => fleet.changes.make('rename'));
   if (visited('apply')) await visit('apply', () => undefined);
   await fleet.untilReady();
   await kept('commit', () => fleet.requestCommit());

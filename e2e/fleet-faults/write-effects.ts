@@ -3,7 +3,7 @@ import type { PassedCommand } from '../gate/command-gate.js';
 import type { SentCommand } from '../gate/wire-messages.js';
 
 const writes: ReadonlySet<string> = new Set(['insert', 'update', 'delete', 'findAndModify']);
-const definitionChanges: ReadonlySet<string> = new Set(['create', 'drop', 'renameCollection', 'shardCollection', 'createIndexes', 'dropIndexes', 'collMod', 'enableSharding', 'split', 'moveChunk', 'addShardToZone', 'removeShardFromZone', 'updateZoneKeyRange', 'balancerStop', 'balancerStart']);
+const ddlChanges: ReadonlySet<string> = new Set(['create', 'drop', 'renameCollection', 'shardCollection', 'createIndexes', 'dropIndexes', 'collMod', 'enableSharding', 'split', 'moveChunk', 'addShardToZone', 'removeShardFromZone', 'updateZoneKeyRange', 'balancerStop', 'balancerStart']);
 
 /**
  * What a former leader may leave there: catalogs bear its epoch, and entries of the journal do not count, so that nobody
@@ -11,11 +11,11 @@ const definitionChanges: ReadonlySet<string> = new Set(['create', 'drop', 'renam
  * The plan of a comparison is the first that was stored, whoever has made it; another one changes nothing.
  * The history decides about nothing.
  */
-const leftUnread: ReadonlySet<string> = new Set(['collections', 'committedCollections', 'definitions', 'repairs', 'verificationPlans', 'history']);
+const leftUnread: ReadonlySet<string> = new Set(['collections', 'committedCollections', 'ddlChanges', 'rereads', 'verificationPlans', 'history']);
 
 /** Whether a command writes documents or changes definitions. */
 export function isWrite({ name }: SentCommand): boolean {
-  return writes.has(name) || definitionChanges.has(name);
+  return writes.has(name) || ddlChanges.has(name);
 }
 
 /** Whether a command has written documents that matter. Of changed definitions the catalogs tell. */

@@ -6,7 +6,7 @@ import type { Random } from '@convoy/cli/demo/random';
 import type { InstanceProcess } from '@convoy/cli/environment/fleet/instance-process';
 import type { Fleet } from '@convoy/cli/environment/fleet/start-fleet';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
-import { DefinitionWorkload } from '../definition-workload.js';
+import { DdlWorkload } from '../ddl-workload.js';
 import { type Clusters, untilCanCommit, untilCommitted } from '../fleet.js';
 import { MovingWorkload } from '../killed-copy/moving-workload.js';
 import { isFullRun } from '../requirements.js';
@@ -24,9 +24,9 @@ const phaseWithin_ms = 120_000;
 /** As for all tests that wait until a commit would be accepted. */
 const commitWithin_ms = 180_000;
 /** Changes come so slowly that the leader keeps up with them. */
-const definitionPause_ms = 50;
+const ddlPause_ms = 50;
 /** What the leader sends to the destination for a definition change takes so long that a barrier is met. */
-const slowDefinitions = { failCommands: ['create', 'drop', 'renameCollection', 'shardCollection'], blockConnection: true, blockTimeMS: 300 };
+const slowDdl = { failCommands: ['create', 'drop', 'renameCollection', 'shardCollection'], blockConnection: true, blockTimeMS: 300 };
 
 /** Writes to the source that go on while instances are killed. */
 export interface PhaseWorkload extends AsyncDisposable {
@@ -127,16 +127,16 @@ export const phases = {
     load: async ({ clients }) => {
       await clients.source.db('admin').command({ enableSharding: 'moving' });
     },
-    work: ({ clients }, random) => DefinitionWorkload.start(clients.source, random.below(2 ** 31), definitionPause_ms),
+    work: ({ clients }, random) => DdlWorkload.start(clients.source, random.below(2 ** 31), ddlPause_ms),
     reach: async ({ clients }) => {
-      await clients.destination.db('admin').command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: slowDefinitions });
+      await clients.destination.db('admin').command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data: slowDdl });
     },
     untilInstant: async ({ clients }, fleet, random) => {
       const records = clients.destination.db('convoy_metadata').collection('migration');
       const undone = async (): Promise<boolean> => (await records.countDocuments({ $expr: { $gt: ['$definitions.known', '$definitions.done'] } })) > 0;
       do {
         await expect.poll(undone, { timeout: phaseWithin_ms, interval: 10 }).toBe(true);
-        await delay(random.below(slowDefinitions.blockTimeMS));
+        await delay(random.below(slowDdl.blockTimeMS));
       } while (!(await undone()));
       return pickVictims(fleet, random);
     },

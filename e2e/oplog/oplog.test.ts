@@ -62,10 +62,10 @@ test.each(accesses)('a pause outlasts the oplog: every instance says so by name,
   await filling.stop();
 
   await resume(client);
-  const told = sourceAccess === 'direct' ? 'The oplog reaches back to 20' : 'does not reach back that far';
+  const reported = sourceAccess === 'direct' ? 'The oplog reaches back to 20' : 'does not reach back that far';
   for (const service of [...fleet.instances, fleet.coordinator]) {
     const failure = untilProgress(service.client, 'the failure', () => false);
-    await expect(failure).rejects.toMatchObject({ error: 'oplogHistoryLost', message: expect.stringContaining(told) as unknown });
+    await expect(failure).rejects.toMatchObject({ error: 'oplogHistoryLost', message: expect.stringContaining(reported) as unknown });
   }
 });
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
 import { Clusters, defaultStart, untilCanCommit, untilCommitted, untilProgress, untilTaken } from '../fleet.js';
 import { needs } from '../requirements.js';
-import { allowDirectReads, changeDefinitions, changeDocuments, database, holdBuilds, loadSource, stopExpiry } from './source.js';
+import { allowDirectReads, runDdl, changeDocuments, database, holdBuilds, loadSource, stopExpiry } from './source.js';
 
 /** Users of 8.0 may read the shards only with a role; without it the source is read through its router. */
 const variants = [
@@ -37,7 +37,7 @@ for (const { release, access } of variants) {
     expect(copying.warnings?.some(({ name }) => name === 'sourceReadThroughRouter')).toBe(access === 'router');
     await source.db(database).collection('large').rename('largeRenamed');
     await untilCanCommit(client);
-    await changeDefinitions(source, clusters.source);
+    await runDdl(source, clusters.source);
     await changeDocuments(source);
     await holdBuilds(clusters.source, 'alwaysOn');
     const building = buildIndex(source);

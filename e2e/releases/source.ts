@@ -72,7 +72,7 @@ export async function changeDocuments(client: MongoClient): Promise<void> {
 }
 
 /** A sharded collection is dropped, one is renamed, a view comes and one goes, and a database moves to the other shard. */
-export async function changeDefinitions(client: MongoClient, cluster: TestCluster): Promise<void> {
+export async function runDdl(client: MongoClient, cluster: TestCluster): Promise<void> {
   const shop = client.db(database);
   await shop.collection('dropped').drop();
   await shop.collection('renamed').rename('renamedLater');

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { changeDefinition, type DefinitionAction } from './definition-actions.js';
+import { runDdl, type DdlAction } from './ddl-actions.js';
 import { database } from './source-collections.js';
 import { passOver, type User } from './user.js';
 import { documentOf, idOf, keyOf, plainIdsFrom, updateOf } from './values.js';
@@ -25,7 +25,7 @@ export interface TransactionAction {
 }
 
 /** Something that a session does at a time. */
-export type Action = (WriteAction | TransactionAction | DefinitionAction) & { readonly at_ms: number; readonly session: number };
+export type Action = (WriteAction | TransactionAction | DdlAction) & { readonly at_ms: number; readonly session: number };
 
 /** Does what users do; what the server refuses is passed over. */
 export class Actor {
@@ -40,8 +40,8 @@ export class Actor {
     private readonly sleep: (duration_ms: number) => Promise<void>,
   ) {}
 
-  async act(action: WriteAction | TransactionAction | DefinitionAction): Promise<void> {
-    if ('other' in action) return changeDefinition(action, this.session).catch(passOver);
+  async act(action: WriteAction | TransactionAction | DdlAction): Promise<void> {
+    if ('other' in action) return runDdl(action, this.session).catch(passOver);
     if (action.kind !== 'transaction') return this.#write(action).catch(passOver);
     this.session.begin();
     for (const each of action.writes) {

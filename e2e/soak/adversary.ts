@@ -16,7 +16,7 @@ export interface Weather {
 }
 
 /** Nothing goes wrong. */
-export const calm: Weather = { late: 0, lateMax_ms: 0, lostRequest: 0, lostAnswer: 0, lateRequest: 0, refused: 0 };
+export const fairWeather: Weather = { late: 0, lateMax_ms: 0, lostRequest: 0, lostAnswer: 0, lateRequest: 0, refused: 0 };
 
 /** What kind of call it is: what may happen to it depends on that. */
 export type CallKind = 'command' | 'fencedWrite' | 'open' | 'openAtTime' | 'getMore' | 'getMoreAtTime';
@@ -57,7 +57,7 @@ const codesOfKind: Readonly<Record<CallKind, readonly number[]>> = {
 
 /** Decides, repeatably, what becomes of every call. */
 export class Adversary {
-  weather: Weather = calm;
+  weather: Weather = fairWeather;
 
   constructor(private readonly random: Random) {}
 

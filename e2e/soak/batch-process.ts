@@ -4,16 +4,16 @@ import { playHistory } from './play-history.js';
 /** So that failures deep in the engine show who asked. */
 Error.stackTraceLimit = 40;
 
-const { seed, histories, limit_ms, keepsGoing, path, definitions, verbose } = JSON.parse(process.argv[2] ?? '') as Batch;
-const begun_ms = performance.now();
-for (let turn = 0; turn < histories && performance.now() - begun_ms < limit_ms; turn += 1) {
-  const choice = { seed: seed + turn, definitions, path };
-  const figures = await playHistory(choice, { definitions, verbose, shrinks: !keepsGoing && !verbose && path === null });
-  const played: Played = { seed: choice.seed, simulated_ms: figures?.simulated_ms ?? null };
+const { seed, histories, limit_ms, keepsGoing, path, ddlChanges, verbose } = JSON.parse(process.argv[2] ?? '') as Batch;
+const started_ms = performance.now();
+for (let turn = 0; turn < histories && performance.now() - started_ms < limit_ms; turn += 1) {
+  const choice = { seed: seed + turn, ddlChanges, path };
+  const stats = await playHistory(choice, { ddlChanges, verbose, shrinks: !keepsGoing && !verbose && path === null });
+  const played: Played = { seed: choice.seed, simulated_ms: stats?.simulated_ms ?? null };
   await new Promise<void>((resolve, reject) => {
     process.send?.(played, undefined, {}, (error) => (error === null ? resolve() : reject(error)));
   });
-  if (figures === null && !keepsGoing) break;
+  if (stats === null && !keepsGoing) break;
 }
 // Instances of finished histories may wait for ever.
 process.exit(0);

@@ -14,7 +14,7 @@ export interface Batch {
   /** As in `HistoryChoice`. */
   readonly path: string | null;
   /** As in `PlayOptions`. */
-  readonly definitions: boolean | null;
+  readonly ddlChanges: boolean | null;
   readonly verbose: boolean;
 }
 

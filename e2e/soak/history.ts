@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { type Action, sessionsMax, type TransactionAction, type WriteAction } from './actions.js';
 import type { Weather } from './adversary.js';
-import { type DefinitionAction, definitionKinds, passingCollections } from './definition-actions.js';
+import { type DdlAction, ddlKinds, passingCollections } from './ddl-actions.js';
 import { sourceCollections } from './source-collections.js';
 import { plainIdsFrom } from './values.js';
 
@@ -17,12 +17,12 @@ export interface Stage {
   readonly lone: boolean;
   readonly collections: readonly string[];
   /** Whether definitions change while the migration runs. */
-  readonly definitions: boolean;
+  readonly ddlChanges: boolean;
   /** Documents of each collection before the migration begins. */
   readonly loaded: number;
   readonly readers: number;
   readonly writers: number;
-  readonly lanes: number;
+  readonly applyWorkers: number;
   readonly partition_seconds: number;
   /** Bytes per second that an instance reads from the source at most; it makes a copy last. */
   readonly loadRate: number;
@@ -76,7 +76,7 @@ const weather: fc.Arbitrary<Weather> = fc.oneof(
 
 const names = sourceCollections.map(({ name }) => name);
 
-const stage = (definitions: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> => fc
+const stage = (ddlChanges: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> => fc
   .record({
     sourceShards: fc.integer({ min: 1, max: 4 }),
     destinationShards: fc.integer({ min: 1, max: 3 }),
@@ -86,11 +86,11 @@ const stage = (definitions: fc.Arbitrary<boolean>): fc.Arbitrary<Stage> => fc
     access: fc.constantFrom('direct' as const, 'router' as const),
     lone: fc.boolean(),
     collections: fc.subarray(names, { minLength: 1, maxLength: 5 }),
-    definitions,
+    ddlChanges,
     loaded: fc.constantFrom(0, 20, 60, 200),
     readers: fc.integer({ min: 1, max: 4 }),
     writers: fc.integer({ min: 1, max: 4 }),
-    lanes: fc.integer({ min: 1, max: 4 }),
+    applyWorkers: fc.integer({ min: 1, max: 4 }),
     partition_seconds: fc.constantFrom(1, 1, 20),
     loadRate: fc.constantFrom(65_536, 65_536, 1_048_576),
     noop_ms: fc.constantFrom(1_000, 10_000),
@@ -121,13 +121,13 @@ function write(collections: readonly string[]): fc.Arbitrary<WriteAction> {
   return fc.record({ kind: kinds, collection: fc.constantFrom(...collections), id: idNumber, k: fc.nat(9), n: fc.nat(5_000) });
 }
 
-function definition(collections: readonly string[]): fc.Arbitrary<DefinitionAction> {
-  return fc.record({ kind: fc.constantFrom(...definitionKinds), collection: fc.constantFrom(...collections), other: fc.constantFrom(...collections), n: fc.nat(1_000) });
+function ddlChange(collections: readonly string[]): fc.Arbitrary<DdlAction> {
+  return fc.record({ kind: fc.constantFrom(...ddlKinds), collection: fc.constantFrom(...collections), other: fc.constantFrom(...collections), n: fc.nat(1_000) });
 }
 
 function action(chosen: Stage): fc.Arbitrary<Action> {
-  const { writing_ms, definitions } = chosen;
-  const collections = definitions ? [...chosen.collections, ...passingCollections] : chosen.collections;
+  const { writing_ms, ddlChanges } = chosen;
+  const collections = ddlChanges ? [...chosen.collections, ...passingCollections] : chosen.collections;
   const transaction: fc.Arbitrary<TransactionAction> = fc.record({
     kind: fc.constant('transaction' as const),
     writes: fc.array(write(collections), { minLength: 1, maxLength: 5 }),
@@ -135,7 +135,7 @@ function action(chosen: Stage): fc.Arbitrary<Action> {
     commits: fc.boolean(),
   });
   const place = { at_ms: fc.integer({ min: -2_000, max: writing_ms }), session: fc.nat(sessionsMax - 1) };
-  const what = fc.oneof({ weight: 9, arbitrary: write(collections) }, { weight: 1, arbitrary: transaction }, { weight: definitions ? 1 : 0, arbitrary: definition(collections) });
+  const what = fc.oneof({ weight: 9, arbitrary: write(collections) }, { weight: 1, arbitrary: transaction }, { weight: ddlChanges ? 1 : 0, arbitrary: ddlChange(collections) });
   return fc.tuple(fc.record(place), what).map(([when, one]) => ({ ...when, ...one }));
 }
 
@@ -155,8 +155,8 @@ function incidents(within_ms: number, lasts_ms: number, countMax: number): fc.Ar
  * Random histories; small values come first when one is shrunk.
  * @param definitions whether definitions change; null: in some
  */
-export function histories(definitions: boolean | null): fc.Arbitrary<History> {
-  return stage(definitions === null ? fc.boolean() : fc.constant(definitions)).chain((chosen) =>
+export function histories(ddlChanges: boolean | null): fc.Arbitrary<History> {
+  return stage(ddlChanges === null ? fc.boolean() : fc.constant(ddlChanges)).chain((chosen) =>
     fc.record({
       stage: fc.constant(chosen),
       actions: fc.array(action(chosen), { minLength: 0, maxLength: 300, size: 'max' }),
@@ -170,7 +170,7 @@ export function histories(definitions: boolean | null): fc.Arbitrary<History> {
 export interface HistoryChoice {
   readonly seed: number;
   /** Whether definitions change: as `histories` has it. */
-  readonly definitions: boolean | null;
+  readonly ddlChanges: boolean | null;
   /** Where in the tree of smaller histories of the seed it is, as shrinking prints it; null: the seed's own history. */
   readonly path: string | null;
 }
@@ -183,7 +183,7 @@ export function parametersOf({ seed, path }: HistoryChoice): { seed: number; pat
 /** The history that is meant. */
 export function historyOf(choice: HistoryChoice): History {
   // A property takes its values as a tuple: only so its paths lead to the same ones.
-  const [sample] = fc.sample(fc.tuple(histories(choice.definitions)), { ...parametersOf(choice), numRuns: 1 });
+  const [sample] = fc.sample(fc.tuple(histories(choice.ddlChanges)), { ...parametersOf(choice), numRuns: 1 });
   if (sample === undefined) throw new RangeError(`There is no history at the path ${choice.path ?? ''} of the seed ${choice.seed}.`);
   return sample[0];
 }

@@ -1,6 +1,6 @@
 import type { Progress } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { calm } from './adversary.js';
+import { fairWeather } from './adversary.js';
 import type { Incident } from './history.js';
 import { SoakInstance, type SoakWorld } from './soak-instance.js';
 
@@ -53,7 +53,7 @@ export class Members {
     fleet.lost = 0;
     fleet.lateMax_ms = 0;
     for (const [index, instance] of this.#current.entries()) {
-      instance.adversary.weather = calm;
+      instance.adversary.weather = fairWeather;
       instance.state.thaw();
       if (instance.state.dead) this.#current[index] = this.#next(instance.id);
     }

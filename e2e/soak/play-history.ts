@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { type HistoryChoice, historyOf, histories, parametersOf } from './history.js';
-import { type HistoryFigures, runHistory } from './run-history.js';
+import { type HistoryStats, runHistory } from './run-history.js';
 import type { SoakLog } from './soak-instance.js';
 
 /** How histories are played. */
 export interface PlayOptions {
   /** Whether definitions change in the histories; null: in some. Another choice makes other histories of the same seed. */
-  readonly definitions: boolean | null;
+  readonly ddlChanges: boolean | null;
   /** Prints the log of the instances. */
   readonly verbose: boolean;
   /** Looks for a smaller history that fails, too. */
@@ -23,14 +23,14 @@ const errorsKept = 5;
  * Plays one history; what fails is printed with the log's last errors, and as small as it could be made.
  * @returns null when it has failed
  */
-export async function playHistory(choice: HistoryChoice, { verbose, shrinks }: PlayOptions): Promise<HistoryFigures | null> {
-  const begun_ms = performance.now();
+export async function playHistory(choice: HistoryChoice, { verbose, shrinks }: PlayOptions): Promise<HistoryStats | null> {
+  const started_ms = performance.now();
   const errors = new LastErrors();
   try {
-    const figures = await runHistory(historyOf(choice), verbose ? { verbosity: 'DEBUG', write: (line) => console.log(line) } : errors);
-    const took_ms = performance.now() - begun_ms;
-    if (verbose || took_ms > slow_ms) console.log(`seed ${choice.seed}: ${(figures.simulated_ms / 1000).toFixed(0)} s, ${figures.steps} steps in ${took_ms.toFixed(0)} ms`);
-    return figures;
+    const stats = await runHistory(historyOf(choice), verbose ? { verbosity: 'DEBUG', write: (line) => console.log(line) } : errors);
+    const took_ms = performance.now() - started_ms;
+    if (verbose || took_ms > slow_ms) console.log(`seed ${choice.seed}: ${(stats.simulated_ms / 1000).toFixed(0)} s, ${stats.steps} steps in ${took_ms.toFixed(0)} ms`);
+    return stats;
   } catch (error) {
     console.log(`seed ${choice.seed} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     for (const line of errors.lines) console.log(`  ${line}`);
@@ -55,7 +55,7 @@ class LastErrors implements SoakLog {
 async function shrink(choice: HistoryChoice): Promise<void> {
   const until_ms = performance.now() + shrinking_ms;
   let tried = 0;
-  const property = fc.asyncProperty(histories(choice.definitions), async (history) => {
+  const property = fc.asyncProperty(histories(choice.ddlChanges), async (history) => {
     if (performance.now() > until_ms) return;
     tried += 1;
     await runHistory(history, new LastErrors());
@@ -68,6 +68,6 @@ async function shrink(choice: HistoryChoice): Promise<void> {
   const [history] = counterexample;
   console.log(`smallest of ${tried} histories that were tried: ${history.actions.length} actions, ${history.incidents.length + history.incidentsAtCommit.length} incidents; it fails with: ${errorInstance instanceof Error ? errorInstance.message : String(errorInstance)}`);
   console.log(JSON.stringify(history, null, 1));
-  const definitions = choice.definitions === null ? '' : ` --definitions ${choice.definitions ? 'yes' : 'no'}`;
-  console.log(`played again by: npm run soak -- --seed ${choice.seed}${definitions} --path ${counterexamplePath}`);
+  const ddlChanges = choice.ddlChanges === null ? '' : ` --definitions ${choice.ddlChanges ? 'yes' : 'no'}`;
+  console.log(`played again by: npm run soak -- --seed ${choice.seed}${ddlChanges} --path ${counterexamplePath}`);
 }

@@ -23,7 +23,7 @@ const patience_ms = 900_000;
 const documentTextMax = 2_000;
 
 /** What came of a history that has passed. */
-export interface HistoryFigures {
+export interface HistoryStats {
   /** How long it took on the source's clock. */
   readonly simulated_ms: number;
   readonly steps: number;
@@ -33,7 +33,7 @@ export interface HistoryFigures {
  * Plays a history from its first write to the comparison of the clusters, in virtual time.
  * @throws Error that says what is wrong, when anything is
  */
-export async function runHistory(history: History, log: SoakLog): Promise<HistoryFigures> {
+export async function runHistory(history: History, log: SoakLog): Promise<HistoryStats> {
   const { stage } = history;
   const time = VirtualTime.install(epoch_ms, new Random(stage.seed));
   try {
@@ -64,10 +64,10 @@ async function play(history: History, clusters: Clusters, time: VirtualTime, log
   await prepareSource(stage, source);
   const fleet = new SoakFleet(time, new Adversary(new Random(random.below(2 ** 31))));
   const members = new Members({ stage, time, fleet, clusters, random, log });
-  const begun_ms = time.elapsed_ms + 2_000;
-  const writing = write(history, time, begun_ms, (place) => new UserSession(routerLink(clusters.source), time, place));
+  const started_ms = time.elapsed_ms + 2_000;
+  const writing = write(history, time, started_ms, (place) => new UserSession(routerLink(clusters.source), time, place));
   writing.catch(() => undefined);
-  await time.sleep(begun_ms - time.elapsed_ms);
+  await time.sleep(started_ms - time.elapsed_ms);
   members.begin();
   await within(time, members, 'the migration to start', members.start());
   await members.suffer(history.incidents, time.elapsed_ms);

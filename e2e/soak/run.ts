@@ -10,7 +10,7 @@ const { values } = parseArgs({
     path: { type: 'string' },
     verbose: { type: 'boolean', default: false },
     'keep-going': { type: 'boolean', default: false },
-    definitions: { type: 'string', default: 'some' },
+    ddlChanges: { type: 'string', default: 'some' },
     real: { type: 'boolean', default: false },
   },
 });
@@ -24,7 +24,7 @@ process.exitCode = await play({
   historiesMax: values.histories === undefined ? (isOne ? 1 : Infinity) : Number(values.histories),
   seed: values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed),
   path: values.path ?? null,
-  definitions: { yes: true, no: false }[values.definitions] ?? null,
+  ddlChanges: { yes: true, no: false }[values.ddlChanges] ?? null,
   verbose: values.verbose,
   keepsGoing: values['keep-going'],
 });

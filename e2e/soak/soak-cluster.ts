@@ -1,9 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster, Door } from '@convoy/instance/cluster/door';
+import type { ClusterClient, NodeClient } from '@convoy/instance/cluster/node-client';
 import { listShards, readReleases, shardedClusterId } from '@convoy/instance/cluster/topology';
 import type { Cluster as SimulatedCluster } from '@convoy/simulator/cluster/cluster';
 import { NodeLink } from './node-link.js';
-import { SoakDoor, type Surroundings } from './soak-door.js';
+import { SoakNodeClient, type Surroundings } from './soak-client.js';
 
 /** The way to the first router of a cluster. */
 export function routerLink(simulated: SimulatedCluster): NodeLink {
@@ -16,23 +16,23 @@ export function routerLink(simulated: SimulatedCluster): NodeLink {
 export async function connectInProcess(
   name: string,
   simulated: SimulatedCluster,
-  access: Cluster['access'],
+  access: ClusterClient['access'],
   around: Surroundings,
   signal: AbortSignal,
-): Promise<Cluster> {
-  const router = new SoakDoor(`${name} router`, routerLink(simulated), true, around);
+): Promise<ClusterClient> {
+  const router = new SoakNodeClient(`${name} router`, routerLink(simulated), true, around);
   const call = { signal };
   const [releases, clusterId, addresses] = await Promise.all([readReleases(router, call), shardedClusterId(router, call), listShards(router, call)]);
-  const shards = new Map<string, Door>();
+  const shards = new Map<string, NodeClient>();
   if (access === 'direct') {
     for (const member of simulated.shardMembers) {
-      shards.set(member.id, new SoakDoor(`${name} ${member.id}`, new NodeLink(member.server, () => member.control.running), false, around));
+      shards.set(member.id, new SoakNodeClient(`${name} ${member.id}`, new NodeLink(member.server, () => member.control.running), false, around));
     }
   }
-  const doorOf = (id: string): Door => {
-    const door = shards.get(id);
-    if (door === undefined) throw new ConvoyError('shardUnknown', `${name} has no direct access to ${id}.`);
-    return door;
+  const clientOf = (id: string): NodeClient => {
+    const client = shards.get(id);
+    if (client === undefined) throw new ConvoyError('shardUnknown', `${name} has no direct access to ${id}.`);
+    return client;
   };
   return {
     name,
@@ -43,10 +43,10 @@ export async function connectInProcess(
     router,
     access,
     shardIds: addresses.map(({ id }) => id),
-    shard: doorOf,
-    shareDoor: (id) => (access === 'direct' ? doorOf(id) : router),
+    shard: clientOf,
+    taskClient: (id) => (access === 'direct' ? clientOf(id) : router),
     close: async () => {
-      await Promise.all([router, ...shards.values()].map((door) => door.close()));
+      await Promise.all([router, ...shards.values()].map((client) => client.close()));
     },
   };
 }

@@ -59,16 +59,16 @@ export class SoakFleet {
   }
 
   /** Tells all others, unless the message gets lost on the way. */
-  broadcast(from: Seat, tell: (seat: Seat) => void): void {
+  broadcast(from: Seat, send: (seat: Seat) => void): void {
     for (const seat of this.#seats) {
-      if (seat !== from && !this.adversary.happens(this.lost)) void this.#deliver(seat, tell);
+      if (seat !== from && !this.adversary.happens(this.lost)) void this.#deliver(seat, send);
     }
   }
 
-  async #deliver(seat: Seat, tell: (seat: Seat) => void): Promise<void> {
+  async #deliver(seat: Seat, send: (seat: Seat) => void): Promise<void> {
     await this.#later();
     await seat.state.awake();
-    tell(seat);
+    send(seat);
   }
 
   #later(): Promise<void> {
@@ -118,7 +118,7 @@ export class Seat implements Fleet {
     this.fleet.broadcast(this, (seat) => seat.#hear(report, reportedAt_ms));
   }
 
-  post(): void {
+  publishDetails(): void {
     return;
   }
 
@@ -145,15 +145,15 @@ export class Seat implements Fleet {
     return;
   }
 
-  nudge(): void {
-    this.#tell('nudge');
+  wake(): void {
+    this.#send('wake');
   }
 
-  nudgeHorizon(): void {
-    this.#tell('horizon');
+  announceDdlWatermark(): void {
+    this.#send('ddlWatermark');
   }
 
-  #tell(news: FleetNews): void {
+  #send(news: FleetNews): void {
     this.#watchers.notify(news);
     this.fleet.broadcast(this, (seat) => seat.#watchers.notify(news));
   }

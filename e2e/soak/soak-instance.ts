@@ -62,7 +62,7 @@ export class SoakInstance {
         sourceAccess: stage.access,
         readers: stage.readers,
         writers: stage.writers,
-        lanes: stage.lanes,
+        applyWorkers: stage.applyWorkers,
         partition_seconds: stage.partition_seconds,
         loadRateBytesPerSecond: stage.loadRate,
         checkpoint_ms: 500,

@@ -25,7 +25,7 @@ class SoakRun {
   readonly failed: number[] = [];
   #simulated_ms = 0;
   #given = 0;
-  readonly #begun_ms = performance.now();
+  readonly #started_ms = performance.now();
 
   constructor(private readonly options: SoakOptions) {}
 
@@ -33,7 +33,7 @@ class SoakRun {
   async play(): Promise<void> {
     const { historiesMax, limit_ms, ...batch } = this.options;
     for (;;) {
-      const left_ms = limit_ms - (performance.now() - this.#begun_ms);
+      const left_ms = limit_ms - (performance.now() - this.#started_ms);
       const histories = Math.min(batchHistories, historiesMax - this.#given);
       if (left_ms <= 0 || histories <= 0 || (this.failed.length > 0 && !batch.keepsGoing)) return;
       const seed = batch.seed + this.#given;
@@ -50,7 +50,7 @@ class SoakRun {
         this.#simulated_ms += history.simulated_ms;
       }
     }
-    const seconds = ((performance.now() - this.#begun_ms) / 1000).toFixed(0);
+    const seconds = ((performance.now() - this.#started_ms) / 1000).toFixed(0);
     const names = this.failed.length === 0 ? '' : ` (seeds ${this.failed.slice(0, 20).join(', ')})`;
     console.log(`${this.passed} histories passed, ${this.failed.length} failed${names}; ${(this.#simulated_ms / 3_600_000).toFixed(1)} simulated hours in ${seconds} s`);
   }

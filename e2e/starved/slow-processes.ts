@@ -8,7 +8,7 @@ interface Stoppable {
 }
 
 /** How a process is let run: again and again for a time, and then it stands for so long on the average. */
-interface Share {
+interface CpuFraction {
   readonly runs_ms: number;
   readonly stands_ms: number;
 }
@@ -24,16 +24,16 @@ export class SlowProcesses implements AsyncDisposable {
   readonly #ending = new AbortController();
   readonly #slowing: readonly Promise<void>[];
 
-  private constructor(processes: readonly Stoppable[], share: Share, random: Random) {
-    this.#slowing = processes.map((process) => this.#slow(process, share, random));
+  private constructor(processes: readonly Stoppable[], task: CpuFraction, random: Random) {
+    this.#slowing = processes.map((process) => this.#slow(process, task, random));
   }
 
   /** Slows processes down until they are let run again. */
-  static start(processes: readonly Stoppable[], share: Share, random: Random): SlowProcesses {
-    return new SlowProcesses(processes, share, random);
+  static start(processes: readonly Stoppable[], task: CpuFraction, random: Random): SlowProcesses {
+    return new SlowProcesses(processes, task, random);
   }
 
-  async #slow(process: Stoppable, { runs_ms, stands_ms }: Share, random: Random): Promise<void> {
+  async #slow(process: Stoppable, { runs_ms, stands_ms }: CpuFraction, random: Random): Promise<void> {
     const { signal } = this.#ending;
     try {
       for (let stand = 1; ; stand += 1) {

@@ -33,8 +33,8 @@ export class RealMembers implements AsyncDisposable {
 
   /** Starts one instance for everything, or a fleet with its coordinator and its Redis, as the stage has it. */
   static async start(stage: Stage, clusters: RealClusters, folder: ScratchFolder): Promise<RealMembers> {
-    const { readers, writers, lanes, partition_seconds, loadRate, access, lone } = stage;
-    const settings = { readers, writers, lanes, partition_seconds, loadRateBytesPerSecond: loadRate, sourceAccess: access, checkpoint_ms: 300, catalogInterval_seconds: 2 };
+    const { readers, writers, applyWorkers, partition_seconds, loadRate, access, lone } = stage;
+    const settings = { readers, writers, applyWorkers, partition_seconds, loadRateBytesPerSecond: loadRate, sourceAccess: access, checkpoint_ms: 300, catalogInterval_seconds: 2 };
     const closers = new Closers();
     const options = { source: clusters.source, destination: clusters.destination, folder, settings };
     if (lone) {

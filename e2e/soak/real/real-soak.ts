@@ -23,7 +23,7 @@ class RealSoak {
   passed = 0;
   readonly failed: number[] = [];
   #given = 0;
-  readonly #begun_ms = performance.now();
+  readonly #started_ms = performance.now();
 
   constructor(private readonly options: SoakOptions) {}
 
@@ -40,24 +40,24 @@ class RealSoak {
 
   #goesOn(): boolean {
     const { historiesMax, limit_ms, keepsGoing } = this.options;
-    return this.#given < historiesMax && performance.now() - this.#begun_ms < limit_ms && (keepsGoing || this.failed.length === 0);
+    return this.#given < historiesMax && performance.now() - this.#started_ms < limit_ms && (keepsGoing || this.failed.length === 0);
   }
 
   /** @returns whether it has passed, and the clusters can be used again */
   async #playNext(clusters: RealClusters): Promise<boolean> {
-    const { seed: first, definitions, path } = this.options;
+    const { seed: first, ddlChanges, path } = this.options;
     const seed = first + this.#given;
     this.#given += 1;
-    const begun_ms = performance.now();
+    const started_ms = performance.now();
     try {
-      await runRealHistory(realHistoryOf({ seed, definitions, path }), clusters);
+      await runRealHistory(realHistoryOf({ seed, ddlChanges, path }), clusters);
       await clusters.clear();
       this.passed += 1;
     } catch (error) {
       this.failed.push(seed);
       console.log(`seed ${seed} failed on ${clusters.source.backend} ${clusters.source.version.join('.')}: ${String(error)}`);
     }
-    const seconds = ((performance.now() - begun_ms) / 1000).toFixed(1);
+    const seconds = ((performance.now() - started_ms) / 1000).toFixed(1);
     const names = this.failed.length === 0 ? '' : ` (seeds ${this.failed.join(', ')})`;
     console.log(`seed ${seed}: ${seconds} s; ${this.passed} histories passed, ${this.failed.length} failed${names}`);
     return this.failed.at(-1) !== seed;

@@ -68,10 +68,10 @@ async function play(history: History, clusters: RealClusters, folder: ScratchFol
 
 /** Everybody's time, from now on. */
 class RealClock implements Clock {
-  readonly #begun_ms = performance.now();
+  readonly #started_ms = performance.now();
 
   get elapsed_ms(): number {
-    return performance.now() - this.#begun_ms;
+    return performance.now() - this.#started_ms;
   }
 
   async sleep(duration_ms: number): Promise<void> {

@@ -5,7 +5,7 @@ const reasons = [
   /** The instance is paused, or has failed. */
   'notRunning',
   /** Its work has not begun. */
-  'notBegun',
+  'notStarted',
   /** Collections are still being copied. */
   'copying',
   /** The end of its copy is not recorded on the destination yet. */
@@ -33,14 +33,14 @@ const reasons = [
 /** Name of a reason. */
 export type CommitBlockerReason = (typeof reasons)[number];
 
-const figure = z.number().nonnegative().nullable();
+const stat = z.number().nonnegative().nullable();
 
 export const commitBlockerSchema = z
   .object({
     instance: z.string().meta({ description: 'The instance that is not ready.' }),
     reason: z.enum(reasons),
-    value: figure.meta({ description: 'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.' }),
-    limit: figure.meta({ description: 'From where on it would not matter.' }),
+    value: stat.meta({ description: 'Seconds of lag, verifierLag and silent, documents of verifying and mismatches; null for the others.' }),
+    limit: stat.meta({ description: 'From where on it would not matter.' }),
     description: z.string().meta({ description: 'The same in words.' }),
   })
   .meta({ description: 'One thing that keeps a commit from being taken.' });
@@ -52,8 +52,8 @@ export type CommitBlocker = z.output<typeof commitBlockerSchema>;
 export type OwnBlocker = Omit<CommitBlocker, 'instance'>;
 
 /** @param figures in the reason's unit; left out where it has none */
-export function blockedBy(reason: CommitBlockerReason, description: string, figures: Partial<Pick<CommitBlocker, 'value' | 'limit'>> = {}): OwnBlocker {
-  return { reason, value: figures.value ?? null, limit: figures.limit ?? null, description };
+export function blockedBy(reason: CommitBlockerReason, description: string, stats: Partial<Pick<CommitBlocker, 'value' | 'limit'>> = {}): OwnBlocker {
+  return { reason, value: stats.value ?? null, limit: stats.limit ?? null, description };
 }
 
 /**
@@ -61,8 +61,8 @@ export function blockedBy(reason: CommitBlockerReason, description: string, figu
  * @param told its `commitBlockers`
  * @param otherwise what is said of it where it names nothing
  */
-export function toldOfItself(instance: string, told: readonly CommitBlocker[] | null, otherwise: OwnBlocker): CommitBlocker[] {
-  const own = (told ?? []).filter((blocker) => blocker.instance === instance);
+export function reportedBlockers(instance: string, reported: readonly CommitBlocker[] | null, otherwise: OwnBlocker): CommitBlocker[] {
+  const own = (reported ?? []).filter((blocker) => blocker.instance === instance);
   return own.length > 0 ? own : [{ instance, ...otherwise }];
 }
 

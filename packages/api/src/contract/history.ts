@@ -5,16 +5,16 @@ export const HISTORY_POINTS_MAX = 720;
 /** Entries of the time line; at the bound the oldest but the first few go. */
 export const TIMELINE_ENTRIES_MAX = 400;
 
-const figure = z.number().nonnegative().nullable();
+const stat = z.number().nonnegative().nullable();
 
 /** The fleet's figures at one moment. */
 export const historyPointSchema = z.object({
   at_ms: z.number(),
-  copiedBytes: figure,
-  totalBytes: figure,
-  copiedDocuments: figure,
-  eventsApplied: figure,
-  lagSeconds: figure,
+  copiedBytes: stat,
+  totalBytes: stat,
+  copiedDocuments: stat,
+  eventsApplied: stat,
+  lagSeconds: stat,
 });
 
 /** Something that happened. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { namespacePartSchema, preflightPostSchema } from '../fleet/posts.js';
+import { namespacePartSchema, preflightDetailsSchema } from '../fleet/published-details.js';
 import { commandNames } from './commands.js';
 import { historySchema } from './history.js';
 
@@ -22,7 +22,7 @@ export const namespacesReplySchema = z.object({
 });
 
 /** The reply of `GET /api/v1/preflight`: what the last checks before a start have found, by instance. */
-export const preflightReplySchema = z.object({ success, reports: z.record(z.string(), preflightPostSchema) });
+export const preflightReplySchema = z.object({ success, reports: z.record(z.string(), preflightDetailsSchema) });
 
 /** The reply of `GET /api/v1/commands`: those that were sent through this process, with each instance's answer. */
 export const commandsReplySchema = z.object({

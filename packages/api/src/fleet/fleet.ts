@@ -2,8 +2,8 @@ import type { CommandName } from '../contract/commands.js';
 import type { Mismatch } from '../contract/mismatch.js';
 import type { MigrationState, Progress } from '../contract/progress.js';
 import type { ErrorName } from '../errors/table.js';
-import type { InstanceFigures } from './instance-figures.js';
-import type { PostTopic, Posts } from './posts.js';
+import type { InstanceStats } from './instance-stats.js';
+import type { DetailTopic, PublishedDetails } from './published-details.js';
 
 /** Who an instance is. `id` comes from its configuration (a source shard's name), or is `single` for a lone instance. */
 export interface InstanceIdentity {
@@ -44,7 +44,7 @@ export interface InstanceReport {
   /** The first differences that the embedded verifier has found anywhere in the fleet; absent for none. */
   mismatches?: Mismatch[];
   /** Left out until its part of a migration runs. */
-  figures?: InstanceFigures | undefined;
+  stats?: InstanceStats | undefined;
 }
 
 /** A report as another process sees it. */
@@ -66,7 +66,7 @@ export interface Leader {
  * What can be new in a fleet: where to look, never what is to be seen. Reports come several times a second from every
  * instance, and so may the horizon; the others come only when there is a reason.
  */
-export type FleetNews = 'report' | 'leader' | 'horizon' | 'nudge';
+export type FleetNews = 'report' | 'leader' | 'ddlWatermark' | 'wake';
 
 /** A command on its way to an instance. Repeating one with the same `commandId` has no further effect. */
 export interface FleetCommand {
@@ -96,7 +96,7 @@ export interface Fleet {
    * Leaves something for those who ask for it; what was left before under the same topic is replaced. Best effort: post
    * again at intervals, since it may be lost.
    */
-  post<Topic extends PostTopic>(topic: Topic, content: Posts[Topic]): void;
+  publishDetails<Topic extends DetailTopic>(topic: Topic, content: PublishedDetails[Topic]): void;
   /** The last known report of every instance of the fleet, by id, the own one included; those of the others are about a second late. */
   reports(): ReadonlyMap<string, SeenReport>;
   /** The elected coordinator instance as far as this process knows, or null. */
@@ -108,9 +108,9 @@ export interface Fleet {
   /** Handles the commands that are sent to this instance through the fleet. Called once, after join. */
   serve(handler: (command: FleetCommand) => Promise<CommandResult>): void;
   /** Tells all instances, this one included, to look at the metadata database anew; best effort for the others. */
-  nudge(): void;
-  /** Tells all instances, this one included, that the record has a later horizon; as `nudge`, a few dozen times a second. */
-  nudgeHorizon(): void;
+  wake(): void;
+  /** Tells all instances, this one included, that the record has a later horizon; as `wake`, a few dozen times a second. */
+  announceDdlWatermark(): void;
   /** Gives back identity and leadership and closes connections. */
   leave(): Promise<void>;
 }

@@ -25,7 +25,7 @@ export class LoneFleet implements Fleet {
   }
 
   /** Nobody asks a lone instance's fleet. */
-  post(): void {
+  publishDetails(): void {
     return;
   }
 
@@ -50,12 +50,12 @@ export class LoneFleet implements Fleet {
     return;
   }
 
-  nudge(): void {
-    this.#watchers.notify('nudge');
+  wake(): void {
+    this.#watchers.notify('wake');
   }
 
-  nudgeHorizon(): void {
-    this.#watchers.notify('horizon');
+  announceDdlWatermark(): void {
+    this.#watchers.notify('ddlWatermark');
   }
 
   leave(): Promise<void> {

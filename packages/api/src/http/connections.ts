@@ -62,9 +62,9 @@ export class Connections {
 
   /** Answers what is not HTTP, or came too slowly, on the bare connection, and closes it. */
   refuse(socket: Socket): void {
-    const begun = this.#exchanges.get(socket)?.response;
+    const started = this.#exchanges.get(socket)?.response;
     // After the head of an answer, another one would be taken for a part of its body.
-    if (!socket.writable || (begun?.headersSent === true && !begun.writableFinished)) {
+    if (!socket.writable || (started?.headersSent === true && !started.writableFinished)) {
       socket.destroy();
       return;
     }

@@ -35,7 +35,7 @@ function serveContract(app: FastifyInstance, options: ContractRoutesOptions): vo
     return { success: true, progress: await service.progress() };
   });
   app.get(MISMATCHES_PATH, async (request, reply) => {
-    const lines = await begun(linesOf(service.mismatches(parseMismatchQuery(request.query))));
+    const lines = await started(linesOf(service.mismatches(parseMismatchQuery(request.query))));
     void reply.header('cache-control', 'no-store').type(LINES_TYPE);
     return reply.send(Readable.from(lines));
   });
@@ -48,7 +48,7 @@ async function* linesOf(mismatches: AsyncIterable<Mismatch>): AsyncGenerator<str
 }
 
 /** Waits for the first line, so that a failure before it is answered as one. */
-async function begun(lines: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
+async function started(lines: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
   const first = await lines.next();
   return (async function* () {
     if (first.done !== true) yield first.value;

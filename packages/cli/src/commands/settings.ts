@@ -39,7 +39,7 @@ export const instanceSettings: SettingTexts<InstanceConfig> = {
   memoryBytesMax: 'bound of all buffers, for example 128MB (128MiB)',
   readers: 'partitions that are copied at once at most (4)',
   writers: 'insert commands in flight at most while copying (4)',
-  lanes: 'lanes that apply change events (4)',
+  applyWorkers: 'lanes that apply change events (4)',
   partition_seconds: 'after this long a reader closes its partition (20)',
   checkpoint_ms: 'pause between two checkpoints (1000)',
   catalogInterval_seconds: 'how often indexes, options and views are compared (30)',

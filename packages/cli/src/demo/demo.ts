@@ -53,18 +53,18 @@ export async function runDemo(options: DemoOptions, signal: AbortSignal): Promis
     view.end();
     console.log('Comparing definitions and all documents, byte for byte …');
     const comparison = await watch.time('comparing', () => compareClusters(clients.source, clients.destination));
-    const figures = {
+    const stats = {
       setUp_seconds: watch.of('set-up'),
       loading_seconds: watch.of('loading'),
       copy_seconds: watch.of('copy'),
       apply_seconds: watch.of('apply'),
       cutOver_seconds: watch.of('cut-over'),
       comparing_seconds: watch.of('comparing'),
-      migration: migration.figures,
+      migration: migration.stats,
       workload: counts,
       comparison,
     };
-    console.log(summaryLines(figures).join('\n'));
+    console.log(summaryLines(stats).join('\n'));
     if (options.keep) await keepRunning(source, destination, fleet, folder, signal);
     return comparison.equal;
   } catch (error) {

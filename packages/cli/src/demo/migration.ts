@@ -3,7 +3,7 @@ import type { FleetProgress } from '@convoy/api/contract/fleet-progress';
 import { follow } from '../environment/fleet/follow.js';
 
 /** Figures gathered while the fleet works. */
-export interface MigrationFigures {
+export interface MigrationStats {
   /** Bytes copied, as the fleet counts them. */
   copiedBytes: number;
   eventsApplied: number;
@@ -12,7 +12,7 @@ export interface MigrationFigures {
 
 /** Follows a migration over the fleet API. */
 export class Migration {
-  readonly figures: MigrationFigures = { copiedBytes: 0, eventsApplied: 0, lagMax_seconds: 0 };
+  readonly stats: MigrationStats = { copiedBytes: 0, eventsApplied: 0, lagMax_seconds: 0 };
 
   constructor(
     private readonly client: ContractClient,
@@ -31,8 +31,8 @@ export class Migration {
   }
 
   private note(progress: FleetProgress): void {
-    this.figures.copiedBytes = Math.max(this.figures.copiedBytes, progress.collectionCopy?.estimatedCopiedBytes ?? 0);
-    this.figures.eventsApplied = Math.max(this.figures.eventsApplied, progress.totalEventsApplied ?? 0);
-    this.figures.lagMax_seconds = Math.max(this.figures.lagMax_seconds, progress.lagTimeSeconds ?? 0);
+    this.stats.copiedBytes = Math.max(this.stats.copiedBytes, progress.collectionCopy?.estimatedCopiedBytes ?? 0);
+    this.stats.eventsApplied = Math.max(this.stats.eventsApplied, progress.totalEventsApplied ?? 0);
+    this.stats.lagMax_seconds = Math.max(this.stats.lagMax_seconds, progress.lagTimeSeconds ?? 0);
   }
 }

@@ -1,10 +1,10 @@
 import { formatBytes, formatCount } from '../progress-view/quantity.js';
 import type { Comparison } from './compare.js';
-import type { MigrationFigures } from './migration.js';
+import type { MigrationStats } from './migration.js';
 import type { WorkloadCounts } from './workload.js';
 
 /** Everything that the summary tells. */
-export interface DemoFigures {
+export interface DemoStats {
   setUp_seconds: number;
   loading_seconds: number;
   copy_seconds: number;
@@ -13,23 +13,23 @@ export interface DemoFigures {
   /** From the last write on the source until the destination takes writes. */
   cutOver_seconds: number;
   comparing_seconds: number;
-  migration: MigrationFigures;
+  migration: MigrationStats;
   workload: WorkloadCounts | undefined;
   comparison: Comparison;
 }
 
 /** The summary as lines of text. */
-export function summaryLines(figures: DemoFigures): string[] {
-  const { migration, workload, comparison } = figures;
+export function summaryLines(stats: DemoStats): string[] {
+  const { migration, workload, comparison } = stats;
   const rows: [string, string][] = [
-    ['set-up', seconds(figures.setUp_seconds)],
-    ['loading', seconds(figures.loading_seconds)],
-    ['copy', `${seconds(figures.copy_seconds)}, ${formatBytes(migration.copiedBytes)}, ${formatBytes(migration.copiedBytes / Math.max(figures.copy_seconds, 0.001))}/s`],
-    ['change events', `${formatCount(migration.eventsApplied)} applied, ${seconds(figures.apply_seconds)} after the copy, longest lag ${migration.lagMax_seconds} s`],
-    ['cut-over', `${seconds(figures.cutOver_seconds)} from the last write on the source to the first on the destination`],
+    ['set-up', seconds(stats.setUp_seconds)],
+    ['loading', seconds(stats.loading_seconds)],
+    ['copy', `${seconds(stats.copy_seconds)}, ${formatBytes(migration.copiedBytes)}, ${formatBytes(migration.copiedBytes / Math.max(stats.copy_seconds, 0.001))}/s`],
+    ['change events', `${formatCount(migration.eventsApplied)} applied, ${seconds(stats.apply_seconds)} after the copy, longest lag ${migration.lagMax_seconds} s`],
+    ['cut-over', `${seconds(stats.cutOver_seconds)} from the last write on the source to the first on the destination`],
   ];
   if (workload) rows.push(['workload', workloadText(workload)]);
-  rows.push(['compared', `${formatCount(comparison.documents)} documents, ${formatBytes(comparison.bytes)} in ${comparison.collections} collections, ${seconds(figures.comparing_seconds)}: ${comparison.equal ? 'equal' : 'DIFFERENT'}`]);
+  rows.push(['compared', `${formatCount(comparison.documents)} documents, ${formatBytes(comparison.bytes)} in ${comparison.collections} collections, ${seconds(stats.comparing_seconds)}: ${comparison.equal ? 'equal' : 'DIFFERENT'}`]);
   return [...rows.map(([name, text]) => `  ${name.padEnd(14)} ${text}`), ...comparison.differences.map((difference) => `  - ${difference}`)];
 }
 

@@ -12,15 +12,15 @@ const resultWidth = Math.max(...Object.values(resultWords).map((word) => word.le
 
 /** The report for people: one line per check, those in the way named again at the end. */
 export function preflightLines({ canStart, items }: PreflightReport): string[] {
-  const checkWidth = Math.max(...items.map(({ check }) => check.length));
+  const checkConcurrency = Math.max(...items.map(({ check }) => check.length));
   const failed = items.filter(({ result }) => result === 'failed');
   const closing = canStart
     ? 'A migration can start with these options.'
     : `A migration cannot start: ${failed.map(({ check }) => check).join(', ')}.`;
-  return [...items.map((item) => line(item, checkWidth)), '', closing];
+  return [...items.map((item) => line(item, checkConcurrency)), '', closing];
 }
 
-function line({ check, result, error, description }: PreflightItem, checkWidth: number): string {
+function line({ check, result, error, description }: PreflightItem, checkConcurrency: number): string {
   const named = error === null ? description : `${error}: ${description}`;
-  return `${resultWords[result].padEnd(resultWidth)}  ${check.padEnd(checkWidth)}  ${named}`;
+  return `${resultWords[result].padEnd(resultWidth)}  ${check.padEnd(checkConcurrency)}  ${named}`;
 }

@@ -38,7 +38,7 @@ export function progressBlock(progress: ShownProgress): string[] {
 /** Why no commit would be taken, once all is copied: before that it goes without saying. */
 function blockerLines({ commitBlockers }: ShownProgress): string[] {
   const blockers = commitBlockers ?? [];
-  return blockers.some(({ reason }) => reason === 'copying' || reason === 'notBegun') ? [] : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
+  return blockers.some(({ reason }) => reason === 'copying' || reason === 'notStarted') ? [] : blockers.map((blocker) => `no commit yet: ${blockerText(blocker)}`);
 }
 
 /** Only while there is something left to build. */

@@ -1,6 +1,6 @@
 import type { DescribedCluster, EndedComparison } from '@convoy/instance/process/comparison';
 import type { ComparisonFilter } from '@convoy/instance/verify/standalone/compare-clusters';
-import type { ComparisonOptions } from '@convoy/instance/verify/standalone/comparison-context';
+import type { ComparisonOptions } from '@convoy/instance/verify/standalone/comparison-dependencies';
 import type { DescribedMismatch } from '@convoy/instance/verify/standalone/described-mismatch';
 import { formatBytes, formatCount } from './quantity.js';
 import { mismatchLine, verdictLine } from './verify-lines.js';
@@ -29,12 +29,12 @@ export function verifyReport(ended: EndedComparison, context: ReportContext): st
 }
 
 function comparedLines(ended: EndedComparison, { filter }: ReportContext): string[] {
-  const { totals, begun_ms, ended_ms, runs } = ended;
+  const { totals, started_ms, ended_ms, runs } = ended;
   const isFiltered = filter.includeNamespaces.length + filter.excludeNamespaces.length > 0;
   return [
     `- Source: ${clusterText(ended.source)}`,
     `- Destination: ${clusterText(ended.destination)}`,
-    `- From ${new Date(begun_ms).toISOString()} to ${new Date(ended_ms).toISOString()}${runs > 1 ? `, in ${runs} runs` : ''}`,
+    `- From ${new Date(started_ms).toISOString()} to ${new Date(ended_ms).toISOString()}${runs > 1 ? `, in ${runs} runs` : ''}`,
     `- Filter: ${isFiltered ? code(JSON.stringify(filter)) : 'none, everything that users have'}`,
     `- ${formatCount(ended.namespaces)} collections and views by their definitions, ${formatCount(ended.collections)} collections by their documents`,
     `- ${formatCount(totals.sourceDocuments)} documents of the source, ${formatCount(totals.destinationDocuments)} of the destination, ${formatBytes(totals.bytes)} read in all`,

@@ -79,7 +79,7 @@ async function open(browser: Browser, url: string, { colorScheme, width, height,
 }
 
 async function take(page: Page): Promise<Buffer> {
-  for (const drawn of ['#fleet .lane', '#chart-list canvas', '#timeline li']) await page.locator(drawn).first().waitFor({ timeout: shownWithin_ms });
+  for (const drawn of ['#fleet .row', '#chart-list canvas', '#timeline li']) await page.locator(drawn).first().waitFor({ timeout: shownWithin_ms });
   return page.screenshot();
 }
 

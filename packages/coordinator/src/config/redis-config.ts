@@ -95,13 +95,13 @@ const writtenSchema = z.union([z.string().transform((url): Record<string, unknow
 });
 
 /** Reads `redis` of a configuration: a URL, or an object with a URL, a host, Sentinels or the nodes of a cluster. */
-export const redisSchema = writtenSchema.transform((value, context): RedisSettings => {
+export const redisSchema = writtenSchema.transform((value, deps): RedisSettings => {
   const problem = (path: string, message: string): void => {
-    context.addIssue({ code: 'custom', message, ...(path === '' ? {} : { path: [path] }) });
+    deps.addIssue({ code: 'custom', message, ...(path === '' ? {} : { path: [path] }) });
   };
   const read = objectSchema.safeParse(value, { error: messageOfMissing });
   if (!read.success) {
-    for (const { message, path } of read.error.issues) context.addIssue({ code: 'custom', message, path });
+    for (const { message, path } of read.error.issues) deps.addIssue({ code: 'custom', message, path });
     return z.NEVER;
   }
   const fromUrl = read.data.url === undefined ? {} : fieldsOfUrl(read.data.url);

@@ -1,5 +1,5 @@
 import type { History } from '@convoy/api/contract/history';
-import type { Posts } from '@convoy/api/fleet/posts';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import { ChartsCard } from './cards/charts-card.js';
 import { ConfirmDialog } from './cards/confirm-dialog.js';
 import { showCommands, showCutOver } from './cards/cut-over-card.js';
@@ -22,7 +22,7 @@ import { reverseRefusal, type ReverseEvidence } from './views/reversibility.js';
 /** What is not in the stream is asked for this often while the page is seen. */
 const refresh_ms = 3_000;
 /** Measurements of updates that the browser keeps at most. */
-const updatesKept = 600;
+const updatesMax = 600;
 
 const api = new FleetApi();
 const charts = new ChartsCard();
@@ -67,7 +67,7 @@ function press(action: ActionView): void {
 }
 
 function showMessage(message: FleetMessage): void {
-  const begun_ms = performance.now();
+  const started_ms = performance.now();
   latest = message;
   heardAt_ms = performance.now();
   if (!isLive) {
@@ -89,17 +89,17 @@ function showMessage(message: FleetMessage): void {
     void readCommands().catch(() => undefined);
   }
   showLink();
-  measureUpdate(begun_ms);
+  measureUpdate(started_ms);
 }
 
 /** For who wants to know how long updates take; a page that is open for days keeps only some. */
-function measureUpdate(begun_ms: number): void {
-  if (updatesMeasured >= updatesKept) {
+function measureUpdate(started_ms: number): void {
+  if (updatesMeasured >= updatesMax) {
     performance.clearMeasures('update');
     updatesMeasured = 0;
   }
   updatesMeasured += 1;
-  performance.measure('update', { start: begun_ms });
+  performance.measure('update', { start: started_ms });
 }
 
 async function readAccess(): Promise<void> {
@@ -136,19 +136,19 @@ function refresh(): void {
 async function readBeside(): Promise<void> {
   const [history, reports] = await Promise.all([
     api.read<{ history: History | null }>('/api/v1/history'),
-    api.read<{ reports: Record<string, Posts['preflight']> }>('/api/v1/preflight'),
+    api.read<{ reports: Record<string, PublishedDetails['preflight']> }>('/api/v1/preflight'),
     namespaces.refresh(),
     mismatches.refresh(),
     readAccess(),
   ]);
-  const begun_ms = performance.now();
+  const started_ms = performance.now();
   evidence = { ...evidence, reports: reports.reports };
   showPreflight(reports.reports);
   showActions();
   if (history.history === null) return;
   charts.show(history.history.points);
   showTimeline(history.history);
-  measureUpdate(begun_ms);
+  measureUpdate(started_ms);
 }
 
 byId('token-form').addEventListener('submit', (event) => {

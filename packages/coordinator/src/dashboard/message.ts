@@ -1,11 +1,11 @@
 import type { FleetInstance, FleetProgress } from '@convoy/api/contract/fleet-progress';
 import type { Failure } from '@convoy/api/fleet/fleet';
-import type { InstanceFigures } from '@convoy/api/fleet/instance-figures';
-import type { NamespacePart } from '@convoy/api/fleet/posts';
+import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
+import type { NamespacePart } from '@convoy/api/fleet/published-details';
 
 /** One instance as the dashboard shows it. */
 export interface InstanceView extends FleetInstance {
-  readonly figures: InstanceFigures | null;
+  readonly stats: InstanceStats | null;
   readonly sourcePingMs: number | null;
   readonly destinationPingMs: number | null;
   readonly oplogTimeRemaining: string | null;

@@ -4,13 +4,13 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { FleetInstance } from '@convoy/api/contract/fleet-progress';
 import type { Mismatch } from '@convoy/api/contract/mismatch';
 import type { CommandName } from '@convoy/api/contract/commands';
-import type { PostTopic, Posts } from '@convoy/api/fleet/posts';
+import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import { RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { CommandSender } from '../fanout/command-sender.js';
 import { FleetView } from '../fleet/fleet-view.js';
 import { fleetTimingsDefault, type FleetTimings } from '../fleet/timings.js';
 import { aggregateProgress, type GlobalProgress } from '../progress/aggregate.js';
-import { PostReader } from '../membership/post-office.js';
+import { DetailsReader } from '../membership/published-details.js';
 import { membersOf, type FleetSnapshot } from '../progress/members.js';
 import type { RemainingEstimate } from '../progress/time-remaining.js';
 import { RedisConnections } from '../redis/connections.js';
@@ -28,7 +28,7 @@ import { LastCommands, withoutFollowed } from './followed-command.js';
 const COMMAND_LIMIT_MS = 30_000;
 
 /** Commands whose results are remembered for those who look. */
-const COMMANDS_KEPT = 20;
+const COMMANDS_RETAINED = 20;
 
 /** The history is not one instance's; it is found under any id. */
 const HISTORY_ID = 'fleet';
@@ -60,7 +60,7 @@ export class FleetDirector {
   readonly #sender: CommandSender;
   readonly #leaderTask: PeriodicTask;
   readonly #last: LastCommands;
-  readonly #posts: PostReader;
+  readonly #details: DetailsReader;
   readonly #sent: SentCommand[] = [];
   #commandsSent = 0;
   #remaining: RemainingEstimate | null = null;
@@ -74,7 +74,7 @@ export class FleetDirector {
     this.#commandLimit_ms = options.commandLimit_ms ?? COMMAND_LIMIT_MS;
     this.#connections = new RedisConnections(options.redis, options.logger, timings.redisCall_ms);
     this.#connection = this.#connections.bounded();
-    this.#posts = new PostReader(this.#connection, keys, timings.redisCall_ms);
+    this.#details = new DetailsReader(this.#connection, keys, timings.redisCall_ms);
     const patient = this.#connections.patient();
     const common = { keys, timings, clock: this.#clock, logger: this.#logger };
     this.#view = new FleetView({ ...common, hearsAll: true, connection: this.#connection, subscriber: this.#connections.subscriber() });
@@ -178,16 +178,16 @@ export class FleetDirector {
    * What the instances have posted of a topic, by id.
    * @throws ConvoyError `redisUnavailable`
    */
-  posts<Topic extends PostTopic>(topic: Topic): Promise<Map<string, Posts[Topic]>> {
-    return this.#posts.read(topic, topic === 'history' ? [HISTORY_ID] : [...this.#view.reports().keys()]);
+  details<Topic extends DetailTopic>(topic: Topic): Promise<Map<string, PublishedDetails[Topic]>> {
+    return this.#details.read(topic, topic === 'history' ? [HISTORY_ID] : [...this.#view.reports().keys()]);
   }
 
   /**
    * What each instance has posted of its collections, one instance after the other.
    * @throws ConvoyError `redisUnavailable`
    */
-  async *namespacePosts(): AsyncGenerator<Posts['namespaces']> {
-    for await (const [, post] of this.#posts.each('namespaces', [...this.#view.reports().keys()])) yield post;
+  async *namespaceDetails(): AsyncGenerator<PublishedDetails['namespaces']> {
+    for await (const [, publishDetails] of this.#details.each('namespaces', [...this.#view.reports().keys()])) yield publishDetails;
   }
 
   /** How many commands this process has sent. */
@@ -198,7 +198,7 @@ export class FleetDirector {
   #note(outcome: CommandOutcome): void {
     this.#commandsSent += 1;
     this.#sent.push({ ...outcome, at_ms: this.#clock.now_ms() });
-    if (this.#sent.length > COMMANDS_KEPT) this.#sent.shift();
+    if (this.#sent.length > COMMANDS_RETAINED) this.#sent.shift();
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ import type { LeaderView } from './leader-view.js';
 /** A lease is renewed this often in its time, so that two renewals may fail. */
 export const RENEWALS_PER_LEASE = 3;
 
-export interface ElectionParts {
+export interface ElectionDependencies {
   readonly lease: LeaderLease;
   /** Of a process that is not slow; one that renews more slowly takes a longer one. */
   readonly lease_ms: number;
@@ -28,7 +28,7 @@ export interface ElectionParts {
  * its lease is as much longer, so that a leader that is slow stays the leader.
  */
 export class LeaderElection {
-  readonly #parts: ElectionParts;
+  readonly #parts: ElectionDependencies;
   readonly #task: PeriodicTask;
   readonly #pace: Pace;
   /** Until when this process certainly holds the lease, by the monotonic clock: counted from before the renewal was sent. */
@@ -38,7 +38,7 @@ export class LeaderElection {
   #lapse: NodeJS.Timeout | undefined;
   #suspended = false;
 
-  constructor(parts: ElectionParts) {
+  constructor(parts: ElectionDependencies) {
     this.#parts = parts;
     this.#pace = new Pace(parts.lease_ms);
     this.#task = new PeriodicTask(parts.lease_ms / RENEWALS_PER_LEASE, () => this.#campaign());

@@ -8,16 +8,16 @@ export const ATTEMPTS_MAX = 3;
 /** Pause before the second try in milliseconds; it doubles with each further one. */
 const BACKOFF_MS = 200;
 /** Finished jobs kept per queue: enough to recognise a repeated command, and to look into a night's trouble. */
-const JOBS_KEPT = 200;
+const JOBS_RETAINED = 200;
 /** Entries of a queue's event stream that are kept, for those who wait for a result. */
-export const EVENTS_KEPT = 1_000;
+export const EVENTS_RETAINED = 1_000;
 
 /** How every command job is queued. */
 export const jobOptions = {
   attempts: ATTEMPTS_MAX,
   backoff: { type: 'exponential', delay: BACKOFF_MS },
-  removeOnComplete: { count: JOBS_KEPT },
-  removeOnFail: { count: JOBS_KEPT },
+  removeOnComplete: { count: JOBS_RETAINED },
+  removeOnFail: { count: JOBS_RETAINED },
 } as const;
 
 const jobDataSchema = z.object({

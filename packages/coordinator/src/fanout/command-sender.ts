@@ -7,10 +7,10 @@ import type { FleetKeys } from '../redis/keys.js';
 import { callRedis, redisFailureReason } from '../redis/redis-failure.js';
 import { redisTime_ms } from '../redis/redis-time.js';
 import { settleWithin } from '../time/settle-within.js';
-import { EVENTS_KEPT, jobOptions, readResult } from './command-job.js';
+import { EVENTS_RETAINED, jobOptions, readResult } from './command-job.js';
 import type { CommandJobData } from './command-job.js';
 
-export interface CommandSenderParts {
+export interface CommandSenderDependencies {
   /** A patient connection; it is duplicated for blocking calls. */
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
@@ -38,9 +38,9 @@ function nextAnswer(events: QueueEvents, commandId: string, limit_ms: number): {
 
 /** Puts one command into the queue of one instance each, and waits for the results. */
 export class CommandSender {
-  readonly #parts: CommandSenderParts;
+  readonly #parts: CommandSenderDependencies;
 
-  constructor(parts: CommandSenderParts) {
+  constructor(parts: CommandSenderDependencies) {
     this.#parts = parts;
   }
 
@@ -63,7 +63,7 @@ export class CommandSender {
     const { connection, keys } = this.#parts;
     const name = keys.queueName(id);
     const common = { connection, prefix: keys.queuePrefix };
-    const queue = new Queue<CommandJobData, CommandResult>(name, { ...common, streams: { events: { maxLen: EVENTS_KEPT } } });
+    const queue = new Queue<CommandJobData, CommandResult>(name, { ...common, streams: { events: { maxLen: EVENTS_RETAINED } } });
     // Read from the moment of sending, so that no event is missed however fast the instance answers.
     const events = new QueueEvents(name, { ...common, lastEventId: `${sentAt_ms}-0` });
     queue.on('error', this.#onError);

@@ -11,7 +11,7 @@ import { settleWithin } from '../time/settle-within.js';
 import { ATTEMPTS_MAX, readJobData } from './command-job.js';
 import type { CommandLedger } from './command-ledger.js';
 
-export interface CommandWorkerParts {
+export interface CommandWorkerDependencies {
   /** A patient connection; the worker duplicates it for its blocking calls. */
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
@@ -36,10 +36,10 @@ const unreadable: CommandResult = {
 
 /** Takes the commands of one instance from its queue, one at a time, and returns their results. */
 export class CommandWorker {
-  readonly #parts: CommandWorkerParts;
+  readonly #parts: CommandWorkerDependencies;
   readonly #worker: Worker<unknown, CommandResult>;
 
-  constructor(parts: CommandWorkerParts) {
+  constructor(parts: CommandWorkerDependencies) {
     this.#parts = parts;
     this.#worker = new Worker<unknown, CommandResult>(parts.keys.queueName(parts.instanceId), (job) => this.#process(job), {
       connection: parts.connection,

@@ -15,7 +15,7 @@ import type { Clock } from '../time/clock.js';
 import { PeriodicTask } from '../time/periodic-task.js';
 import type { FleetTimings } from './timings.js';
 
-export interface FleetViewParts {
+export interface FleetViewDependencies {
   /** For what was published before, and for what the roster says is new. */
   readonly connection: RedisConnection;
   /** For subscriptions alone. */
@@ -35,14 +35,14 @@ export class FleetView {
   readonly watchers = new Watchers();
   readonly leaderView = new LeaderView(this.watchers);
   readonly board: ReportBoard;
-  readonly #parts: FleetViewParts;
+  readonly #parts: FleetViewDependencies;
   readonly #peers: PeerReports;
   readonly #sweep: PeriodicTask;
   #own: { readonly id: string; readonly incarnation: string } | null = null;
   /** One line, not one per message. */
   #unreadableLogged = false;
 
-  constructor(parts: FleetViewParts) {
+  constructor(parts: FleetViewDependencies) {
     this.#parts = parts;
     this.board = new ReportBoard(parts.timings.identityLease_ms, parts.clock, this.watchers);
     this.#peers = new PeerReports({
@@ -115,7 +115,7 @@ export class FleetView {
   /** Subscribes first and loads then, so that nothing is lost in between. */
   async #listen(): Promise<void> {
     const { subscriber, keys, timings, hearsAll } = this.#parts;
-    const channels = [keys.departuresChannel, keys.leaderChannel, keys.nudgeChannel, keys.horizonChannel];
+    const channels = [keys.departuresChannel, keys.leaderChannel, keys.wakeChannel, keys.ddlWatermarkChannel];
     await callRedis(subscriber.subscribe(...channels, ...(hearsAll ? [keys.reportsChannel] : [])), timings.redisCall_ms);
     this.#peers.forget();
     await this.#load();
@@ -143,8 +143,8 @@ export class FleetView {
   #onMessage(channel: string, text: string): void {
     const { keys, clock } = this.#parts;
     if (channel === keys.leaderChannel) this.#onLeader(text);
-    else if (channel === keys.nudgeChannel) this.#onNudge('nudge', text);
-    else if (channel === keys.horizonChannel) this.#onNudge('horizon', text);
+    else if (channel === keys.wakeChannel) this.#onWake('wake', text);
+    else if (channel === keys.ddlWatermarkChannel) this.#onWake('ddlWatermark', text);
     else {
       const message = decodeMessage(text);
       if (message === null) this.#logUnreadable();
@@ -159,7 +159,7 @@ export class FleetView {
   }
 
   /** The own ones were told of when they were sent. Nothing else is taken from such a message than that it came. */
-  #onNudge(news: 'nudge' | 'horizon', sender: string): void {
+  #onWake(news: 'wake' | 'ddlWatermark', sender: string): void {
     if (sender !== this.#own?.incarnation) this.watchers.notify(news);
   }
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { CommandResult, Fleet, FleetCommand, FleetNews, InstanceIdentity, InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
-import type { PostTopic, Posts } from '@convoy/api/fleet/posts';
+import type { DetailTopic, PublishedDetails } from '@convoy/api/fleet/published-details';
 import { LeaderElection, RENEWALS_PER_LEASE } from '../election/leader-election.js';
 import { LeaderLease } from '../election/leader-lease.js';
 import { mayLead } from '../election/may-lead.js';
@@ -8,7 +8,7 @@ import { CommandLedger } from '../fanout/command-ledger.js';
 import { CommandWorker } from '../fanout/command-worker.js';
 import { Heartbeat } from '../membership/heartbeat.js';
 import { IdentityLease } from '../membership/identity-lease.js';
-import { PostSender } from '../membership/post-office.js';
+import { DetailsPublisher } from '../membership/published-details.js';
 import { ThrottledPublisher } from '../membership/throttled-publisher.js';
 import { RedisConnections } from '../redis/connections.js';
 import type { RedisConnection } from '../redis/redis-connection.js';
@@ -48,9 +48,9 @@ export class RedisFleet implements Fleet {
   readonly #connections: RedisConnections;
   readonly #connection: RedisConnection;
   readonly #view: FleetView;
-  readonly #nudges: ThrottledPublisher;
-  readonly #horizons: ThrottledPublisher;
-  readonly #posts: PostSender;
+  readonly #wakes: ThrottledPublisher;
+  readonly #ddlWatermarks: ThrottledPublisher;
+  readonly #details: DetailsPublisher;
   readonly #ledger = new CommandLedger();
   #membership: Membership | null = null;
   #handler: ((command: FleetCommand) => Promise<CommandResult>) | null = null;
@@ -77,9 +77,9 @@ export class RedisFleet implements Fleet {
       hearsAll: false,
       onVacant: () => this.#membership?.election.campaignSoon(),
     });
-    this.#posts = new PostSender(this.#connection, this.#keys, this.#timings);
-    this.#nudges = new ThrottledPublisher(this.#connection, this.#keys.nudgeChannel, this.#timings.publishGap_ms);
-    this.#horizons = new ThrottledPublisher(this.#connection, this.#keys.horizonChannel, this.#timings.publishGap_ms);
+    this.#details = new DetailsPublisher(this.#connection, this.#keys, this.#timings);
+    this.#wakes = new ThrottledPublisher(this.#connection, this.#keys.wakeChannel, this.#timings.publishGap_ms);
+    this.#ddlWatermarks = new ThrottledPublisher(this.#connection, this.#keys.ddlWatermarkChannel, this.#timings.publishGap_ms);
   }
 
   /**
@@ -109,9 +109,9 @@ export class RedisFleet implements Fleet {
     this.#membership?.heartbeat.publish(report);
   }
 
-  post<Topic extends PostTopic>(topic: Topic, content: Posts[Topic]): void {
+  publishDetails<Topic extends DetailTopic>(topic: Topic, content: PublishedDetails[Topic]): void {
     if (this.#membership === null || this.#left) return;
-    this.#posts.send(topic, this.#membership.identity.id, content);
+    this.#details.send(topic, this.#membership.identity.id, content);
   }
 
   reports(): ReadonlyMap<string, SeenReport> {
@@ -136,15 +136,15 @@ export class RedisFleet implements Fleet {
     this.#startWorker(this.#membership.identity.id);
   }
 
-  nudge(): void {
-    this.#tell('nudge', this.#nudges);
+  wake(): void {
+    this.#notify('wake', this.#wakes);
   }
 
-  nudgeHorizon(): void {
-    this.#tell('horizon', this.#horizons);
+  announceDdlWatermark(): void {
+    this.#notify('ddlWatermark', this.#ddlWatermarks);
   }
 
-  #tell(news: 'nudge' | 'horizon', publisher: ThrottledPublisher): void {
+  #notify(news: 'wake' | 'ddlWatermark', publisher: ThrottledPublisher): void {
     if (this.#membership === null || this.#left) return;
     this.#view.watchers.notify(news);
     publisher.send(this.#membership.identity.incarnation);
@@ -153,9 +153,9 @@ export class RedisFleet implements Fleet {
   async leave(): Promise<void> {
     if (this.#left) return;
     this.#left = true;
-    this.#posts.stop();
-    this.#nudges.stop();
-    this.#horizons.stop();
+    this.#details.stop();
+    this.#wakes.stop();
+    this.#ddlWatermarks.stop();
     const membership = this.#membership;
     // First, so that another one leads while a command that is being handled holds up the leave.
     if (membership !== null) await this.#giveBack('leadership', () => membership.election.resign());

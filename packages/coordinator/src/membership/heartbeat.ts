@@ -43,7 +43,7 @@ return 1`;
  */
 const RETELL_MS = 30_000;
 
-export interface HeartbeatParts {
+export interface HeartbeatDependencies {
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
   readonly identity: InstanceIdentity;
@@ -63,19 +63,19 @@ export interface HeartbeatParts {
  * The last report wins.
  */
 export class Heartbeat {
-  readonly #parts: HeartbeatParts;
+  readonly #parts: HeartbeatDependencies;
   readonly #task: PeriodicTask;
   #report: InstanceReport | null = null;
   #sequence = 0;
   #hasNews = false;
   #lastBeat_ms = Number.NEGATIVE_INFINITY;
   #lastRoster_ms = Number.NEGATIVE_INFINITY;
-  #toldAt_ms = Number.NEGATIVE_INFINITY;
+  #reportedAt_ms = Number.NEGATIVE_INFINITY;
   #newsTimer: NodeJS.Timeout | undefined;
   #held = true;
   #stopped = false;
 
-  constructor(parts: HeartbeatParts) {
+  constructor(parts: HeartbeatDependencies) {
     this.#parts = parts;
     this.#task = new PeriodicTask(parts.timings.keepAlive_ms, () => this.#beat());
   }
@@ -109,12 +109,12 @@ export class Heartbeat {
     const { timings, clock, logger, onRoster } = this.#parts;
     const askedAt_ms = clock.monotonic_ms();
     this.#lastBeat_ms = askedAt_ms;
-    const hadNews = this.#hasNews || askedAt_ms - this.#toldAt_ms >= RETELL_MS;
+    const hadNews = this.#hasNews || askedAt_ms - this.#reportedAt_ms >= RETELL_MS;
     const asksRoster = askedAt_ms - this.#lastRoster_ms >= timings.keepAlive_ms;
     this.#hasNews = false;
     try {
       const reply = await callRedis(this.#send(hadNews, asksRoster), timings.redisCall_ms);
-      if (hadNews) this.#toldAt_ms = askedAt_ms;
+      if (hadNews) this.#reportedAt_ms = askedAt_ms;
       this.#setHeld(reply !== 0);
       const roster = asksRoster ? decodeRoster(reply) : null;
       if (roster === null) return;

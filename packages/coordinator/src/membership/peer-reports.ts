@@ -5,7 +5,7 @@ import type { ReportBoard } from './report-board.js';
 import { decodeMessage } from './report-message.js';
 import type { Roster } from './roster.js';
 
-export interface PeerReportsParts {
+export interface PeerReportsDependencies {
   readonly connection: RedisConnection;
   readonly keys: FleetKeys;
   readonly board: ReportBoard;
@@ -20,11 +20,11 @@ export interface PeerReportsParts {
  * while nobody listened is found by this, and a Redis that was flushed is healed as its instances report anew.
  */
 export class PeerReports {
-  readonly #parts: PeerReportsParts;
+  readonly #parts: PeerReportsDependencies;
   /** Of which time the report is that was read last, by id. */
   readonly #read = new Map<string, number>();
 
-  constructor(parts: PeerReportsParts) {
+  constructor(parts: PeerReportsDependencies) {
     this.#parts = parts;
   }
 

@@ -3,7 +3,7 @@ import { mismatchSchema } from '@convoy/api/contract/mismatch';
 import { progressSchema, migrationStates } from '@convoy/api/contract/progress';
 import { isErrorName } from '@convoy/api/errors/table';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import { instanceFiguresSchema } from '@convoy/api/fleet/instance-figures';
+import { instanceStatsSchema } from '@convoy/api/fleet/instance-stats';
 
 /** Characters of a message that are read at most: far above any report, whose largest part are its warnings. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;
@@ -29,7 +29,7 @@ const reportSchema = z.object({
   rates: z.object({ copyBytesPerSecond: z.number().nonnegative(), eventsPerSecond: z.number().nonnegative() }),
   progress: progressSchema,
   mismatches: z.array(mismatchSchema).exactOptional(),
-  figures: instanceFiguresSchema.optional(),
+  stats: instanceStatsSchema.optional(),
 });
 
 const messageSchema = z.discriminatedUnion('kind', [

@@ -5,7 +5,7 @@ import { fleetBlockers } from './commit-blockers.js';
 import { fleetInfo, fleetState } from './fleet-state.js';
 import { instanceRows } from './instance-rows.js';
 import { membersOf, type FleetSnapshot, type Members } from './members.js';
-import { earliestOf, firstOf, maxOf, sumOf } from './nullable-figures.js';
+import { earliestOf, firstOf, maxOf, sumOf } from './nullable-stats.js';
 import { shortestOplogTime } from './oplog-time.js';
 import { nextEstimate, type RemainingEstimate } from './time-remaining.js';
 import { fleetVerification } from './verification.js';

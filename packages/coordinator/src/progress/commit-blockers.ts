@@ -1,4 +1,4 @@
-import { blockedBy, toldOfItself, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import { blockedBy, reportedBlockers, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
 import { secondsSilent } from './instance-rows.js';
 import type { FleetSnapshot, Members } from './members.js';
@@ -11,14 +11,14 @@ export function fleetBlockers(members: Members, snapshot: FleetSnapshot): Commit
 
 function blockersOf(seen: SeenReport, snapshot: FleetSnapshot): CommitBlocker[] {
   const { identity, ready, progress } = seen.report;
-  const told = (blocker: OwnBlocker): CommitBlocker[] => [{ instance: identity.id, ...blocker }];
+  const reported = (blocker: OwnBlocker): CommitBlocker[] => [{ instance: identity.id, ...blocker }];
   if (!seen.fresh) {
     const value = secondsSilent(seen, snapshot);
-    return told(blockedBy('silent', `it has been silent for ${value} s`, { value }));
+    return reported(blockedBy('silent', `it has been silent for ${value} s`, { value }));
   }
   if (takesCommit(seen.report)) return [];
-  if (ready.canCommit) return told(blockedBy('awaitsOthers', 'it has not heard yet that all others are ready'));
-  return toldOfItself(identity.id, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
+  if (ready.canCommit) return reported(blockedBy('awaitsOthers', 'it has not heard yet that all others are ready'));
+  return reportedBlockers(identity.id, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
 }
 
 /** An instance takes a commit when all are ready as far as it knows, which may be later than this process does; or it has taken it. */

@@ -1,6 +1,6 @@
 import { progressInfo, type MigrationState } from '@convoy/api/contract/progress';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import { earliestOf } from './nullable-figures.js';
+import { earliestOf } from './nullable-stats.js';
 
 /** How far each state is. PAUSED and REVERSING are as far as RUNNING. */
 const stateRanks: Readonly<Record<MigrationState, number>> = {

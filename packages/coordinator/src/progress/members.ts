@@ -1,5 +1,5 @@
 import type { InstanceReport, Leader, SeenReport } from '@convoy/api/fleet/fleet';
-import { clustersOf, oddOnes, releaseOf } from './odd-ones.js';
+import { clustersOf, outliers, releaseOf } from './outliers.js';
 
 /** What is known of a fleet at one moment. */
 export interface FleetSnapshot {
@@ -39,8 +39,8 @@ export interface Members {
 export function expectedIdsOf(reports: ReadonlyMap<string, SeenReport>): string[] {
   const all = [...reports.values()];
   const living = all.filter(({ fresh }) => fresh);
-  const told = (living.length > 0 ? living : all).flatMap(({ report }) => report.expectedIds);
-  return [...new Set(told)].sort();
+  const reported = (living.length > 0 ? living : all).flatMap(({ report }) => report.expectedIds);
+  return [...new Set(reported)].sort();
 }
 
 /** Before the start nobody is expected, and an instance that has been silent for longer has been taken away. */
@@ -58,7 +58,7 @@ export function membersOf({ reports, leader, silent_ms }: FleetSnapshot): Member
   const counted = all.filter(([id, { fresh }]) => (expectedIds.length > 0 ? expectedIds.includes(id) : fresh || isLately(id)));
   const seen = (counted.length > 0 ? counted : all).map(([, one]) => one);
   const livingReports = living.map(([, { report }]) => report);
-  const releases = oddOnes(livingReports, leader, releaseOf);
+  const releases = outliers(livingReports, leader, releaseOf);
   return {
     seen,
     reports: seen.map(({ report }) => report),
@@ -67,7 +67,7 @@ export function membersOf({ reports, leader, silent_ms }: FleetSnapshot): Member
     missingIds: expectedIds.filter((id) => !reports.has(id)),
     unexpectedIds: expectedIds.length === 0 ? [] : living.map(([id]) => id).filter((id) => !expectedIds.includes(id)),
     otherReleaseIds: releases.ids,
-    otherClustersIds: oddOnes(livingReports, leader, clustersOf).ids,
+    otherClustersIds: outliers(livingReports, leader, clustersOf).ids,
     usualRelease: releases.usual,
     leading: leader === null ? null : (reports.get(leader.id)?.report ?? null),
   };

@@ -1,6 +1,6 @@
 import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
 import { verificationPhases } from '@convoy/api/contract/verification';
-import { earliestOf, maxOf, sumOf } from './nullable-figures.js';
+import { earliestOf, maxOf, sumOf } from './nullable-stats.js';
 
 function foldSides(sides: readonly VerificationSideProgress[]): VerificationSideProgress {
   return {

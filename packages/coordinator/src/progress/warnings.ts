@@ -41,8 +41,8 @@ const unheard: Warning = {
  */
 export function fleetWarnings(members: Members, isConnected: boolean): Warning[] {
   const own = [...(isConnected ? [] : [unheard]), ...mixedStates(members), ...ofMembership(members)];
-  const told = members.reports.flatMap(({ progress }) => progress.warnings ?? []);
-  const byText = new Map([...own, ...told].map((warning) => [`${warning.name}\n${warning.description}`, warning]));
+  const reported = members.reports.flatMap(({ progress }) => progress.warnings ?? []);
+  const byText = new Map([...own, ...reported].map((warning) => [`${warning.name}\n${warning.description}`, warning]));
   const all = [...byText.values()];
   if (all.length <= WARNINGS_MAX) return all;
   const more = { name: 'moreWarnings', description: `${all.length - WARNINGS_MAX} further warnings are not shown.` };

@@ -21,9 +21,9 @@ export interface FleetKeys {
   /** Channel that tells of a new or a vacant leadership. */
   readonly leaderChannel: string;
   /** Channel that asks peers to look at the metadata database anew. */
-  readonly nudgeChannel: string;
+  readonly wakeChannel: string;
   /** Channel that asks peers to read in the metadata database how far the source's definition changes are known. */
-  readonly horizonChannel: string;
+  readonly ddlWatermarkChannel: string;
   /** BullMQ's `prefix` for the command queues. */
   readonly queuePrefix: string;
   /** The identity lease of an instance id. */
@@ -31,7 +31,7 @@ export interface FleetKeys {
   /** The last report of an instance id. */
   report(id: string): string;
   /** What an instance id has posted of a topic. */
-  post(topic: string, id: string): string;
+  details(topic: string, id: string): string;
   /** The incarnation that left of its own will last under an instance id. */
   left(id: string): string;
   /** Name of the command queue of an instance id; without `:`, which BullMQ does not allow. */
@@ -60,12 +60,12 @@ export function fleetKeys(fleet: string, keyPrefix: string): FleetKeys {
     reportsChannel: `${root}:reports`,
     departuresChannel: `${root}:departures`,
     leaderChannel: `${root}:leader-changes`,
-    nudgeChannel: `${root}:nudges`,
-    horizonChannel: `${root}:horizon`,
+    wakeChannel: `${root}:wake`,
+    ddlWatermarkChannel: `${root}:ddlWatermark`,
     queuePrefix: `${root}:queues`,
     identity: (id) => `${root}:identity:${id}`,
     report: (id) => `${root}:report:${id}`,
-    post: (topic, id) => `${root}:post:${topic}:${id}`,
+    details: (topic, id) => `${root}:details:${topic}:${id}`,
     left: (id) => `${root}:left:${id}`,
     queueName: (id) => `commands-${encodeURIComponent(id)}`,
   };

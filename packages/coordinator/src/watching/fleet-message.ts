@@ -13,7 +13,7 @@ export function fleetMessage(director: Pick<FleetDirector, 'snapshot' | 'progres
       ...row,
       eventsPerSecond: whole(row.eventsPerSecond),
       copyBytesPerSecond: whole(row.copyBytesPerSecond),
-      figures: report?.figures ?? null,
+      stats: report?.stats ?? null,
       sourcePingMs: report?.progress.source?.pingLatencyMs ?? null,
       destinationPingMs: report?.progress.destination?.pingLatencyMs ?? null,
       oplogTimeRemaining: report?.progress.estimatedOplogTimeRemaining ?? null,

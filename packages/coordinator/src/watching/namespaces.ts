@@ -1,4 +1,4 @@
-import type { NamespacePart, Posts } from '@convoy/api/fleet/posts';
+import type { NamespacePart, PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { NamespacesReply, NamespaceView } from '../dashboard/message.js';
 
 /** Rows of one reply at most. */
@@ -24,10 +24,10 @@ export interface MergedNamespaces {
 }
 
 /** The collections of all instances as one list: those being copied first, then the largest. One post is held at a time. */
-export async function mergeNamespaces(posts: AsyncIterable<Posts['namespaces']> | Iterable<Posts['namespaces']>): Promise<MergedNamespaces> {
+export async function mergeNamespaces(details: AsyncIterable<PublishedDetails['namespaces']> | Iterable<PublishedDetails['namespaces']>): Promise<MergedNamespaces> {
   const byName = new Map<string, NamespaceView>();
   let unnamed = nothing;
-  for await (const { rows, others } of posts) {
+  for await (const { rows, others } of details) {
     unnamed = { ...addSums(unnamed, others), collections: Math.max(unnamed.collections, others.collections) };
     for (const part of rows) byName.set(part.namespace, addPart(byName.get(part.namespace), part));
   }

@@ -5,7 +5,7 @@ import { type AccessSettings, mayCommand } from '@convoy/api/http/access-guard';
 import type { CommandView } from '../dashboard/message.js';
 import type { FleetDirector } from '../director/fleet-director.js';
 import { FleetChanges } from './fleet-changes.js';
-import { kept } from './kept.js';
+import { cached } from './cached.js';
 import { mergeNamespaces, NAMESPACE_ROWS_MAX, pageOfNamespaces } from './namespaces.js';
 
 const namespacesQuerySchema = z.object({
@@ -20,9 +20,9 @@ const namespacesQuerySchema = z.object({
  */
 export function serveWatching(app: FastifyInstance, director: FleetDirector, access: AccessSettings): void {
   serveChanges(app, director);
-  const history = kept(async () => [...(await director.posts('history')).values()][0] ?? null);
-  const namespaces = kept(() => mergeNamespaces(director.namespacePosts()));
-  const preflight = kept(async () => Object.fromEntries(await director.posts('preflight')));
+  const history = cached(async () => [...(await director.details('history')).values()][0] ?? null);
+  const namespaces = cached(() => mergeNamespaces(director.namespaceDetails()));
+  const preflight = cached(async () => Object.fromEntries(await director.details('preflight')));
   app.addHook('onSend', (request, reply, _payload, done) => {
     if (request.url.startsWith('/api/') && !reply.hasHeader('cache-control')) void reply.header('cache-control', 'no-store');
     done();

@@ -62,7 +62,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     const timings = { leaderLease_ms: 600_000, leaveWait_ms: 600_000 };
     const first = await group.join('shard0', timings);
     let [begin, finish] = [(): void => undefined, (): void => undefined];
-    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const started = new Promise<void>((resolve) => (begin = resolve));
     const finished = new Promise<void>((resolve) => (finish = resolve));
     first.fleet.serve(async () => {
       begin();
@@ -72,7 +72,7 @@ describe.skipIf(!hasRedis)(hasRedis ? 'commands' : `commands ${withoutRedis}`, (
     await until(first.fleet, 'a leader', () => first.fleet.isLeader());
     await until(director, 'the leader', () => director.snapshot().reports.size > 0);
     const sent = director.command('pause', {});
-    await begun;
+    await started;
     const second = await group.join('shard1', timings);
     const left = first.fleet.leave();
     await until(second.fleet, 'the take-over', () => second.fleet.isLeader());

@@ -54,10 +54,10 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     const heard = new Set<string>();
     for (const { fleet, identity } of [one, other]) {
       fleet.watch((news) => {
-        if (news.has('horizon')) heard.add(identity.id);
+        if (news.has('ddlWatermark')) heard.add(identity.id);
       });
     }
-    for (let moved = 1; moved <= 500; moved += 1) one.fleet.nudgeHorizon();
+    for (let moved = 1; moved <= 500; moved += 1) one.fleet.announceDdlWatermark();
     await until(other.fleet, 'news of the horizon', () => heard.size === 2);
   });
 
@@ -203,10 +203,10 @@ describe.skipIf(!hasRedis)(hasRedis ? 'membership' : `membership ${withoutRedis}
     await until(one.fleet, 'both', () => one.fleet.reports().size === 2 && one.fleet.leader() !== null);
     await until(other.fleet, 'both', () => other.fleet.reports().size === 2 && other.fleet.leader() !== null);
     let own = 0;
-    one.fleet.watch((news) => (own += news.has('nudge') ? 1 : 0));
-    const told = new Promise<void>((resolve) => other.fleet.watch((news) => news.has('nudge') && resolve()));
-    one.fleet.nudge();
-    await told;
+    one.fleet.watch((news) => (own += news.has('wake') ? 1 : 0));
+    const reported = new Promise<void>((resolve) => other.fleet.watch((news) => news.has('wake') && resolve()));
+    one.fleet.wake();
+    await reported;
     expect(own).toBe(1);
   });
 });

@@ -56,9 +56,9 @@ async function expectWorks({ members, director, handled }: SmallFleet, step: str
   // One that is published while a subscription is made anew is missed, and the next one heard.
   let heard = false;
   const unwatch = other.fleet.watch((news) => {
-    heard ||= news.has('horizon');
+    heard ||= news.has('ddlWatermark');
   });
-  const telling = setInterval(() => one.fleet.nudgeHorizon(), 50);
+  const telling = setInterval(() => one.fleet.announceDdlWatermark(), 50);
   await until(other.fleet, 'news of the horizon', () => heard).finally(() => clearInterval(telling));
   unwatch();
   await until(director, 'both', () => director.progress().instances.filter(({ reachable }) => reachable).length === 2);

@@ -3,7 +3,7 @@ import { cstringEnd, elementEnd, isNamed } from '../bson/scan.js';
 import { fullKeyFilter, isPlainCondition, type ShardKeyField } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import type { ChangeEvent } from '../store/change-event.js';
-import type { RepairReason } from '../store/repair-set.js';
+import type { RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { changedDocument } from './changed-document.js';
 import { type Delta, exactDelta, mergeDeltas, touchesKey } from './delta.js';
@@ -13,31 +13,31 @@ export type Action =
   /** The document is not there yet; meeting it is a doubt. */
   | { kind: 'insert'; filter: Uint8Array; document: Uint8Array }
   /** Brings the document to these bytes, whether it is there or not. */
-  | { kind: 'put'; filter: Uint8Array; document: Uint8Array }
+  | { kind: 'upsert'; filter: Uint8Array; document: Uint8Array }
   | { kind: 'delta'; filter: Uint8Array; delta: Delta }
   | { kind: 'delete'; filter: Uint8Array };
 
 /** An event that has no exact action: its key is read anew. */
-export interface Doubt {
-  kind: 'doubt';
-  reason: RepairReason;
+export interface RereadRequest {
+  kind: 'reread';
+  reason: RereadReason;
 }
 
 /** Times that decide how an event may be applied. */
 export interface ReplayBounds {
   /** Events up to here may have been applied before a restart: whole documents are put, deltas are in doubt. */
-  begunBefore: bigint;
+  watermark: bigint;
   /** Effects of transactions, in a capped collection of all changes, up to here may be in the partition's copy already. */
   readEnd: bigint | null;
 }
 
 /** Turns one event into its exact action, or says why there is none. */
-export function actionOf(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | Doubt {
+export function actionOf(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | RereadRequest {
   // The change of an orphan must not reach the live document of the same key.
-  if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'doubt', reason: 'orphanEvent' };
+  if (collection.showsOrphans && event.operation !== 'insert') return { kind: 'reread', reason: 'orphanEvent' };
   switch (event.operation) {
     case 'insert':
-      return wholeDocument(event, collection, event.time <= bounds.begunBefore ? 'put' : 'insert');
+      return wholeDocument(event, collection, event.time <= bounds.watermark ? 'upsert' : 'insert');
     case 'replace':
       return replacement(event, collection);
     case 'delete':
@@ -73,34 +73,34 @@ function isFilter(documentKey: Uint8Array, key: readonly ShardKeyField[]): boole
   return documentKey[elementEnd(documentKey, documentKey[at] ?? 0, at + 1 + '_id'.length + 1)] === 0;
 }
 
-function wholeDocument(event: ChangeEvent, collection: SyncedCollection, kind: 'insert' | 'put'): Action | Doubt {
+function wholeDocument(event: ChangeEvent, collection: SyncedCollection, kind: 'insert' | 'upsert'): Action | RereadRequest {
   const document = event.fullDocument;
-  if (document === null) return { kind: 'doubt', reason: 'inexactDelta' };
+  if (document === null) return { kind: 'reread', reason: 'inexactDelta' };
   const key = collection.destinationKey;
   // The document key of a replacement is the one before, and that of an insert may be `_id` alone: the shard key is taken from the document.
   const filter = key.every(({ field }) => field === '_id') ? keyFilter(event, collection) : fullKeyFilter(document, key, event.id);
-  return { kind: hasZeroTimestamp(document) ? 'put' : kind, document, filter };
+  return { kind: hasZeroTimestamp(document) ? 'upsert' : kind, document, filter };
 }
 
-function replacement(event: ChangeEvent, collection: SyncedCollection): Action | Doubt {
-  const action = wholeDocument(event, collection, 'put');
-  if (action.kind === 'doubt' || collection.destinationKey.length === 0) return action;
+function replacement(event: ChangeEvent, collection: SyncedCollection): Action | RereadRequest {
+  const action = wholeDocument(event, collection, 'upsert');
+  if (action.kind === 'reread' || collection.destinationKey.length === 0) return action;
   // Where the source has no shard key, the event's key is `_id` alone: it says nothing of the values before, unless the key is `_id` itself.
   const before = keyFilter(event, collection);
-  return sameBytes(before, action.filter) ? action : { kind: 'doubt', reason: 'shardKeyChange' };
+  return sameBytes(before, action.filter) ? action : { kind: 'reread', reason: 'shardKeyChange' };
 }
 
-function update(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | Doubt {
-  if (event.time <= bounds.begunBefore) return { kind: 'doubt', reason: 'replayedDelta' };
+function update(event: ChangeEvent, collection: SyncedCollection, bounds: ReplayBounds): Action | RereadRequest {
+  if (event.time <= bounds.watermark) return { kind: 'reread', reason: 'replayedDelta' };
   if (bounds.readEnd !== null && event.time <= bounds.readEnd) {
-    if (event.inTransaction) return { kind: 'doubt', reason: 'preparedTransaction' };
+    if (event.inTransaction) return { kind: 'reread', reason: 'preparedTransaction' };
     // A capped collection is not read at one time: its documents may or may not have the change.
-    if (collection.capped) return { kind: 'doubt', reason: 'replayedDelta' };
+    if (collection.capped) return { kind: 'reread', reason: 'replayedDelta' };
   }
   const delta = event.updateDescription === null ? null : exactDelta(event.updateDescription);
-  if (delta === null) return { kind: 'doubt', reason: 'inexactDelta' };
+  if (delta === null) return { kind: 'reread', reason: 'inexactDelta' };
   const touched = touchesKey(delta, collection.sourceKey) || touchesKey(delta, collection.destinationKey);
-  if (touched) return { kind: 'doubt', reason: 'shardKeyChange' };
+  if (touched) return { kind: 'reread', reason: 'shardKeyChange' };
   return { kind: 'delta', filter: keyFilter(event, collection), delta };
 }
 
@@ -114,8 +114,8 @@ export function foldActions(earlier: Action, later: Action): Action | null {
     case 'delete':
       return later;
     case 'insert':
-    case 'put':
-      return { ...later, kind: earlier.kind === 'insert' && !hasZeroTimestamp(later.document) ? 'insert' : 'put' };
+    case 'upsert':
+      return { ...later, kind: earlier.kind === 'insert' && !hasZeroTimestamp(later.document) ? 'insert' : 'upsert' };
     case 'delta':
       return withDelta(earlier, later);
   }
@@ -130,9 +130,9 @@ function withDelta(earlier: Action, later: Action & { kind: 'delta' }): Action |
       return delta === null ? null : { ...later, delta };
     }
     case 'insert':
-    case 'put': {
+    case 'upsert': {
       const document = changedDocument(earlier.document, later.delta);
-      return document === null ? null : { ...earlier, kind: hasZeroTimestamp(document) ? 'put' : earlier.kind, document };
+      return document === null ? null : { ...earlier, kind: hasZeroTimestamp(document) ? 'upsert' : earlier.kind, document };
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { RoutedEvent, WaitingEvents } from './wave.js';
+import type { RoutedEvent, WaitingEvents } from './write-batch.js';
 
 /** Entries before the head that are kept before the arrays are cut: cutting every time would move the whole queue. */
 const cutAt = 4096;

@@ -4,7 +4,7 @@ import { tokenUuidPlace } from '../cluster/change-stream.js';
 import type { ChangeEvent, DataOperation } from '../store/change-event.js';
 
 /** A definition change, or anything else that is not a change of one document. */
-export interface DefinitionEvent {
+export interface DdlEvent {
   operation: string;
   time: bigint;
   database: string;
@@ -15,7 +15,7 @@ export interface DefinitionEvent {
 }
 
 /** A change event as the stations take it. */
-export type StreamEvent = { kind: 'data'; event: ChangeEvent; database: string; name: string } | { kind: 'definition'; event: DefinitionEvent };
+export type StreamEvent = { kind: 'data'; event: ChangeEvent; database: string; name: string } | { kind: 'ddlChange'; event: DdlEvent };
 
 const dataOperations: readonly DataOperation[] = ['insert', 'update', 'replace', 'delete'];
 
@@ -53,7 +53,7 @@ export function parseEvent(bytes: Uint8Array): StreamEvent {
   const operation = dataOperation(bytes, required(fields, 'operationType'));
   if (operation === null) {
     const to = fields.to.type === absent ? null : readNamespace(bytes, fields.to);
-    return { kind: 'definition', event: { operation: readString(bytes, required(fields, 'operationType')), time, database, name, to } };
+    return { kind: 'ddlChange', event: { operation: readString(bytes, required(fields, 'operationType')), time, database, name, to } };
   }
   const documentKey = readDocument(bytes, required(fields, 'documentKey'));
   const idElement = findElement(documentKey, '_id');

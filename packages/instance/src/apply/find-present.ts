@@ -2,20 +2,20 @@ import type { Document } from 'mongodb';
 import { isLossless, losslessValue } from '../bson/lossless.js';
 import { findValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
-import type { Door } from '../cluster/door.js';
+import type { NodeClient } from '../cluster/node-client.js';
 import { classify } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import type { WaveItem } from './wave.js';
+import type { BatchItem } from './write-batch.js';
 
 /**
  * Finds out which statements of one bulk have a document on the destination, by their full keys.
  * @returns null when that cannot be asked for
  */
-export type FindPresent = (collection: SyncedCollection, items: readonly WaveItem[], signal: AbortSignal) => Promise<ReadonlySet<WaveItem> | null>;
+export type FindPresent = (collection: SyncedCollection, items: readonly BatchItem[], signal: AbortSignal) => Promise<ReadonlySet<BatchItem> | null>;
 
 /** Asks the destination at majority, which shows what every answered write has left. Of the documents only the keys are read. */
-export function presentOn(destination: Door, retrying: Retrying): FindPresent {
+export function presentOn(destination: NodeClient, retrying: Retrying): FindPresent {
   return async (collection, items, signal) => {
     const ids = items.map(({ id }) => id);
     if (!ids.every(isLossless)) return null;
@@ -32,7 +32,7 @@ function keyFields({ destinationKey }: SyncedCollection): Document {
   return Object.fromEntries([...destinationKey.map(({ field }) => field), '_id'].map((field) => [field, 1]));
 }
 
-async function readKeys(destination: Door, collection: SyncedCollection, command: Document, signal: AbortSignal): Promise<Set<string>> {
+async function readKeys(destination: NodeClient, collection: SyncedCollection, command: Document, signal: AbortSignal): Promise<Set<string>> {
   const cursor = await destination.openCursor(collection.database, command, { signal });
   const keys = new Set<string>();
   try {

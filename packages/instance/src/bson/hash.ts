@@ -51,20 +51,20 @@ function inputOfPlain(bytes: Uint8Array, { type, start, end }: RawElement): numb
     }
     default:
       if (head_bytes + end - start > md5BlockBytesMax) return 0;
-      putHead(canonicalType(type));
+      upsertHead(canonicalType(type));
       for (let at = start; at < end; at += 1) md5Input[head_bytes + at - start] = bytes[at] ?? 0;
       return head_bytes + end - start;
   }
 }
 
 function inputOfInteger(value: number): number {
-  putHead(canonicalType(elementType.long));
+  upsertHead(canonicalType(elementType.long));
   putInt32(head_bytes, value | 0);
   putInt32(head_bytes + 4, Math.floor(value / twoTo32));
   return head_bytes + 8;
 }
 
-function putHead(type: number): void {
+function upsertHead(type: number): void {
   putInt32(0, zero);
   putInt32(4, type);
 }

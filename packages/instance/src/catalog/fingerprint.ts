@@ -9,11 +9,11 @@ import type { Catalog, CatalogEntry } from './namespace.js';
  */
 export function fingerprint(catalog: Catalog): string {
   const hash = createHash('sha256');
-  for (const entry of catalog) hash.update(canonicalText(definitionOf(entry))).update('\n');
+  for (const entry of catalog) hash.update(canonicalText(ddlChangeOf(entry))).update('\n');
   return hash.digest('hex');
 }
 
-function definitionOf(entry: CatalogEntry): Record<string, unknown> {
+function ddlChangeOf(entry: CatalogEntry): Record<string, unknown> {
   const { database, name, type, uuid, options, indexes, sharding, primaryShard } = entry;
   return {
     database,

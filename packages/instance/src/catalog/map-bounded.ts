@@ -10,7 +10,7 @@ export async function mapBounded<Item, Result>(
   const results = new Array<Result>(items.length);
   const failures: unknown[] = [];
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (next < items.length && failures.length === 0) {
       const position = next;
       next += 1;
@@ -21,7 +21,7 @@ export async function mapBounded<Item, Result>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, worker));
   if (failures.length > 0) throw failures[0];
   return results;
 }

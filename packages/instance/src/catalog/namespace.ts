@@ -44,7 +44,7 @@ export interface CatalogEntry {
   sizeBytes: number;
   documentCount: number;
   /** Where several instances read the collection through a router: the `_id`s at which their shares meet, type byte and value. */
-  shareBounds?: Binary[];
+  taskBounds?: Binary[];
 }
 
 /** All collections and views of a cluster that can be synced, in order of namespace. */

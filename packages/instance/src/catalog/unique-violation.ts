@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { type Document, MongoServerError } from 'mongodb';
 import { encodeValue, type RawValue } from '../bson/scan.js';
-import type { Door } from '../cluster/door.js';
+import type { NodeClient } from '../cluster/node-client.js';
 import type { CollectionPlan } from './plan/destination-plan.js';
 import { namespaceOf } from './namespace.js';
 import { serverCode } from './server-code.js';
@@ -40,13 +40,13 @@ function describe(violations: readonly UniqueViolation[]): string {
 }
 
 /** What a server's refusal to make an index unique says; null when it says something else. */
-export async function violationOf(door: Door, plan: CollectionPlan, index: Document, failure: unknown, signal: AbortSignal): Promise<UniqueViolation | null> {
+export async function violationOf(client: NodeClient, plan: CollectionPlan, index: Document, failure: unknown, signal: AbortSignal): Promise<UniqueViolation | null> {
   if (!(failure instanceof MongoServerError)) return null;
   if (failure.code !== serverCode.duplicateKey && failure.code !== serverCode.cannotConvertIndexToUnique) return null;
   const ids: unknown[] = [];
   for (const { violations, keyValue } of repliesOf(failure)) {
     if (violations !== undefined) ids.push(...violations.flatMap((group) => group.ids));
-    else if (keyValue !== undefined) ids.push(...(await idsUnder(door, plan, index, keyValue, signal)));
+    else if (keyValue !== undefined) ids.push(...(await idsUnder(client, plan, index, keyValue, signal)));
   }
   return { namespace: namespaceOf(plan.entry), index: String(index.name), ids: ids.slice(0, idsMax).map(encodeValue) };
 }
@@ -64,12 +64,12 @@ function repliesOf({ errorResponse }: MongoServerError): FoundKeys[] {
 }
 
 /** A build, as before 6.0, ends at the first key that it meets twice. Under a collation its value is no field's, and nothing is found. */
-async function idsUnder(door: Door, plan: CollectionPlan, index: Document, keyValue: Document, signal: AbortSignal): Promise<unknown[]> {
+async function idsUnder(client: NodeClient, plan: CollectionPlan, index: Document, keyValue: Document, signal: AbortSignal): Promise<unknown[]> {
   const { database, name } = plan.entry;
   const fields = Object.entries(keyValue).map(([path, value]) => ({ [path]: { $eq: value as unknown } }));
   const { partialFilterExpression, collation } = index as { partialFilterExpression?: Document; collation?: Document };
   const filter = { $and: [...fields, ...(partialFilterExpression === undefined ? [] : [partialFilterExpression])] };
   const command = { find: name, filter, projection: { _id: 1 }, limit: idsMax, batchSize: idsMax, singleBatch: true, ...(collation && { collation }) };
-  const reply = await door.command(database, command, { signal });
+  const reply = await client.command(database, command, { signal });
   return (reply.cursor as { firstBatch: { _id: unknown }[] }).firstBatch.map(({ _id }) => _id);
 }

@@ -1,13 +1,13 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { restoreBalancer } from '../cluster/balancer.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { classify } from '../cluster/failure.js';
 import type { Retrying } from '../cluster/retry.js';
 import { metadataDatabase } from '../store/metadata.js';
 import { turnsOf } from '../store/reversal.js';
 import type { MigrationRecord, MigrationRecords } from '../store/migration-record.js';
 import { SessionFence } from '../store/session-fence.js';
-import type { ShareRecords } from '../store/share-record.js';
+import type { TaskRecords } from '../store/task-record.js';
 import { type LeftoverZones, removeLeftoverZones } from './leftover-zones.js';
 
 /** One thing that a cleanup does: what it is told as, and the doing. Each may be repeated. */
@@ -20,19 +20,19 @@ export interface CleanupStep {
 export interface Remains {
   /** Null when the metadata database holds no migration (any more). */
   record: MigrationRecord | null;
-  source: Cluster | null;
-  destination: Cluster;
+  source: ClusterClient | null;
+  destination: ClusterClient;
   /** The one of both that holds the state, and the other, where anything is on it. */
-  home: Cluster;
-  other: Cluster | null;
+  home: ClusterClient;
+  other: ClusterClient | null;
   records: MigrationRecords;
-  shares: ShareRecords;
+  tasks: TaskRecords;
   zones: LeftoverZones;
   /** Names of the collections of the metadata database on either. */
   metadata: { home: readonly string[]; other: readonly string[] };
   retrying: Retrying;
   /** Lifts a cluster's block of user writes. @throws ConvoyError `writeBlockingFailed` when the cluster refuses, with what to do */
-  allowWrites(cluster: Cluster, signal: AbortSignal): Promise<void>;
+  allowWrites(cluster: ClusterClient, signal: AbortSignal): Promise<void>;
 }
 
 /**
@@ -78,7 +78,7 @@ function refuseAtWork(record: MigrationRecord | null): void {
 }
 
 /** The users that a migration needs may drop collections, and not databases; one without collections is none. */
-async function dropMetadata({ router }: Cluster, names: readonly string[], signal: AbortSignal): Promise<void> {
+async function dropMetadata({ router }: ClusterClient, names: readonly string[], signal: AbortSignal): Promise<void> {
   const recordLast = [...names].sort((a, b) => Number(a === 'migration') - Number(b === 'migration'));
   for (const name of recordLast) {
     const drop = { drop: name, writeConcern: { w: 'majority' } };
@@ -102,7 +102,7 @@ function endReversalSteps({ destination }: Remains, { reversal, balancers }: Mig
   return reversal && balancers?.destination === true ? [startBalancer(destination)] : [];
 }
 
-function startBalancer(cluster: Cluster): CleanupStep {
+function startBalancer(cluster: ClusterClient): CleanupStep {
   return { description: `Start the balancer of ${cluster.name}, which was on before the migration.`, run: (signal) => restoreBalancer(cluster, { enabled: true, busy: false }, { signal }) };
 }
 
@@ -125,13 +125,13 @@ function abandonSteps(remains: Remains, record: MigrationRecord): CleanupStep[] 
   return steps;
 }
 
-async function fenceOwners({ records, shares, destination, retrying }: Remains, signal: AbortSignal): Promise<void> {
+async function fenceOwners({ records, tasks, destination, retrying }: Remains, signal: AbortSignal): Promise<void> {
   await records.takeLeaderEpoch(signal);
   const fence = new SessionFence(destination, retrying);
   const present = await destination.router.command(metadataDatabase, { count: 'fence' }, { signal });
-  for (const { _id } of await shares.readAll(signal)) {
-    const share = await shares.take(_id, { syncID: _id, incarnation: 'cleanup' }, 0, signal);
+  for (const { _id } of await tasks.readAll(signal)) {
+    const task = await tasks.take(_id, { syncID: _id, incarnation: 'cleanup' }, 0, signal);
     if (Number(present.n) < destination.shardIds.length) continue;
-    await fence.stopFormerOwner(share.sessions.map((session) => session.value()), share.epoch, signal);
+    await fence.stopFormerOwner(task.sessions.map((session) => session.value()), task.epoch, signal);
   }
 }

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { setZone } from '../catalog/make/place-chunks.js';
 import { readConfig } from '../catalog/read/read-sharding.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 
 /** Zones of this name place the first chunks of a collection, and are gone once it is made. */
 const ownZone = { $regex: '^convoy_' };
@@ -13,7 +13,7 @@ export interface LeftoverZones {
 }
 
 /** Reads them; none on a replica set. */
-export async function findLeftoverZones(destination: Cluster, signal: AbortSignal): Promise<LeftoverZones> {
+export async function findLeftoverZones(destination: ClusterClient, signal: AbortSignal): Promise<LeftoverZones> {
   if (destination.kind !== 'sharded') return { ranges: [], shards: [] };
   const ranges = await readConfig(destination.router, { find: 'tags', filter: { tag: ownZone } }, signal);
   const tagged = await readConfig(destination.router, { find: 'shards', filter: { tags: ownZone } }, signal);
@@ -22,7 +22,7 @@ export async function findLeftoverZones(destination: Cluster, signal: AbortSigna
 }
 
 /** Removes them. May be repeated. */
-export async function removeLeftoverZones(destination: Cluster, { ranges, shards }: LeftoverZones, signal: AbortSignal): Promise<void> {
+export async function removeLeftoverZones(destination: ClusterClient, { ranges, shards }: LeftoverZones, signal: AbortSignal): Promise<void> {
   const { router } = destination;
   for (const { ns, min, max } of ranges) await setZone(destination, String(ns), { min: min as Uint8Array, max: max as Uint8Array }, null, signal);
   for (const { shard, zone } of shards) await router.command('admin', { removeShardFromZone: shard, zone }, { signal });

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { CallOptions, Cluster } from './door.js';
+import type { CallOptions, ClusterClient } from './node-client.js';
 
 /** How long `balancerStop` may wait for the round it interrupts. */
 const stop_ms = 60_000;
@@ -24,7 +24,7 @@ export interface StopBalancerOptions extends CallOptions {
 }
 
 /** The balancer's state; null for replica sets, which have none. */
-export async function readBalancer(cluster: Cluster, options: CallOptions): Promise<BalancerState | null> {
+export async function readBalancer(cluster: ClusterClient, options: CallOptions): Promise<BalancerState | null> {
   if (cluster.kind !== 'sharded') return null;
   const status = await cluster.router.command('admin', { balancerStatus: 1 }, options);
   const inRound = status['inBalancerRound'] === true;
@@ -37,32 +37,32 @@ export async function readBalancer(cluster: Cluster, options: CallOptions): Prom
  * @returns the state before, for `restoreBalancer`; null for replica sets
  * @throws ConvoyError `balancerStillRunning` when it does not come to rest within the limit
  */
-export async function stopBalancer(cluster: Cluster, options: StopBalancerOptions): Promise<BalancerState | null> {
+export async function stopBalancer(cluster: ClusterClient, options: StopBalancerOptions): Promise<BalancerState | null> {
   const before = await readBalancer(cluster, options);
   if (before === null) return null;
   await cluster.router.command('admin', { balancerStop: 1 }, { ...options, maxTime_ms: stop_ms });
   const limit_ms = options.quietLimit_ms ?? quietLimitDefault_ms;
-  const begun_ms = performance.now();
+  const started_ms = performance.now();
   for (;;) {
     const now = await readBalancer(cluster, options);
     if (now !== null && !now.enabled && !now.busy) return before;
-    if (performance.now() - begun_ms > limit_ms) throw stillRunning(cluster, now);
+    if (performance.now() - started_ms > limit_ms) throw stillRunning(cluster, now);
     await wait(options.poll_ms ?? pollDefault_ms, undefined, { signal: options.signal });
   }
 }
 
 /** Starts the balancer again if it was on. */
-export async function restoreBalancer(cluster: Cluster, before: BalancerState | null, options: CallOptions): Promise<void> {
+export async function restoreBalancer(cluster: ClusterClient, before: BalancerState | null, options: CallOptions): Promise<void> {
   if (before?.enabled === true) await cluster.router.command('admin', { balancerStart: 1 }, { maxTime_ms: stop_ms, ...options });
 }
 
-function stillRunning(cluster: Cluster, state: BalancerState | null): ConvoyError {
+function stillRunning(cluster: ClusterClient, state: BalancerState | null): ConvoyError {
   const what = state?.enabled === true ? 'was started again by somebody else' : 'is still moving chunks';
   return new ConvoyError('balancerStillRunning', `The balancer of ${cluster.name} ${what}; stop it and wait for its round to end.`);
 }
 
 /** The config server notes migrations in `migrations`; up to 5.0 they also hold a lock on their collection. */
-async function migrationRuns(cluster: Cluster, options: CallOptions): Promise<boolean> {
+async function migrationRuns(cluster: ClusterClient, options: CallOptions): Promise<boolean> {
   const migrations = { find: 'migrations', limit: 1, singleBatch: true };
   // The balancer of 4.4 and 5.0 holds the lock "balancer" all the time; 2 is the state of a lock that is held.
   const locks = { find: 'locks', filter: { state: 2, _id: { $ne: 'balancer' } }, limit: 1, singleBatch: true };

@@ -1,10 +1,10 @@
-import type { CallOptions } from './door.js';
+import type { CallOptions } from './node-client.js';
 
 /** What a call may take beyond its server-side limit before its connection counts as dead. */
 const answerGrace_ms = 30_000;
 
 /** The reason given to calls in flight when their door is closed. */
-export class DoorClosedError extends Error {
+export class ClientClosedError extends Error {
   override readonly name = 'DoorClosedError';
 }
 
@@ -27,7 +27,7 @@ export class CallsInFlight {
    */
   async run<T>(options: CallOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     options.signal.throwIfAborted();
-    if (this.closed) throw new DoorClosedError('The door is closed');
+    if (this.closed) throw new ClientClosedError('The door is closed');
     const controller = new AbortController();
     const follow = () => controller.abort(options.signal.reason);
     options.signal.addEventListener('abort', follow, { once: true });
@@ -48,7 +48,7 @@ export class CallsInFlight {
   async close(): Promise<void> {
     this.closed = true;
     const settled = [...this.calls.values()];
-    for (const controller of this.calls.keys()) controller.abort(new DoorClosedError('The door was closed'));
+    for (const controller of this.calls.keys()) controller.abort(new ClientClosedError('The door was closed'));
     await Promise.all(settled);
   }
 }

@@ -1,6 +1,6 @@
 import type { Document, Timestamp } from 'mongodb';
 import { bufferOf, isNamed } from '../bson/scan.js';
-import type { Door, RawCursor, Version } from './door.js';
+import type { NodeClient, RawCursor, Version } from './node-client.js';
 import { isAtLeast } from './topology.js';
 
 export interface ChangeStreamOptions {
@@ -26,7 +26,7 @@ export interface ChangeStreamOptions {
  * (`showExpandedEvents`), which earlier servers refuse with 40415.
  * @throws the server's error, for example ChangeStreamHistoryLost (286), also from later batches
  */
-export async function openChangeStream(door: Door, options: ChangeStreamOptions): Promise<RawCursor> {
+export async function openChangeStream(client: NodeClient, options: ChangeStreamOptions): Promise<RawCursor> {
   const command = {
     aggregate: options.allChangesForCluster ? 1 : (options.collection ?? 1),
     pipeline: [changeStreamStage(options), ...(options.pipeline ?? []), ...splitStage(options)],
@@ -34,7 +34,7 @@ export async function openChangeStream(door: Door, options: ChangeStreamOptions)
     cursor: { batchSize: 0 },
   };
   const database = options.allChangesForCluster ? 'admin' : (options.database ?? 'admin');
-  return door.openCursor(database, command, { signal: options.signal, batchDocumentsMax: options.batchDocumentsMax });
+  return client.openCursor(database, command, { signal: options.signal, batchDocumentsMax: options.batchDocumentsMax });
 }
 
 function changeStreamStage(options: ChangeStreamOptions): Document {

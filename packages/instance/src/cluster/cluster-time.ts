@@ -1,6 +1,6 @@
 import { Timestamp, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { CallOptions, Cluster, Door } from './door.js';
+import type { CallOptions, ClusterClient, NodeClient } from './node-client.js';
 import { classify, codeOf, lockFailedCode } from './failure.js';
 
 /** A cluster time as one number: seconds × 2^32 + increment. */
@@ -42,8 +42,8 @@ export function clusterTimeOf(reply: Document): bigint {
 }
 
 /** The present cluster time as a router or primary knows it. */
-export async function currentTime(door: Door, options: CallOptions): Promise<bigint> {
-  return clusterTimeOf(await door.command('admin', { ping: 1 }, options));
+export async function currentTime(client: NodeClient, options: CallOptions): Promise<bigint> {
+  return clusterTimeOf(await client.command('admin', { ping: 1 }, options));
 }
 
 /**
@@ -52,38 +52,38 @@ export async function currentTime(door: Door, options: CallOptions): Promise<big
  * answer brings its time along.
  * @throws LockFailed (107, retryable) while a shard's global lock is taken
  */
-export async function timeAboveAll(cluster: Cluster, options: CallOptions): Promise<bigint> {
-  const noted = await noteOn(cluster, noteDoors(cluster), (door) => appendNote(door, options));
+export async function timeAboveAll(cluster: ClusterClient, options: CallOptions): Promise<bigint> {
+  const noted = await noteOn(cluster, noteClients(cluster), (client) => appendNote(client, options));
   return noted ?? advanceAll(cluster.router, options);
 }
 
-async function advanceAll(router: Door, options: CallOptions): Promise<bigint> {
+async function advanceAll(router: NodeClient, options: CallOptions): Promise<bigint> {
   const time = clusterTimeOf(await router.command('admin', { listDatabases: 1, nameOnly: true }, options));
   await advanceShards(router, time, options);
   return time;
 }
 
 /** Moves the stream of a share on to the present time. */
-export async function wakeStream(cluster: Cluster, shareId: string, options: CallOptions): Promise<void> {
-  if (await noteUnlessLocked(cluster, [cluster.shareDoor(shareId)], options)) return;
+export async function wakeStream(cluster: ClusterClient, taskId: string, options: CallOptions): Promise<void> {
+  if (await noteUnlessLocked(cluster, [cluster.taskClient(taskId)], options)) return;
   await advanceShards(cluster.router, await currentTime(cluster.router, options), options);
 }
 
 /** Moves the streams of all shards on to the present time. */
-export async function wakeStreams(cluster: Cluster, options: CallOptions): Promise<void> {
-  if (!(await noteUnlessLocked(cluster, noteDoors(cluster), options))) await advanceAll(cluster.router, options);
+export async function wakeStreams(cluster: ClusterClient, options: CallOptions): Promise<void> {
+  if (!(await noteUnlessLocked(cluster, noteClients(cluster), options))) await advanceAll(cluster.router, options);
 }
 
 /** @returns false where notes are not known, or the user may not append any */
-async function noteUnlessLocked(cluster: Cluster, doors: readonly Door[], options: CallOptions): Promise<boolean> {
-  return (await noteOn(cluster, doors, (door) => unlessLocked(() => appendNote(door, options)))) !== null;
+async function noteUnlessLocked(cluster: ClusterClient, clients: readonly NodeClient[], options: CallOptions): Promise<boolean> {
+  return (await noteOn(cluster, clients, (client) => unlessLocked(() => appendNote(client, options)))) !== null;
 }
 
 /**
  * Writes an oplog note on every shard whose lock is free.
  * @returns the notes' times by shard id; null without direct access, or where the user may not append any
  */
-export async function noteEachShard(cluster: Cluster, options: CallOptions): Promise<Map<string, bigint> | null> {
+export async function noteEachShard(cluster: ClusterClient, options: CallOptions): Promise<Map<string, bigint> | null> {
   if (cluster.access !== 'direct') return null;
   const note = async (id: string): Promise<[string, bigint][]> => {
     const time = await unlessLocked(() => appendNote(cluster.shard(id), options));
@@ -93,14 +93,14 @@ export async function noteEachShard(cluster: Cluster, options: CallOptions): Pro
 }
 
 /** The nodes that notes are sent to. */
-function noteDoors(cluster: Cluster): Door[] {
+function noteClients(cluster: ClusterClient): NodeClient[] {
   return cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [cluster.router];
 }
 
 /** @returns the highest time of the notes; null where notes are not known, or the user may not append any */
-async function noteOn(cluster: Cluster, doors: readonly Door[], note: (door: Door) => Promise<bigint | null>): Promise<bigint | null> {
+async function noteOn(cluster: ClusterClient, clients: readonly NodeClient[], note: (client: NodeClient) => Promise<bigint | null>): Promise<bigint | null> {
   if (!takesNotes(cluster)) return null;
-  return unlessUnauthorized(async () => highestTime((await Promise.all(doors.map(note))).map((time) => time ?? 0n)));
+  return unlessUnauthorized(async () => highestTime((await Promise.all(clients.map(note))).map((time) => time ?? 0n)));
 }
 
 /** A node whose lock is taken is left as it is: whoever has it writes, or an election follows, and both move its stream. */
@@ -127,7 +127,7 @@ async function unlessUnauthorized<Result>(call: () => Promise<Result>): Promise<
  * an entry of that time by itself, and a stream of the whole cluster asks all of them. It is for speed alone: where it is
  * refused, streams move with the servers' own ticks, every 10 s by default.
  */
-async function advanceShards(router: Door, time: bigint, options: CallOptions): Promise<void> {
+async function advanceShards(router: NodeClient, time: bigint, options: CallOptions): Promise<void> {
   const pipeline = [{ $changeStream: { allChangesForCluster: true } }];
   const readConcern = { level: 'majority', afterClusterTime: timestampOf(time) };
   try {
@@ -139,7 +139,7 @@ async function advanceShards(router: Door, time: bigint, options: CallOptions): 
 }
 
 /** Whether oplog notes can be taken where a cluster's changes are read; routers have known them since 6.0. */
-export function takesNotes({ access, version }: Pick<Cluster, 'access' | 'version'>): boolean {
+export function takesNotes({ access, version }: Pick<ClusterClient, 'access' | 'version'>): boolean {
   return access === 'direct' || version[0] >= 6;
 }
 
@@ -147,7 +147,7 @@ export function takesNotes({ access, version }: Pick<Cluster, 'access' | 'versio
  * The operation time of every shard's primary.
  * @returns time by shard id; needs direct access (or a replica set)
  */
-export async function operationTimes(cluster: Cluster, options: CallOptions): Promise<Map<string, bigint>> {
+export async function operationTimes(cluster: ClusterClient, options: CallOptions): Promise<Map<string, bigint>> {
   const times = cluster.shardIds.map(async (id) => {
     return [id, operationTimeOf(await cluster.shard(id).command('admin', { ping: 1 }, options))] as const;
   });
@@ -159,6 +159,6 @@ export async function operationTimes(cluster: Cluster, options: CallOptions): Pr
  * Shards and replica sets take it in all versions, routers from 6.0 on.
  * @returns the time of the note (as the reply's operation time)
  */
-export async function appendNote(door: Door, options: CallOptions): Promise<bigint> {
-  return operationTimeOf(await door.command('admin', { appendOplogNote: 1, data: { convoy: 'tick' } }, options));
+export async function appendNote(client: NodeClient, options: CallOptions): Promise<bigint> {
+  return operationTimeOf(await client.command('admin', { appendOplogNote: 1, data: { convoy: 'tick' } }, options));
 }

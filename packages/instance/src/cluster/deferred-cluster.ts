@@ -1,53 +1,53 @@
 import { setMaxListeners } from 'node:events';
-import type { CallOptions, Cluster, Door, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './door.js';
+import type { CallOptions, ClusterClient, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from './node-client.js';
 import { callsParallelMax, untilAborted } from './within.js';
 
 /** What is known of a cluster before it is connected to. */
-export type KnownCluster = Pick<Cluster, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
+export type KnownCluster = Pick<ClusterClient, 'name' | 'clusterId' | 'displayHost' | 'access' | 'shardIds'>;
 
-type Opening = (signal: AbortSignal) => Promise<Cluster>;
+type Opening = (signal: AbortSignal) => Promise<ClusterClient>;
 
 /**
  * A cluster that is connected to once something is asked of it; while that fails, at each call anew. For one that may be
  * gone for good. What it is (`kind`, `version`, `newerBinary`) is known once a call has been answered.
  */
-export class DeferredCluster implements Cluster {
+export class DeferredCluster implements ClusterClient {
   readonly name: string;
   readonly clusterId: string;
   readonly displayHost: string;
-  readonly access: Cluster['access'];
+  readonly access: ClusterClient['access'];
   readonly shardIds: readonly string[];
-  readonly router: Door;
+  readonly router: NodeClient;
   readonly #closing = new AbortController();
-  #opening: Promise<Cluster> | null = null;
-  #opened: Cluster | null = null;
+  #opening: Promise<ClusterClient> | null = null;
+  #opened: ClusterClient | null = null;
 
   /** @param connect tries it once */
   constructor(known: KnownCluster, private readonly connect: Opening) {
     ({ name: this.name, clusterId: this.clusterId, displayHost: this.displayHost, access: this.access, shardIds: this.shardIds } = known);
     setMaxListeners(callsParallelMax, this.#closing.signal);
-    this.router = this.#door('router', ({ router }) => router);
+    this.router = this.#client('router', ({ router }) => router);
   }
 
-  get kind(): Cluster['kind'] {
+  get kind(): ClusterClient['kind'] {
     return this.#connected.kind;
   }
 
-  get version(): Cluster['version'] {
+  get version(): ClusterClient['version'] {
     return this.#connected.version;
   }
 
-  get newerBinary(): Cluster['version'] {
+  get newerBinary(): ClusterClient['version'] {
     const { newerBinary, version } = this.#connected;
     return newerBinary ?? version;
   }
 
-  shard(id: string): Door {
-    return this.#door(id, (cluster) => cluster.shard(id));
+  shard(id: string): NodeClient {
+    return this.#client(id, (cluster) => cluster.shard(id));
   }
 
-  shareDoor(id: string): Door {
-    return this.#door(id, (cluster) => cluster.shareDoor(id));
+  taskClient(id: string): NodeClient {
+    return this.#client(id, (cluster) => cluster.taskClient(id));
   }
 
   async close(): Promise<void> {
@@ -56,23 +56,23 @@ export class DeferredCluster implements Cluster {
     await opened?.close();
   }
 
-  get #connected(): Cluster {
+  get #connected(): ClusterClient {
     if (this.#opened === null) throw new Error(`${this.name} is not connected to`);
     return this.#opened;
   }
 
-  #door(role: string, of: (cluster: Cluster) => Door): Door {
-    return new DeferredDoor(`${this.name} ${role}`, async (signal) => of(await this.#open(signal)));
+  #client(role: string, of: (cluster: ClusterClient) => NodeClient): NodeClient {
+    return new DeferredNodeClient(`${this.name} ${role}`, async (signal) => of(await this.#open(signal)));
   }
 
   /** Calls at the same time share one try, which the end of one of them does not end. */
-  async #open(signal: AbortSignal): Promise<Cluster> {
+  async #open(signal: AbortSignal): Promise<ClusterClient> {
     signal.throwIfAborted();
     this.#opening ??= this.#try();
     return untilAborted(this.#opening, signal);
   }
 
-  async #try(): Promise<Cluster> {
+  async #try(): Promise<ClusterClient> {
     try {
       this.#closing.signal.throwIfAborted();
       this.#opened = await this.connect(this.#closing.signal);
@@ -84,17 +84,17 @@ export class DeferredCluster implements Cluster {
   }
 }
 
-class DeferredDoor implements Door {
+class DeferredNodeClient implements NodeClient {
   constructor(
     readonly label: string,
-    private readonly open: (signal: AbortSignal) => Promise<Door>,
+    private readonly open: (signal: AbortSignal) => Promise<NodeClient>,
   ) {}
 
-  async command(...[database, command, options]: Parameters<Door['command']>): ReturnType<Door['command']> {
+  async command(...[database, command, options]: Parameters<NodeClient['command']>): ReturnType<NodeClient['command']> {
     return (await this.open(options.signal)).command(database, command, options);
   }
 
-  async openCursor(...[database, command, options]: Parameters<Door['openCursor']>): Promise<RawCursor> {
+  async openCursor(...[database, command, options]: Parameters<NodeClient['openCursor']>): Promise<RawCursor> {
     return (await this.open(options.signal)).openCursor(database, command, options);
   }
 

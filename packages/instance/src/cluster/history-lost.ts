@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { secondsOf } from './cluster-time.js';
-import type { Door } from './door.js';
+import type { NodeClient } from './node-client.js';
 import { readOldest } from './oplog-window.js';
 
 /**
@@ -9,17 +9,17 @@ import { readOldest } from './oplog-window.js';
  * @param doors to shards; routers do not show oplogs
  * @param position the time from which the change stream has to be read
  */
-export async function historyLost(doors: readonly Door[], position: bigint, signal: AbortSignal): Promise<ConvoyError> {
-  const reaches = await Promise.all(doors.map((door) => reachOf(door, signal)));
-  const told = reaches.filter((reach) => reach !== null);
-  const reach = told.length === 0 ? 'The oplog of the source does not reach back that far.' : `The oplog reaches back to ${told.join(', ')}.`;
+export async function historyLost(clients: readonly NodeClient[], position: bigint, signal: AbortSignal): Promise<ConvoyError> {
+  const reaches = await Promise.all(clients.map((client) => reachOf(client, signal)));
+  const reported = reaches.filter((reach) => reach !== null);
+  const reach = reported.length === 0 ? 'The oplog of the source does not reach back that far.' : `The oplog reaches back to ${reported.join(', ')}.`;
   return new ConvoyError('oplogHistoryLost', `The change stream has to go on from ${textOf(secondsOf(position))}. ${reach} Start anew with a larger oplog.`);
 }
 
 /** Null when the oplog cannot be read: what is told then is told without it. */
-async function reachOf(door: Door, signal: AbortSignal): Promise<string | null> {
-  const oldest_seconds = await readOldest(door, signal).catch(() => null);
-  return oldest_seconds === null ? null : `${textOf(oldest_seconds)} (${door.label})`;
+async function reachOf(client: NodeClient, signal: AbortSignal): Promise<string | null> {
+  const oldest_seconds = await readOldest(client, signal).catch(() => null);
+  return oldest_seconds === null ? null : `${textOf(oldest_seconds)} (${client.label})`;
 }
 
 function textOf(seconds: number): string {

@@ -2,7 +2,7 @@ import { type Document, MaxKey } from 'mongodb';
 import { elementType } from '../bson/element-type.js';
 import { losslessValue } from '../bson/lossless.js';
 import type { RawValue } from '../bson/scan.js';
-import type { CallOptions, RawBatch, RawCursor } from './door.js';
+import type { CallOptions, RawBatch, RawCursor } from './node-client.js';
 
 /** `_id`s in the order of the index: from `min` (inclusive) to `max` (exclusive, or MaxKey inclusive); left out: no bound. */
 export interface IdBounds {

@@ -3,8 +3,8 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { clientOptions, type ConnectionSettings } from './driver/client-options.js';
 import { ClientRing } from './driver/client-ring.js';
 import { displayHost, parseConnectionString, redirected, resolveSeeds, type ConnectionParts, type Redirection } from './driver/connection-string.js';
-import type { Cluster, Door } from './door.js';
-import { DriverDoor } from './driver/driver-door.js';
+import type { ClusterClient, NodeClient } from './node-client.js';
+import { DriverNodeClient } from './driver/driver-node-client.js';
 import { loginRefused, unreachable } from './connection-failure.js';
 import { authenticationFailedCode, codeOf, failureName } from './failure.js';
 import { MemberClients } from './driver/member-clients.js';
@@ -28,7 +28,7 @@ export interface OpenClusterOptions extends ConnectionSettings {
 }
 
 /** Puts a door around another one, for fault injection in tests. */
-export type DoorWrapper = (door: Door) => Door;
+export type ClientWrapper = (client: NodeClient) => NodeClient;
 
 interface Opening {
   name: string;
@@ -36,7 +36,7 @@ interface Opening {
   /** What `directionMapping` shows. */
   displayHost: string;
   options: OpenClusterOptions;
-  wrap: DoorWrapper;
+  wrap: ClientWrapper;
 }
 
 /**
@@ -50,11 +50,11 @@ export async function openCluster(
   name: string,
   connectionString: string,
   options: OpenClusterOptions,
-  wrap: DoorWrapper = (door) => door,
-): Promise<Cluster> {
+  wrap: ClientWrapper = (client) => client,
+): Promise<ClusterClient> {
   const parts = await resolveSeeds(parseConnectionString(connectionString));
   const opening: Opening = { name, parts, displayHost: displayHost(connectionString), options, wrap };
-  const seeds = seedDoor(opening);
+  const seeds = seedClient(opening);
   try {
     const kind = await kindOfSeeds(opening, seeds);
     if (kind.kind === 'router') return await openSharded(opening, wrap(seeds));
@@ -71,16 +71,16 @@ export async function openCluster(
 const oneAddress = { directConnection: 'true', replicaSet: null, loadBalanced: null } as const;
 
 /** A door that goes through the seeds one at a time: the door to the routers, if that is what they are. */
-function seedDoor({ name, parts, options }: Opening): Door {
+function seedClient({ name, parts, options }: Opening): NodeClient {
   const makers = parts.hosts.map((host) => {
     const text = redirected(parts, { hosts: [host], options: oneAddress });
     return () => new MongoClient(text, clientOptions(options, parts.options));
   });
-  return new DriverDoor({ label: `${name} router`, ring: new ClientRing(makers), readPreference: preferenceOf(options), isRouter: true });
+  return new DriverNodeClient({ label: `${name} router`, ring: new ClientRing(makers), readPreference: preferenceOf(options), isRouter: true });
 }
 
 /** Asks the seeds one after another until one answers; the door stays with that one. */
-async function kindOfSeeds({ parts, options }: Opening, seeds: Door): Promise<NodeKind> {
+async function kindOfSeeds({ parts, options }: Opening, seeds: NodeClient): Promise<NodeKind> {
   for (let left = parts.hosts.length; ; left -= 1) {
     try {
       return await nodeKind(seeds, { signal: options.signal });
@@ -91,17 +91,17 @@ async function kindOfSeeds({ parts, options }: Opening, seeds: Door): Promise<No
   }
 }
 
-async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
+async function openSharded(opening: Opening, router: NodeClient): Promise<ClusterClient> {
   const { name, options, wrap } = opening;
   const call = { signal: options.signal };
-  const shards = new Map<string, Door>();
-  const closeShards = () => Promise.all([...shards.values()].map((door) => door.close()));
+  const shards = new Map<string, NodeClient>();
+  const closeShards = () => Promise.all([...shards.values()].map((client) => client.close()));
   try {
     const releases = await readReleases(router, call);
     const clusterId = await shardedClusterId(router, call);
     const addresses = await listShards(router, call);
-    if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardDoor(opening, address)));
-    await Promise.all([...shards].map(([id, door]) => probed(`${id} of ${name}`, door, releases.version, options.signal)));
+    if (options.direct) for (const address of addresses) shards.set(address.id, wrap(shardClient(opening, address)));
+    await Promise.all([...shards].map(([id, client]) => probed(`${id} of ${name}`, client, releases.version, options.signal)));
     return {
       name,
       kind: 'sharded',
@@ -111,8 +111,8 @@ async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
       router,
       access: options.direct ? 'direct' : 'router',
       shardIds: addresses.map(({ id }) => id),
-      shard: (id) => doorOf(shards, id, name),
-      shareDoor: (id) => (options.direct ? doorOf(shards, id, name) : router),
+      shard: (id) => clientOf(shards, id, name),
+      taskClient: (id) => (options.direct ? clientOf(shards, id, name) : router),
       close: async () => {
         await Promise.all([router.close(), closeShards()]);
       },
@@ -123,58 +123,58 @@ async function openSharded(opening: Opening, router: Door): Promise<Cluster> {
   }
 }
 
-async function openReplicaSet(opening: Opening, setName: string): Promise<Cluster> {
+async function openReplicaSet(opening: Opening, setName: string): Promise<ClusterClient> {
   const { name, options, wrap, parts } = opening;
   // Whoever asks for one connection (through a tunnel, say) cannot reach the members by their own names.
   const alone = parts.options.get('directConnection') === 'true';
   const redirection = { hosts: parts.hosts, options: alone ? {} : { replicaSet: setName } };
-  const door = wrap(alone ? memberDoor(`${name} member`, opening, redirection) : setDoor(`${name} replica set`, opening, redirection));
+  const client = wrap(alone ? memberClient(`${name} member`, opening, redirection) : setClient(`${name} replica set`, opening, redirection));
   const call = { signal: options.signal };
   try {
-    const releases = await readReleases(door, call);
-    const clusterId = await replicaSetId(door, call);
-    const shards = new Map([[setName, door]]);
+    const releases = await readReleases(client, call);
+    const clusterId = await replicaSetId(client, call);
+    const shards = new Map([[setName, client]]);
     return {
       name,
       kind: 'replicaSet',
       ...releases,
       clusterId,
       displayHost: opening.displayHost,
-      router: door,
+      router: client,
       access: 'direct',
       shardIds: [setName],
-      shard: (id) => doorOf(shards, id, name),
-      shareDoor: (id) => doorOf(shards, id, name),
-      close: () => door.close(),
+      shard: (id) => clientOf(shards, id, name),
+      taskClient: (id) => clientOf(shards, id, name),
+      close: () => client.close(),
     };
   } catch (error) {
-    await door.close();
+    await client.close();
     throw error;
   }
 }
 
-function shardDoor(opening: Opening, address: ShardAddress): Door {
+function shardClient(opening: Opening, address: ShardAddress): NodeClient {
   const { shardCredentials } = opening.options;
-  return setDoor(`${opening.name} ${address.id}`, opening, {
+  return setClient(`${opening.name} ${address.id}`, opening, {
     hosts: address.hosts,
     options: { replicaSet: address.setName, directConnection: null, loadBalanced: null },
     ...(shardCredentials === undefined ? {} : { credentials: shardCredentials }),
   });
 }
 
-function memberDoor(label: string, { parts, options }: Opening, redirection: Redirection): Door {
+function memberClient(label: string, { parts, options }: Opening, redirection: Redirection): NodeClient {
   const text = redirected(parts, redirection);
-  return new DriverDoor({ label, ring: new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]), readPreference: null });
+  return new DriverNodeClient({ label, ring: new ClientRing([() => new MongoClient(text, clientOptions(options, parts.options))]), readPreference: null });
 }
 
 /** A door that follows a replica set's primary, and reads from other members when asked to. */
-function setDoor(label: string, { parts, options }: Opening, redirection: Redirection): Door {
+function setClient(label: string, { parts, options }: Opening, redirection: Redirection): NodeClient {
   const connect = (text: string) => new MongoClient(text, clientOptions(options, parts.options));
   const ring = new ClientRing([() => connect(redirected(parts, redirection))]);
   const mode = preferenceOf(options);
-  if (mode === null) return new DriverDoor({ label, ring, readPreference: null });
+  if (mode === null) return new DriverNodeClient({ label, ring, readPreference: null });
   const toMember = (host: string) => connect(redirected(parts, { ...redirection, hosts: [host], options: oneAddress }));
-  return new DriverDoor({ label, ring, readPreference: mode, members: new MemberClients(mode, toMember) });
+  return new DriverNodeClient({ label, ring, readPreference: mode, members: new MemberClients(mode, toMember) });
 }
 
 /** Reading from primaries is what happens without a preference. */
@@ -182,9 +182,9 @@ function preferenceOf({ readPreference = null }: OpenClusterOptions): ReadPrefer
   return readPreference === 'primary' ? null : readPreference;
 }
 
-async function probed(shard: string, door: Door, [release]: Cluster['version'], signal: AbortSignal): Promise<void> {
+async function probed(shard: string, client: NodeClient, [release]: ClusterClient['version'], signal: AbortSignal): Promise<void> {
   try {
-    await probeShard(door, { signal });
+    await probeShard(client, { signal });
   } catch (error) {
     signal.throwIfAborted();
     const reading = 'give credentials of a user who may find, changeStream and listIndexes on every database and useUUID on the cluster';
@@ -194,8 +194,8 @@ async function probed(shard: string, door: Door, [release]: Cluster['version'], 
   }
 }
 
-function doorOf(shards: ReadonlyMap<string, Door>, id: string, name: string): Door {
-  const door = shards.get(id);
-  if (door === undefined) throw new Error(`${name} has no direct access to shard ${id}`);
-  return door;
+function clientOf(shards: ReadonlyMap<string, NodeClient>, id: string, name: string): NodeClient {
+  const client = shards.get(id);
+  if (client === undefined) throw new Error(`${name} has no direct access to shard ${id}`);
+  return client;
 }

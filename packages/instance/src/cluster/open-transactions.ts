@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import type { CallOptions, Cluster } from './door.js';
+import type { CallOptions, ClusterClient } from './node-client.js';
 
 /** Open and prepared transactions of every session, and decided commits that a participant has not carried out. */
 const notEnded = {
@@ -22,7 +22,7 @@ const identity = {
  * @returns names that are the same at every look
  * @throws when a shard cannot be asked
  */
-export async function openTransactions(cluster: Cluster, options: CallOptions): Promise<Set<string>> {
+export async function openTransactions(cluster: ClusterClient, options: CallOptions): Promise<Set<string>> {
   const pipeline = [
     { $currentOp: { allUsers: true, idleSessions: true } },
     { $match: notEnded },

@@ -1,9 +1,9 @@
 import type { Document, Timestamp } from 'mongodb';
 import { secondsOf, timeOf } from './cluster-time.js';
-import type { Door } from './door.js';
+import type { NodeClient } from './node-client.js';
 
 /** An oplog this full loses its oldest entries as new ones come. */
-const fullShare = 0.9;
+const fullFraction = 0.9;
 /** From an oplog that is younger and not full, nothing can be said about the rate of a whole day. */
 const judgedMin_seconds = 3600;
 
@@ -12,7 +12,7 @@ export interface OplogWindow {
   /** Time of the latest entry, in seconds since 1970. */
   newest_seconds: number;
   /** Seconds between the oldest entry and the latest. */
-  held_seconds: number;
+  covered_seconds: number;
   /** The filled share of the oplog, from 0 to 1. */
   fullness: number;
 }
@@ -22,9 +22,9 @@ export interface OplogWindow {
  * @param door to the shard itself: routers do not show the oplogs of shards
  * @throws what the door throws, for example that the user may not read `local.oplog.rs`
  */
-export async function readOplogWindow(door: Door, signal: AbortSignal): Promise<OplogWindow> {
-  const [first, last, fullness] = await Promise.all([edge_seconds(door, 1, signal), edge_seconds(door, -1, signal), readFullness(door, signal)]);
-  return { newest_seconds: last ?? 0, held_seconds: first === null || last === null ? 0 : last - first, fullness };
+export async function readOplogWindow(client: NodeClient, signal: AbortSignal): Promise<OplogWindow> {
+  const [first, last, fullness] = await Promise.all([edge_seconds(client, 1, signal), edge_seconds(client, -1, signal), readFullness(client, signal)]);
+  return { newest_seconds: last ?? 0, covered_seconds: first === null || last === null ? 0 : last - first, fullness };
 }
 
 /**
@@ -32,28 +32,28 @@ export async function readOplogWindow(door: Door, signal: AbortSignal): Promise<
  * @param door to the shard itself
  * @throws what the door throws
  */
-export function readOldest(door: Door, signal: AbortSignal): Promise<number | null> {
-  return edge_seconds(door, 1, signal);
+export function readOldest(client: NodeClient, signal: AbortSignal): Promise<number | null> {
+  return edge_seconds(client, 1, signal);
 }
 
 /** Seconds that an oplog reaches back, or will when it is full; infinite as long as that cannot be told. */
-export function reachOf({ held_seconds, fullness }: OplogWindow): number {
-  if (fullness > fullShare) return held_seconds;
-  return held_seconds < judgedMin_seconds ? Infinity : held_seconds / Math.max(fullness, Number.EPSILON);
+export function reachOf({ covered_seconds, fullness }: OplogWindow): number {
+  if (fullness > fullFraction) return covered_seconds;
+  return covered_seconds < judgedMin_seconds ? Infinity : covered_seconds / Math.max(fullness, Number.EPSILON);
 }
 
-async function edge_seconds(door: Door, direction: 1 | -1, signal: AbortSignal): Promise<number | null> {
+async function edge_seconds(client: NodeClient, direction: 1 | -1, signal: AbortSignal): Promise<number | null> {
   const command = { find: 'oplog.rs', sort: { $natural: direction }, limit: 1, projection: { ts: 1 } };
-  const reply = await door.command('local', command, { signal });
+  const reply = await client.command('local', command, { signal });
   const entry = (reply.cursor as { firstBatch: { ts: Timestamp }[] }).firstBatch[0];
   return entry === undefined ? null : secondsOf(timeOf(entry.ts));
 }
 
 /** 1 when the server does not say. */
-async function readFullness(door: Door, signal: AbortSignal): Promise<number> {
+async function readFullness(client: NodeClient, signal: AbortSignal): Promise<number> {
   const pipeline = [{ $collStats: { storageStats: {} } }, { $project: { 'storageStats.maxSize': 1, 'storageStats.size': 1 } }];
-  const reply = await door.command('local', { aggregate: 'oplog.rs', pipeline, cursor: {} }, { signal });
+  const reply = await client.command('local', { aggregate: 'oplog.rs', pipeline, cursor: {} }, { signal });
   const row = (reply.cursor as { firstBatch: Document[] }).firstBatch[0] as { storageStats?: { size?: number; maxSize?: number } } | undefined;
-  const share = Number(row?.storageStats?.size) / Number(row?.storageStats?.maxSize);
-  return Number.isFinite(share) && share > 0 ? Math.min(1, share) : 1;
+  const task = Number(row?.storageStats?.size) / Number(row?.storageStats?.maxSize);
+  return Number.isFinite(task) && task > 0 ? Math.min(1, task) : 1;
 }

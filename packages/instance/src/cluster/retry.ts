@@ -75,14 +75,14 @@ export async function retrying<T>(
   let failingSince_ms = 0;
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
-    const begun_ms = policy.now();
+    const started_ms = policy.now();
     try {
       return await run(attempt);
     } catch (error) {
       signal.throwIfAborted();
       if (!isRetryable(error)) throw error;
       const now_ms = policy.now();
-      if (failures === 0 || now_ms - begun_ms >= atWork_ms) [failures, failingSince_ms] = [0, now_ms];
+      if (failures === 0 || now_ms - started_ms >= atWork_ms) [failures, failingSince_ms] = [0, now_ms];
       failures += 1;
       const elapsed_ms = now_ms - failingSince_ms;
       if (elapsed_ms >= policy.limit_ms) throw exhausted(what, failures, elapsed_ms, error);

@@ -1,5 +1,5 @@
 import { Binary, type Document, type Timestamp } from 'mongodb';
-import type { CallOptions, Door, RawCursor } from './door.js';
+import type { CallOptions, NodeClient, RawCursor } from './node-client.js';
 import { classify, CollectionAbsentError } from './failure.js';
 import { type IdBounds, type OpenFind, openIdRange } from './id-range.js';
 
@@ -35,9 +35,9 @@ export interface SnapshotReadOptions extends IdBounds {
  * Reads a range of a collection in `_id` order exactly as it was at a time; the cursor keeps that time.
  * @throws as `openAtTime`, also from the cursor's `next`
  */
-export function openSnapshotCursor(door: Door, options: SnapshotReadOptions): Promise<RawCursor> {
+export function openSnapshotCursor(client: NodeClient, options: SnapshotReadOptions): Promise<RawCursor> {
   const { database, signal, maxTime_ms } = options;
-  const open: OpenFind = (command, call) => openAtTime(door, database, command, call);
+  const open: OpenFind = (command, call) => openAtTime(client, database, command, call);
   return openIdRange(open, findCommand(options), options, { signal, ...(maxTime_ms === undefined ? {} : { maxTime_ms }) });
 }
 
@@ -47,8 +47,8 @@ export function openSnapshotCursor(door: Door, options: SnapshotReadOptions): Pr
  * without `atClusterTime`), or is not there any more: servers look a UUID up among the collections of today; the server's
  * error for times that are not readable (see `classify`)
  */
-export async function openAtTime(door: Door, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
-  const cursor = await openPresent(door, database, command, options);
+export async function openAtTime(client: NodeClient, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+  const cursor = await openPresent(client, database, command, options);
   if (cursor.first.atClusterTime !== undefined) return cursor;
   await cursor.close();
   throw absent(database);
@@ -58,8 +58,8 @@ export async function openAtTime(door: Door, database: string, command: Document
  * Opens a cursor on a collection of today.
  * @throws CollectionAbsentError when a UUID names none any more
  */
-export function openPresent(door: Door, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
-  return door.openCursor(database, command, options).catch((error: unknown) => {
+export function openPresent(client: NodeClient, database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+  return client.openCursor(database, command, options).catch((error: unknown) => {
     throw classify(error) === 'notFound' ? absent(database, error) : error;
   });
 }

@@ -1,6 +1,6 @@
 import { ObjectId, type Document } from 'mongodb';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { CallOptions, Cluster, Door, Version } from './door.js';
+import type { CallOptions, ClusterClient, NodeClient, Version } from './node-client.js';
 import { codeOf, unauthorizedCode } from './failure.js';
 
 /** The oldest version with what Convoy needs: streams of a whole cluster that start at a time, and UUIDs in tokens. */
@@ -18,10 +18,10 @@ export interface ShardAddress {
 }
 
 /** Asks a node what it is. */
-export async function nodeKind(door: Door, options: CallOptions): Promise<NodeKind> {
-  const hello = await door.command('admin', { hello: 1 }, options).catch(async (error: unknown) => {
+export async function nodeKind(client: NodeClient, options: CallOptions): Promise<NodeKind> {
+  const hello = await client.command('admin', { hello: 1 }, options).catch(async (error: unknown) => {
     if (!isUnknownCommand(error)) throw error;
-    return door.command('admin', { isMaster: 1 }, options);
+    return client.command('admin', { isMaster: 1 }, options);
   });
   if (hello['msg'] === 'isdbgrid') return { kind: 'router' };
   const setName: unknown = hello['setName'];
@@ -41,14 +41,14 @@ function isUnknownCommand(error: unknown): boolean {
  * and lowered before the first one. Where it may not be read, the node that was asked stands for all.
  * @throws ConvoyError `unsupportedServerVersion` below 4.4
  */
-export async function readReleases(door: Door, options: CallOptions): Promise<Pick<Cluster, 'version' | 'newerBinary'>> {
-  const info = await door.command('admin', { buildInfo: 1 }, options);
+export async function readReleases(client: NodeClient, options: CallOptions): Promise<Pick<ClusterClient, 'version' | 'newerBinary'>> {
+  const info = await client.command('admin', { buildInfo: 1 }, options);
   const [major = 0, minor = 0, patch = 0] = info['versionArray'] as number[];
   const binary: Version = [major, minor, patch];
-  const shared = (await readFeatureVersion(door, options))?.version ?? null;
+  const shared = (await readFeatureVersion(client, options))?.version ?? null;
   const version = shared !== null && isOlder(shared, binary) ? shared : binary;
   if (isOlder(version, oldestVersion)) {
-    throw new ConvoyError('unsupportedServerVersion', `${door.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`);
+    throw new ConvoyError('unsupportedServerVersion', `${client.label} runs ${version.join('.')}; Convoy needs ${oldestVersion.slice(0, 2).join('.')} or later.`);
   }
   return version === binary ? { version } : { version, newerBinary: binary };
 }
@@ -64,17 +64,17 @@ export interface FeatureVersion {
  * The feature compatibility version; null where the user may not read it. The document is the config server's on a sharded cluster,
  * whose version is above those of its shards at no time while it is raised.
  */
-export async function readFeatureVersion(door: Door, options: CallOptions): Promise<FeatureVersion | null> {
-  const row = await featureVersionRow(door, options);
+export async function readFeatureVersion(client: NodeClient, options: CallOptions): Promise<FeatureVersion | null> {
+  const row = await featureVersionRow(client, options);
   const [major, minor] = String(row?.['version']).split('.').map(Number);
   if (row === null || major === undefined || minor === undefined || Number.isNaN(major + minor)) return null;
   return { version: [major, minor, 0], isChanging: row['targetVersion'] !== undefined || row['previousVersion'] !== undefined };
 }
 
-async function featureVersionRow(door: Door, options: CallOptions): Promise<Document | null> {
+async function featureVersionRow(client: NodeClient, options: CallOptions): Promise<Document | null> {
   const command = { find: 'system.version', filter: { _id: 'featureCompatibilityVersion' }, limit: 1, singleBatch: true };
   try {
-    const reply = await door.command('admin', command, options);
+    const reply = await client.command('admin', command, options);
     return (reply['cursor'] as { firstBatch: Document[] }).firstBatch[0] ?? null;
   } catch (error) {
     if (codeOf(error) === unauthorizedCode) return null;
@@ -98,28 +98,28 @@ export function releaseText([major, minor]: Version): string {
 }
 
 /** The identity of a sharded cluster, in hexadecimal. */
-export async function shardedClusterId(router: Door, options: CallOptions): Promise<string> {
+export async function shardedClusterId(router: NodeClient, options: CallOptions): Promise<string> {
   const reply = await router.command('config', { find: 'version', limit: 1, singleBatch: true }, options);
   return hexId(((reply['cursor'] as Document)['firstBatch'] as Document[])[0]?.['clusterId'], router);
 }
 
 /** The identity of a replica set, in hexadecimal. @throws ConvoyError `permissionMissing` for users who may not see it */
-export async function replicaSetId(door: Door, options: CallOptions): Promise<string> {
-  const reply = await door.command('admin', { replSetGetConfig: 1 }, options).catch((error: unknown) => {
+export async function replicaSetId(client: NodeClient, options: CallOptions): Promise<string> {
+  const reply = await client.command('admin', { replSetGetConfig: 1 }, options).catch((error: unknown) => {
     if (codeOf(error) !== unauthorizedCode) throw error;
-    throw new ConvoyError('permissionMissing', `The user of ${door.label} lacks replSetGetConfig on the cluster; grant it, for example by the role clusterMonitor.`, { cause: error });
+    throw new ConvoyError('permissionMissing', `The user of ${client.label} lacks replSetGetConfig on the cluster; grant it, for example by the role clusterMonitor.`, { cause: error });
   });
   const settings = (reply['config'] as Document)['settings'] as Document | undefined;
-  return hexId(settings?.['replicaSetId'], door);
+  return hexId(settings?.['replicaSetId'], client);
 }
 
-function hexId(id: unknown, door: Door): string {
+function hexId(id: unknown, client: NodeClient): string {
   if (id instanceof ObjectId) return id.toHexString();
-  throw new ConvoyError('unsupportedTopology', `${door.label} has no cluster id; it must be a replica set or sharded cluster.`);
+  throw new ConvoyError('unsupportedTopology', `${client.label} has no cluster id; it must be a replica set or sharded cluster.`);
 }
 
 /** The shards of a cluster in the router's order. */
-export async function listShards(router: Door, options: CallOptions): Promise<ShardAddress[]> {
+export async function listShards(router: NodeClient, options: CallOptions): Promise<ShardAddress[]> {
   const reply = await router.command('admin', { listShards: 1 }, options);
   return (reply['shards'] as { _id: string; host: string }[]).map(({ _id, host }) => {
     const [setName = '', members = ''] = host.split('/', 2);
@@ -128,6 +128,6 @@ export async function listShards(router: Door, options: CallOptions): Promise<Sh
 }
 
 /** The release that the nodes run, as far as one of them has told. */
-export function binaryVersion({ newerBinary, version }: Pick<Cluster, 'version' | 'newerBinary'>): Version {
+export function binaryVersion({ newerBinary, version }: Pick<ClusterClient, 'version' | 'newerBinary'>): Version {
   return newerBinary ?? version;
 }

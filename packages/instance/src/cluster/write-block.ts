@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { CallOptions, Cluster, Door } from './door.js';
+import type { CallOptions, ClusterClient, NodeClient } from './node-client.js';
 import { classify, codeOf } from './failure.js';
 
 /** First release with user write blocking, on either side. */
@@ -21,13 +21,13 @@ export interface StandingBlock {
  * privilege `bypassWriteBlockingMode` go on writing. May be repeated; a block that is seen to stand is not set again: that
  * would wait for all open transactions once more, with everybody behind it, and abort index builds.
  */
-export async function setWriteBlock(cluster: Cluster, blocked: boolean, options: CallOptions): Promise<void> {
+export async function setWriteBlock(cluster: ClusterClient, blocked: boolean, options: CallOptions): Promise<void> {
   if (blocked && (await standingBlock(cluster, options))?.foreignReason === null) return;
   await cluster.router.command('admin', { setUserWriteBlockMode: 1, global: blocked }, options);
 }
 
 /** The block that a cluster shows; null where none stands or none can be seen. */
-export async function standingBlock({ kind, router }: Cluster, options: CallOptions): Promise<StandingBlock | null> {
+export async function standingBlock({ kind, router }: ClusterClient, options: CallOptions): Promise<StandingBlock | null> {
   try {
     return kind === 'replicaSet' ? await blockOfReplicaSet(router, options) : await blockOfShards(router, options);
   } catch (error) {
@@ -36,7 +36,7 @@ export async function standingBlock({ kind, router }: Cluster, options: CallOpti
   }
 }
 
-async function blockOfReplicaSet(router: Door, options: CallOptions): Promise<StandingBlock | null> {
+async function blockOfReplicaSet(router: NodeClient, options: CallOptions): Promise<StandingBlock | null> {
   const { repl } = await router.command('admin', { serverStatus: 1 }, options);
   const { userWriteBlockMode, userWriteBlockReason = 0 } = (repl ?? {}) as { userWriteBlockMode?: number; userWriteBlockReason?: number };
   if (userWriteBlockMode !== standingMode) return null;
@@ -48,7 +48,7 @@ async function blockOfReplicaSet(router: Door, options: CallOptions): Promise<St
  * source: set_user_write_block_mode_coordinator). While it sets or lifts one, or coordinates anything else, nothing is known: so that
  * is looked at first.
  */
-async function blockOfShards(router: Door, options: CallOptions): Promise<StandingBlock | null> {
+async function blockOfShards(router: NodeClient, options: CallOptions): Promise<StandingBlock | null> {
   if ((await firstIn(router, 'sharding_configsvr_coordinators', options)) !== null) return null;
   const block = await firstIn(router, 'user_writes_critical_sections', options);
   if (block?.blockUserWrites !== true) return null;
@@ -56,7 +56,7 @@ async function blockOfShards(router: Door, options: CallOptions): Promise<Standi
   return { foreignReason: reason === reasons[0] ? null : String(reason) };
 }
 
-async function firstIn(router: Door, collection: string, options: CallOptions): Promise<Document | null> {
+async function firstIn(router: NodeClient, collection: string, options: CallOptions): Promise<Document | null> {
   const reply = await router.command('config', { find: collection, limit: 1, singleBatch: true, readConcern: { level: 'majority' } }, options);
   return (reply.cursor as { firstBatch: Document[] }).firstBatch[0] ?? null;
 }

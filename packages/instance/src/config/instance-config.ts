@@ -21,7 +21,7 @@ const textKinds: Partial<Record<keyof InstanceConfig, 'number' | 'boolean' | 'li
   port: 'number',
   readers: 'number',
   writers: 'number',
-  lanes: 'number',
+  applyWorkers: 'number',
   partition_seconds: 'number',
   checkpoint_ms: 'number',
   catalogInterval_seconds: 'number',

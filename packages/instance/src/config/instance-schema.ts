@@ -23,9 +23,9 @@ const parallel = z.int().min(1).max(parallelMax);
 
 const connectionString = z
   .string()
-  .superRefine((value, context) => {
+  .superRefine((value, deps) => {
     const problem = connectionStringProblem(value);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+    if (problem !== null) deps.addIssue({ code: 'custom', message: problem });
   })
   .transform((value) => new Secret(value));
 
@@ -59,7 +59,7 @@ export const instanceSchema = z.strictObject({
   /** Limits: within them the copy finds by measuring how many reads and writes are in flight. */
   readers: parallel.default(4),
   writers: parallel.default(4),
-  lanes: parallel.default(4),
+  applyWorkers: parallel.default(4),
   /** After this long a reader closes its partition and goes on with the rest as a new one. */
   partition_seconds: z.number().min(1).max(600).default(20),
   checkpoint_ms: z.int().min(100).max(60_000).default(1_000),

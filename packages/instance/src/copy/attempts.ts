@@ -1,6 +1,6 @@
 import type { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Clock } from '../cluster/clock.js';
-import type { CopyContext } from './copy-context.js';
+import type { CopyDependencies } from './copy-dependencies.js';
 
 /**
  * A partition that cannot be read after so many attempts, made over so long a time, never will be. What was renamed cannot
@@ -25,10 +25,10 @@ export interface Copying {
  * Copies a partition in as many attempts as it takes, each once the stream is not far behind.
  * @throws what `attempt` throws and does not pass, `tooMany` when there have been enough
  */
-export async function untilCopied({ attempt, passes, tooMany }: Copying, context: Pick<CopyContext, 'clock' | 'untilReady'>, stop: AbortSignal): Promise<void> {
-  const attempts = new Attempts(context.clock);
+export async function untilCopied({ attempt, passes, tooMany }: Copying, deps: Pick<CopyDependencies, 'clock' | 'untilReady'>, stop: AbortSignal): Promise<void> {
+  const attempts = new Attempts(deps.clock);
   for (;;) {
-    await context.untilReady(stop);
+    await deps.untilReady(stop);
     try {
       await attempt();
       return;

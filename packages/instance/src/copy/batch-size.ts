@@ -1,4 +1,4 @@
-import type { RawBatch } from '../cluster/door.js';
+import type { RawBatch } from '../cluster/node-client.js';
 
 /**
  * Bytes of one batch. Larger ones copy no faster, and a batch exists several times while it passes through: as it was

@@ -5,7 +5,7 @@ import type { ChangeEvent } from '../store/change-event.js';
 import type { Partition } from '../store/partition-table.js';
 
 /** When capped copies that wait hold so much of the events' bound, what they can do without is forgotten: all else in it goes by itself. */
-const heldShareMax = 0.75;
+const heldFractionMax = 0.75;
 
 /** What a capped copy has read. */
 export interface CappedReading {
@@ -21,7 +21,7 @@ export class UncertainEnd extends Error {
 }
 
 /** What the end of a capped copy needs of the stream. */
-export interface CappedEndContext {
+export interface CappedEndDependencies {
   /** Counts what partitions hold; at its bound the stream is not read. */
   budget: ByteBudget;
   /** Resolves once the stream has been routed up to `time`, or the bound is reached; tells whether it was routed. */
@@ -42,7 +42,7 @@ interface Waiting extends CappedReading {
 export class CappedEnds {
   readonly #waiting = new Map<Partition, Waiting>();
 
-  constructor(private readonly context: CappedEndContext) {}
+  constructor(private readonly deps: CappedEndDependencies) {}
 
   /**
    * Resolves once everything up to the end of the reading was routed, and what the copy includes is no longer held.
@@ -52,9 +52,9 @@ export class CappedEnds {
     const waiting = { ...reading, forgotten: false };
     this.#waiting.set(partition, waiting);
     try {
-      while (!(await this.context.untilRoutedOrFull(reading.end, signal))) {
+      while (!(await this.deps.untilRoutedOrFull(reading.end, signal))) {
         this.#relieve();
-        await this.context.budget.untilFree(signal);
+        await this.deps.budget.untilFree(signal);
       }
     } finally {
       this.#waiting.delete(partition);
@@ -70,8 +70,8 @@ export class CappedEnds {
 
   #holdsTooMuch(): boolean {
     let held_bytes = 0;
-    for (const { held } of this.#waiting.keys()) for (const { bytes } of held) held_bytes += bytes;
-    return held_bytes >= this.context.budget.bytesMax * heldShareMax;
+    for (const { buffered } of this.#waiting.keys()) for (const { bytes } of buffered) held_bytes += bytes;
+    return held_bytes >= this.deps.budget.bytesMax * heldFractionMax;
   }
 
   /**
@@ -81,8 +81,8 @@ export class CappedEnds {
   #forgetInserts(partition: Partition, waiting: Waiting): void {
     if (waiting.last === null) return;
     const ofLast = isOf(waiting);
-    const insertOfLast = partition.held.findIndex((event) => event.operation === 'insert' && ofLast(event));
-    const upTo = insertOfLast < 0 ? partition.held.length - 1 : insertOfLast;
+    const insertOfLast = partition.buffered.findIndex((event) => event.operation === 'insert' && ofLast(event));
+    const upTo = insertOfLast < 0 ? partition.buffered.length - 1 : insertOfLast;
     const dropped = this.#drop(partition, upTo, (event) => !ofLast(event));
     if (insertOfLast < 0 && dropped > 0) waiting.forgotten = true;
   }
@@ -94,28 +94,28 @@ export class CappedEnds {
   #dropCopied(partition: Partition, waiting: Waiting): void {
     if (waiting.last === null) return;
     const ofLast = isOf(waiting);
-    const operations = partition.held.filter(ofLast).map(({ operation }) => operation);
+    const operations = partition.buffered.filter(ofLast).map(({ operation }) => operation);
     if (operations.includes('delete') || operations.filter((operation) => operation === 'insert').length > 1) throw new UncertainEnd();
-    const insertOfLast = partition.held.findIndex((event) => event.operation === 'insert' && ofLast(event));
+    const insertOfLast = partition.buffered.findIndex((event) => event.operation === 'insert' && ofLast(event));
     if (insertOfLast < 0 && waiting.forgotten) throw new UncertainEnd();
     this.#drop(partition, insertOfLast, () => true);
   }
 
   /** Drops inserts up to a place, and what came of their `_id`s before: it was about other documents. @returns how many events */
   #drop(partition: Partition, upTo: number, isDropped: (event: ChangeEvent) => boolean): number {
-    const { length } = partition.held;
+    const { length } = partition.buffered;
     const insertedAt = new Map<string, number>();
-    partition.held.forEach((event, index) => {
+    partition.buffered.forEach((event, index) => {
       if (event.operation === 'insert' && index <= upTo && isDropped(event)) insertedAt.set(idText(event.id), index);
     });
-    partition.held = partition.held.filter((event, index) => {
+    partition.buffered = partition.buffered.filter((event, index) => {
       if (index > (insertedAt.get(idText(event.id)) ?? -1)) return true;
       // An attempt that is broken off has to include it in the next one.
       if (event.time > partition.dropped) partition.dropped = event.time;
-      this.context.budget.give(event.bytes);
+      this.deps.budget.give(event.bytes);
       return false;
     });
-    return length - partition.held.length;
+    return length - partition.buffered.length;
   }
 }
 

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import type { RawCursor } from '../cluster/door.js';
+import type { RawCursor } from '../cluster/node-client.js';
 import { classify, duplicateKeyCode, historyIncompleteCode } from '../cluster/failure.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
@@ -10,9 +10,9 @@ import { writeRefused } from '../store/write-refused.js';
 import { untilCopied } from './attempts.js';
 import { BatchSize } from './batch-size.js';
 import { type CappedReading, UncertainEnd } from './capped-end.js';
-import type { CopyContext } from './copy-context.js';
+import type { CopyDependencies } from './copy-dependencies.js';
 import { abandon, beginReading, closePartition } from './copy-partition.js';
-import { idOf, putStatement } from './partition-writer.js';
+import { idOf, upsertStatement } from './partition-writer.js';
 
 /**
  * Copies a capped collection, which servers before 8.0 cannot read at one time: in natural order, one insert in flight.
@@ -24,36 +24,36 @@ import { idOf, putStatement } from './partition-writer.js';
 export async function copyCapped(
   table: PartitionTable,
   partition: Partition,
-  context: CopyContext,
+  deps: CopyDependencies,
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
   const copying = {
-    attempt: () => context.retrying('copy a capped collection', () => attemptCapped(table, partition, context, stop, hard), stop),
+    attempt: () => deps.retrying('copy a capped collection', () => attemptCapped(table, partition, deps, stop, hard), stop),
     passes: (error: unknown) => error instanceof UncertainEnd || ['historyLost', 'catalogChanged'].includes(classify(error)),
     tooMany: () => tooBusy(table.collection),
   };
-  await untilCopied(copying, context, stop);
+  await untilCopied(copying, deps, stop);
 }
 
 async function attemptCapped(
   table: PartitionTable,
   partition: Partition,
-  context: CopyContext,
+  deps: CopyDependencies,
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
   try {
-    const begin = await beginReading(table, partition, context, stop);
-    if (partition.dirty) await context.recreate(table.collection.uuid, stop);
+    const begin = await beginReading(table, partition, deps, stop);
+    if (partition.dirty) await deps.recreate(table.collection.uuid, stop);
     partition.dirty = true;
     await table.persist();
-    const reading = await copyInOrder(table, partition, context, begin, stop, hard);
+    const reading = await copyInOrder(table, partition, deps, begin, stop, hard);
     partition.readEnd = reading.end;
-    await context.cappedEnds.settle(partition, reading, stop);
-    await closePartition(table, partition, context);
+    await deps.cappedEnds.settle(partition, reading, stop);
+    await closePartition(table, partition, deps);
   } catch (error) {
-    if (!partition.closing) abandon(table, partition, context);
+    if (!partition.closing) abandon(table, partition, deps);
     throw error;
   }
 }
@@ -61,20 +61,20 @@ async function attemptCapped(
 async function copyInOrder(
   table: PartitionTable,
   partition: Partition,
-  context: CopyContext,
+  deps: CopyDependencies,
   begin: bigint,
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<CappedReading> {
   const size = new BatchSize(table.collection.documentBytes ?? 0);
-  const cursor = await context.retrying('read a capped collection', () => open(table, context, begin, size.documents, stop), stop);
+  const cursor = await deps.retrying('read a capped collection', () => open(table, deps, begin, size.documents, stop), stop);
   let last: RawValue | null = null;
   let end = begin;
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal: stop, batchDocumentsMax: size.documents })) {
       size.received(batch);
       if (batch.operationTime !== undefined) end = highestTime([end, timeOf(batch.operationTime)]);
-      await insertInOrder(table, batch.documents, context, hard);
+      await insertInOrder(table, batch.documents, deps, hard);
       partition.bytes += batch.bytes;
       partition.documents += batch.documents.length;
       const final = batch.documents.at(-1);
@@ -86,7 +86,7 @@ async function copyInOrder(
   }
 }
 
-function open(table: PartitionTable, context: CopyContext, begin: bigint, batchSize: number, signal: AbortSignal): Promise<RawCursor> {
+function open(table: PartitionTable, deps: CopyDependencies, begin: bigint, batchSize: number, signal: AbortSignal): Promise<RawCursor> {
   const { database, name } = table.collection;
   const command = {
     find: name,
@@ -94,19 +94,19 @@ function open(table: PartitionTable, context: CopyContext, begin: bigint, batchS
     batchSize,
     readConcern: { level: 'majority', afterClusterTime: timestampOf(begin) },
   };
-  return context.shard.openCursor(database, command, { signal });
+  return deps.shard.openCursor(database, command, { signal });
 }
 
 /** One write after the other; what an insert would not write as it is goes as an upsert. */
 async function insertInOrder(
   table: PartitionTable,
   documents: readonly Uint8Array[],
-  context: CopyContext,
+  deps: CopyDependencies,
   hard: AbortSignal,
 ): Promise<void> {
   const { database, name: collection } = table.collection;
   for (const { kind, statements } of runsOf(documents, table.collection)) {
-    const outcome = await context.writer.write({ database, collection, kind, statements, ordered: true }, hard);
+    const outcome = await deps.writer.write({ database, collection, kind, statements, ordered: true }, hard);
     const failure = outcome.failures[0];
     if (failure?.code === duplicateKeyCode || failure?.code === historyIncompleteCode) throw new UncertainEnd();
     if (failure !== undefined) throw writeRefused(table.collection, failure.code);
@@ -118,7 +118,7 @@ function runsOf(documents: readonly Uint8Array[], collection: SyncedCollection):
   const runs: { kind: 'insert' | 'update'; statements: Uint8Array[] }[] = [];
   for (const document of documents) {
     const kind = hasZeroTimestamp(document) ? 'update' : 'insert';
-    const statement = kind === 'update' ? putStatement(document, collection) : document;
+    const statement = kind === 'update' ? upsertStatement(document, collection) : document;
     const last = runs.at(-1);
     if (last?.kind === kind) last.statements.push(statement);
     else runs.push({ kind, statements: [statement] });

@@ -1,9 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { runTogether } from '../store/run-together.js';
-import { Signalled } from '../store/signalled.js';
+import { Condition } from '../store/condition.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import { copyCapped } from './capped.js';
-import type { CopyContext } from './copy-context.js';
+import type { CopyDependencies } from './copy-dependencies.js';
 import { copyPartition } from './copy-partition.js';
 
 /** How a partition of a table is copied. */
@@ -15,16 +15,16 @@ function copyingOf({ collection }: PartitionTable): typeof copyPartition {
 interface Attempt {
   table: PartitionTable;
   partition: Partition;
-  letGo: AbortController;
+  suspend: AbortController;
 }
 
 /** Copies all partitions of a share, several at once, those of the largest collections first. Collections may come and go. */
 export class Copier {
-  readonly #changed = new Signalled();
+  readonly #changed = new Condition();
   readonly #attempts = new Map<Partition, Attempt>();
   readonly #tables: PartitionTable[];
   /** UUIDs of collections that are not to be copied for now. */
-  readonly #letGo = new Set<string>();
+  readonly #suspend = new Set<string>();
   /** The commit time: what can only be read later waits without a reader. */
   #latest: bigint | null = null;
   /** All tables before this one were done when it was looked for a waiting partition last. */
@@ -36,7 +36,7 @@ export class Copier {
    */
   constructor(
     tables: readonly PartitionTable[],
-    private readonly context: CopyContext,
+    private readonly deps: CopyDependencies,
     private readonly copyOf = copyingOf,
   ) {
     this.#tables = [...tables];
@@ -44,7 +44,7 @@ export class Copier {
 
   /** Copies what waits until the stop signal; rejects with the first failure. */
   async run(stop: AbortSignal, hard: AbortSignal): Promise<void> {
-    const readers = Array.from({ length: this.context.readers }, () => (signal: AbortSignal) => this.#read(signal, hard));
+    const readers = Array.from({ length: this.deps.readers }, () => (signal: AbortSignal) => this.#read(signal, hard));
     await runTogether(stop, readers);
   }
 
@@ -75,13 +75,13 @@ export class Copier {
   }
 
   /** Breaks the copying of a collection off: its partitions wait, dirty, until it is taken up again. */
-  letGo(uuid: string): void {
-    this.#letGo.add(uuid);
-    for (const { table, letGo } of this.#attempts.values()) if (table.collection.uuid === uuid) letGo.abort(new ConvoyError('notReady', 'let go'));
+  suspend(uuid: string): void {
+    this.#suspend.add(uuid);
+    for (const { table, suspend } of this.#attempts.values()) if (table.collection.uuid === uuid) suspend.abort(new ConvoyError('notReady', 'let go'));
   }
 
-  takeUp(uuid: string): void {
-    this.#letGo.delete(uuid);
+  resume(uuid: string): void {
+    this.#suspend.delete(uuid);
     this.#changed.changed();
   }
 
@@ -100,7 +100,7 @@ export class Copier {
       await this.#changed.until(() => this.#waiting() !== null, stop);
       const next = this.#waiting();
       if (next === null) continue;
-      const attempt = { ...next, letGo: new AbortController() };
+      const attempt = { ...next, suspend: new AbortController() };
       this.#attempts.set(next.partition, attempt);
       try {
         await this.#copy(attempt, stop, hard);
@@ -111,13 +111,13 @@ export class Copier {
     }
   }
 
-  async #copy({ table, partition, letGo }: Attempt, stop: AbortSignal, hard: AbortSignal): Promise<void> {
+  async #copy({ table, partition, suspend }: Attempt, stop: AbortSignal, hard: AbortSignal): Promise<void> {
     const copy = this.copyOf(table);
     try {
-      await copy(table, partition, this.context, AbortSignal.any([stop, letGo.signal]), hard);
+      await copy(table, partition, this.deps, AbortSignal.any([stop, suspend.signal]), hard);
     } catch (error) {
-      const isFailure = stop.aborted || partition.closing || (error instanceof ConvoyError && error !== letGo.signal.reason);
-      if (!letGo.signal.aborted || isFailure) throw error;
+      const isFailure = stop.aborted || partition.closing || (error instanceof ConvoyError && error !== suspend.signal.reason);
+      if (!suspend.signal.aborted || isFailure) throw error;
     }
   }
 
@@ -137,7 +137,7 @@ export class Copier {
   #waitingFrom(first: number): { table: PartitionTable; partition: Partition } | null {
     for (let index = first; index < this.#tables.length; index += 1) {
       const table = this.#tables[index];
-      if (table === undefined || this.#letGo.has(table.collection.uuid) || this.#isTooLate(table)) continue;
+      if (table === undefined || this.#suspend.has(table.collection.uuid) || this.#isTooLate(table)) continue;
       const partition = table.partitions.find((each) => each.state === 'waiting' && !each.reopening && !this.#attempts.has(each));
       if (partition !== undefined) return { table, partition };
     }

@@ -8,7 +8,7 @@ import { classify } from '../cluster/failure.js';
 import type { Partition, PartitionTable } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { untilCopied } from './attempts.js';
-import type { CopyContext } from './copy-context.js';
+import type { CopyDependencies } from './copy-dependencies.js';
 import { PartitionReader } from './partition-reader.js';
 import { idOf, PartitionWriter } from './partition-writer.js';
 
@@ -21,28 +21,28 @@ import { idOf, PartitionWriter } from './partition-writer.js';
 export async function copyPartition(
   table: PartitionTable,
   partition: Partition,
-  context: CopyContext,
+  deps: CopyDependencies,
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
   const copying = {
     attempt: () =>
-      attemptCopy(table, partition, context, stop, hard).catch((error: unknown) => {
-        if (!partition.closing) abandon(table, partition, context);
+      attemptCopy(table, partition, deps, stop, hard).catch((error: unknown) => {
+        if (!partition.closing) abandon(table, partition, deps);
         throw error;
       }),
     // Whether the closing write took effect is unknown: what was held must not remove documents of a closed partition.
     passes: (error: unknown) => !partition.closing && ['snapshotTooOld', 'catalogChanged'].includes(classify(error)),
     tooMany: () => tooManyAttempts(table),
   };
-  await untilCopied(copying, context, stop);
+  await untilCopied(copying, deps, stop);
 }
 
 /** One attempt to copy a partition. */
 interface Attempt {
   table: PartitionTable;
   partition: Partition;
-  context: CopyContext;
+  deps: CopyDependencies;
   /** The partition may hold documents of an earlier attempt. */
   wasDirty: boolean;
   reader: PartitionReader;
@@ -56,30 +56,30 @@ interface Attempt {
 async function attemptCopy(
   table: PartitionTable,
   partition: Partition,
-  context: CopyContext,
+  deps: CopyDependencies,
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
   const wasDirty = partition.dirty;
-  const readTime = await beginReading(table, partition, context, stop);
-  if (wasDirty) await context.untilFlushed(readTime, stop);
+  const readTime = await beginReading(table, partition, deps, stop);
+  if (wasDirty) await deps.untilFlushed(readTime, stop);
   partition.dirty = true;
   const marked = table.persist();
   // Waited for below, before the first write, while the first documents are on their way.
   marked.catch(() => undefined);
 
-  const reader = new PartitionReader(table.collection, partition, context, readTime);
-  const writer = new PartitionWriter(table.collection, partition, wasDirty, context);
+  const reader = new PartitionReader(table.collection, partition, deps, readTime);
+  const writer = new PartitionWriter(table.collection, partition, wasDirty, deps);
   try {
-    const rest = await pump({ table, partition, context, wasDirty, reader, writer, marked, stop, hard });
-    if (table.collection.readBy !== 'uuid') await context.untilNamed(table.collection, stop);
+    const rest = await pump({ table, partition, deps, wasDirty, reader, writer, marked, stop, hard });
+    if (table.collection.readBy !== 'uuid') await deps.untilNamed(table.collection, stop);
     partition.readEnd = reader.readEnd;
     if (rest !== null) rest.readEnd = reader.readEnd;
   } finally {
     await reader.close();
     await writer.finish().catch(refuseUnfenced);
   }
-  await closePartition(table, partition, context);
+  await closePartition(table, partition, deps);
 }
 
 /**
@@ -96,39 +96,39 @@ function refuseUnfenced(error: unknown): void {
  * what the collection is called. Later events are held from now on, and the reading waits until everything up to its time
  * has been routed.
  */
-export async function beginReading(table: PartitionTable, partition: Partition, context: CopyContext, stop: AbortSignal): Promise<bigint> {
-  const readTime = highestTime([context.position(), partition.dropped, partition.readTime ?? 0n, table.collection.notBefore]);
+export async function beginReading(table: PartitionTable, partition: Partition, deps: CopyDependencies, stop: AbortSignal): Promise<bigint> {
+  const readTime = highestTime([deps.position(), partition.dropped, partition.readTime ?? 0n, table.collection.notBefore]);
   partition.readTime = readTime;
   partition.bytes = 0;
   partition.documents = 0;
   partition.state = 'starting';
-  await context.untilRouted(readTime, stop);
+  await deps.untilRouted(readTime, stop);
   partition.state = 'copying';
   return readTime;
 }
 
 /** The attempt is over without result: the partition waits again, and what it held removes documents now. */
-export function abandon(table: PartitionTable, partition: Partition, context: CopyContext): void {
+export function abandon(table: PartitionTable, partition: Partition, deps: CopyDependencies): void {
   partition.state = 'waiting';
   partition.closing = false;
-  const held = partition.held;
-  partition.held = [];
-  context.release(table, held);
+  const buffered = partition.buffered;
+  partition.buffered = [];
+  deps.release(table, buffered);
 }
 
 /** Reads and writes until the partition ends or its time is up. Returns the rest that was split off, if any. */
 async function pump(attempt: Attempt): Promise<Partition | null> {
-  const { table, context, reader, writer, marked, stop, hard } = attempt;
-  const closeAt_ms = context.clock.monotonic_ms() + context.partition_seconds * 1000;
+  const { table, deps, reader, writer, marked, stop, hard } = attempt;
+  const closeAt_ms = deps.clock.monotonic_ms() + deps.partition_seconds * 1000;
   let lastSent: Uint8Array | null = null;
   for (;;) {
     stop.throwIfAborted();
-    await context.budget.untilFree(stop);
+    await deps.budget.untilFree(stop);
     const documents = await reader.next(stop);
     await marked;
     if (documents === null) break;
     const first = documents[0];
-    const late = context.clock.monotonic_ms() >= closeAt_ms;
+    const late = deps.clock.monotonic_ms() >= closeAt_ms;
     if (late && first !== undefined && lastSent !== null && differ(lastSent, first) && isBoundary(idOf(first), table.collection)) {
       await writer.finish();
       return splitOff(attempt, idOf(first));
@@ -141,11 +141,11 @@ async function pump(attempt: Attempt): Promise<Partition | null> {
 }
 
 /** Makes the rest a partition of its own; events of its range that were held go to it before anybody can start it. */
-function splitOff({ table, partition, wasDirty, context }: Attempt, boundary: RawValue): Partition {
+function splitOff({ table, partition, wasDirty, deps }: Attempt, boundary: RawValue): Partition {
   const rest = table.splitAt(partition, boundary, wasDirty);
-  const held = partition.held;
-  partition.held = [];
-  context.release(table, held);
+  const buffered = partition.buffered;
+  partition.buffered = [];
+  deps.release(table, buffered);
   return rest;
 }
 
@@ -159,15 +159,15 @@ function differ(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Everything is acknowledged: one durable write makes the partition done (and its rest waiting), then its events go on. */
-export async function closePartition(table: PartitionTable, partition: Partition, context: CopyContext): Promise<void> {
+export async function closePartition(table: PartitionTable, partition: Partition, deps: CopyDependencies): Promise<void> {
   partition.closing = true;
   await table.persist();
   partition.state = 'done';
   partition.dirty = false;
   partition.closing = false;
-  const held = partition.held;
-  partition.held = [];
-  context.release(table, held);
+  const buffered = partition.buffered;
+  partition.buffered = [];
+  deps.release(table, buffered);
 }
 
 function tooManyAttempts(table: PartitionTable): ConvoyError {

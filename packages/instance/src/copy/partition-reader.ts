@@ -4,12 +4,12 @@ import { compareRaw } from '../bson/compare.js';
 import { isLossless } from '../bson/lossless.js';
 import { ownedValue, type RawValue } from '../bson/scan.js';
 import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
-import type { RawBatch, RawCursor } from '../cluster/door.js';
+import type { RawBatch, RawCursor } from '../cluster/node-client.js';
 import { openSnapshotCursor, readTarget } from '../cluster/snapshot-read.js';
 import type { Partition } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 import { BatchSize } from './batch-size.js';
-import type { CopyContext } from './copy-context.js';
+import type { CopyDependencies } from './copy-dependencies.js';
 import { idOf } from './partition-writer.js';
 
 /** Reads one partition at one time in `_id` order; a lost cursor is opened again at the same time after the last document read. */
@@ -26,7 +26,7 @@ export class PartitionReader {
   constructor(
     private readonly collection: SyncedCollection,
     private readonly partition: Partition,
-    private readonly context: CopyContext,
+    private readonly deps: CopyDependencies,
     readTime: bigint,
   ) {
     this.#at = timestampOf(readTime);
@@ -42,11 +42,11 @@ export class PartitionReader {
   /** The next documents that the share owns; null at the end of the partition. */
   async next(signal: AbortSignal): Promise<Uint8Array[] | null> {
     while (!this.#ended) {
-      const batch = await this.context.retrying('read documents', () => this.#read(signal), signal);
+      const batch = await this.deps.retrying('read documents', () => this.#read(signal), signal);
       if (batch.operationTime !== undefined) this.#readEnd = highestTime([this.#readEnd, timeOf(batch.operationTime)]);
       if (this.#cursor?.open !== true) this.#ended = true;
       this.#size.received(batch);
-      await this.context.rate.spent(batch.bytes, signal);
+      await this.deps.rate.spent(batch.bytes, signal);
       const fresh = this.#widened ? this.#inside(batch.documents) : this.#afterLast(batch.documents);
       const last = fresh.at(-1);
       if (last !== undefined) this.#last = ownedValue(idOf(last));
@@ -64,7 +64,7 @@ export class PartitionReader {
 
   async #read(signal: AbortSignal): Promise<RawBatch> {
     try {
-      return await this.context.width.reads.run(() => this.#fetch(signal), signal);
+      return await this.deps.concurrency.reads.run(() => this.#fetch(signal), signal);
     } catch (error) {
       await this.close();
       throw error;
@@ -84,7 +84,7 @@ export class PartitionReader {
     const min = [from, lower].find(isLossless);
     const max = isLossless(upper) ? upper : undefined;
     this.#widened = min !== from || max === undefined;
-    return openSnapshotCursor(this.context.shard, {
+    return openSnapshotCursor(this.deps.shard, {
       database: this.collection.database,
       target: readTarget(this.collection),
       ...(min === undefined ? {} : { min }),

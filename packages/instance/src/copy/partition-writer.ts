@@ -2,12 +2,12 @@ import { replaceStatement } from '../bson/build.js';
 import { findValue, type RawValue } from '../bson/scan.js';
 import { fullKeyFilter } from '../bson/shard-key.js';
 import { hasZeroTimestamp } from '../bson/zero-timestamp.js';
-import type { RawWrite, WriteOutcome } from '../cluster/door.js';
+import type { RawWrite, WriteOutcome } from '../cluster/node-client.js';
 import type { Partition } from '../store/partition-table.js';
-import type { DoubtfulKey, RepairReason } from '../store/repair-set.js';
+import type { RereadRequest, RereadReason } from '../store/reread-set.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
-import { doubtOfPut, doubtOfRefusal, writeRefused } from '../store/write-refused.js';
-import { type CopyContext, writesInFlightMax } from './copy-context.js';
+import { rereadOfUpsert, rereadOfRefusal, writeRefused } from '../store/write-refused.js';
+import { type CopyDependencies, writesInFlightMax } from './copy-dependencies.js';
 
 /** Writes the batches of one partition, several at once, and counts what was acknowledged. */
 export class PartitionWriter {
@@ -19,7 +19,7 @@ export class PartitionWriter {
     private readonly collection: SyncedCollection,
     private readonly partition: Partition,
     private readonly replaces: boolean,
-    private readonly context: Pick<CopyContext, 'writer' | 'repairs' | 'budget' | 'width'>,
+    private readonly deps: Pick<CopyDependencies, 'writer' | 'rereads' | 'budget' | 'concurrency'>,
   ) {}
 
   /** Hands a batch over; waits while too many are in flight. Rejects when an earlier one failed. */
@@ -28,13 +28,13 @@ export class PartitionWriter {
     this.#throwFailure();
     if (documents.length === 0) return;
     const bytes = documents.reduce((sum, document) => sum + document.length, 0);
-    this.context.budget.take(bytes);
+    this.deps.budget.take(bytes);
     const sending: Promise<void> = this.#send(documents, bytes, signal)
       .catch((error: unknown) => {
         this.#failure ??= error;
       })
       .finally(() => {
-        this.context.budget.give(bytes);
+        this.deps.budget.give(bytes);
         this.#inFlight.delete(sending);
       });
     this.#inFlight.add(sending);
@@ -51,34 +51,34 @@ export class PartitionWriter {
   }
 
   async #send(documents: readonly Uint8Array[], bytes: number, signal: AbortSignal): Promise<void> {
-    const { inserts, puts } = this.#sorted(documents);
+    const { inserts, upserts } = this.#sorted(documents);
     if (inserts.length > 0) await this.#bulk('insert', inserts, inserts, signal);
-    if (puts.length > 0) await this.#put(puts, signal);
+    if (upserts.length > 0) await this.#upsert(upserts, signal);
     this.partition.documents += documents.length;
     this.partition.bytes += bytes;
-    this.context.width.acknowledged(bytes);
+    this.deps.concurrency.acknowledged(bytes);
   }
 
   /** What may be there already is replaced; so is what an insert would not write as it is. */
-  #sorted(documents: readonly Uint8Array[]): { inserts: readonly Uint8Array[]; puts: readonly Uint8Array[] } {
-    if (this.replaces) return { inserts: [], puts: documents };
-    const isPut = documents.map(hasZeroTimestamp);
-    if (!isPut.includes(true)) return { inserts: documents, puts: [] };
-    return { inserts: documents.filter((_, index) => !isPut[index]), puts: documents.filter((_, index) => isPut[index]) };
+  #sorted(documents: readonly Uint8Array[]): { inserts: readonly Uint8Array[]; upserts: readonly Uint8Array[] } {
+    if (this.replaces) return { inserts: [], upserts: documents };
+    const isUpsert = documents.map(hasZeroTimestamp);
+    if (!isUpsert.includes(true)) return { inserts: documents, upserts: [] };
+    return { inserts: documents.filter((_, index) => !isUpsert[index]), upserts: documents.filter((_, index) => isUpsert[index]) };
   }
 
   /** Replaces what is there; what no statement can put is for the repair. */
-  async #put(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
-    const doubts: DoubtfulKey[] = [];
+  async #upsert(documents: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+    const rereadRequests: RereadRequest[] = [];
     const fitting = documents.flatMap((document) => {
-      const statement = putStatement(document, this.collection);
-      const reason = doubtOfPut(statement, document, this.collection);
+      const statement = upsertStatement(document, this.collection);
+      const reason = rereadOfUpsert(statement, document, this.collection);
       if (reason === null) return [{ document, statement }];
-      doubts.push(this.#doubt(document, reason));
+      rereadRequests.push(this.#reread(document, reason));
       return [];
     });
     if (fitting.length > 0) await this.#bulk('update', fitting.map(({ document }) => document), fitting.map(({ statement }) => statement), signal);
-    if (doubts.length > 0) await this.context.repairs.add(doubts);
+    if (rereadRequests.length > 0) await this.deps.rereads.add(rereadRequests);
   }
 
   async #bulk(
@@ -88,26 +88,26 @@ export class PartitionWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const { database, name } = this.collection;
-    const { writer, width } = this.context;
-    const outcome = await width.writes.run(() => writer.write({ database, collection: name, kind, statements, ordered: false }, signal), signal);
-    await this.context.repairs.add(this.#doubts(outcome, documents));
+    const { writer, concurrency } = this.deps;
+    const outcome = await concurrency.writes.run(() => writer.write({ database, collection: name, kind, statements, ordered: false }, signal), signal);
+    await this.deps.rereads.add(this.#rereadRequests(outcome, documents));
   }
 
-  #doubts(outcome: WriteOutcome, documents: readonly Uint8Array[]): DoubtfulKey[] {
+  #rereadRequests(outcome: WriteOutcome, documents: readonly Uint8Array[]): RereadRequest[] {
     return outcome.failures.map((failure) => {
-      const reason = doubtOfRefusal(this.collection, failure.code);
+      const reason = rereadOfRefusal(this.collection, failure.code);
       if (reason === null) throw writeRefused(this.collection, failure.code);
-      return this.#doubt(documents[failure.index], reason);
+      return this.#reread(documents[failure.index], reason);
     });
   }
 
-  #doubt(document: Uint8Array | undefined, reason: RepairReason): DoubtfulKey {
+  #reread(document: Uint8Array | undefined, reason: RereadReason): RereadRequest {
     return { collection: this.collection, id: idOf(document), reason, time: this.partition.readTime ?? 0n };
   }
 }
 
 /** The statement that brings a document to exactly its bytes, whether or not it is there. */
-export function putStatement(document: Uint8Array, { collated, destinationKey }: SyncedCollection): Uint8Array {
+export function upsertStatement(document: Uint8Array, { collated, destinationKey }: SyncedCollection): Uint8Array {
   const filter = fullKeyFilter(document, destinationKey, idOf(document));
   return replaceStatement(filter, document, { simpleCollation: collated && destinationKey.length > 0 });
 }

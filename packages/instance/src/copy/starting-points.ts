@@ -1,13 +1,13 @@
 import { compareRaw } from '../bson/compare.js';
 import type { RawValue } from '../bson/scan.js';
-import type { Door } from '../cluster/door.js';
+import type { NodeClient } from '../cluster/node-client.js';
 import { codeOf, sampleFoundDuplicatesCode } from '../cluster/failure.js';
 import { sampleIds } from '../cluster/sample-ids.js';
 import type { IdRange } from '../store/partition-table.js';
 import type { SyncedCollection } from '../store/synced-collection.js';
 
 /** What a share has of a collection. */
-export interface SharePlan {
+export interface TaskPlan {
   /** Estimated size of its part. */
   sizeBytes: number;
   /** Of so many documents that can be sampled, one is the share's. */
@@ -27,9 +27,9 @@ const samplesPerStart = 16;
  * Sizes adapt by themselves later: a partition that takes long is closed and its rest becomes a new one.
  */
 export async function startingPoints(
-  shard: Door,
+  shard: NodeClient,
   collection: SyncedCollection,
-  { sizeBytes, seenPerOwned, range, startsMax }: SharePlan,
+  { sizeBytes, seenPerOwned, range, startsMax }: TaskPlan,
   signal: AbortSignal,
 ): Promise<RawValue[]> {
   const starts = Math.min(startsMax, Math.floor(sizeBytes / startBytes));
@@ -51,7 +51,7 @@ function isInside(id: RawValue, { lower, upper }: IdRange): boolean {
 }
 
 /** None when the server's random cursor finds the same documents again and again: one reader then begins at the start. */
-async function sampled(shard: Door, { database, name }: SyncedCollection, size: number, signal: AbortSignal): Promise<RawValue[]> {
+async function sampled(shard: NodeClient, { database, name }: SyncedCollection, size: number, signal: AbortSignal): Promise<RawValue[]> {
   try {
     return await sampleIds(shard, database, name, size, signal);
   } catch (error) {

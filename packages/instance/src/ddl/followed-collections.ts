@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import { namespaceOf } from '../catalog/namespace.js';
-import type { FoundDefinition } from '../store/definition-journal.js';
+import type { FoundDdlChange } from '../store/ddl-journal.js';
 
 /** A collection that the migration follows, under the name that the journal gives it last. */
 export interface FollowedCollection {
@@ -28,7 +28,7 @@ export class FollowedCollections {
   }
 
   /** Takes a change in. */
-  apply({ operation, uuid, database, name, to, droppedUuid }: FoundDefinition): void {
+  apply({ operation, uuid, database, name, to, droppedUuid }: FoundDdlChange): void {
     if (droppedUuid !== null) this.remove(droppedUuid);
     this.remove(uuid);
     if (operation !== 'drop') this.#add({ uuid, ...(to ?? { database, name }) });
@@ -49,19 +49,19 @@ export class FollowedCollections {
 }
 
 /** A collection that nobody knew yet, in the place of whatever is followed under its name; null when it is followed. */
-export function creationOf(followed: FollowedCollections, { uuid, database, name }: FollowedCollection, time: Timestamp): FoundDefinition | null {
+export function creationOf(followed: FollowedCollections, { uuid, database, name }: FollowedCollection, time: Timestamp): FoundDdlChange | null {
   if (followed.get(uuid) !== undefined) return null;
   return { operation: 'create', uuid, database, name, to: null, droppedUuid: followed.at(database, name)?.uuid ?? null, time };
 }
 
 /** A collection that came and went before anybody followed it: those who wait to hear of it do. Null when it is followed. */
-export function absenceOf(followed: FollowedCollections, collection: FollowedCollection, time: Timestamp): FoundDefinition | null {
+export function absenceOf(followed: FollowedCollections, collection: FollowedCollection, time: Timestamp): FoundDdlChange | null {
   if (followed.get(collection.uuid) !== undefined) return null;
   return { ...collection, operation: 'drop', to: null, droppedUuid: null, time };
 }
 
 /** A followed collection that is made and copied anew; null when it is not followed. */
-export function restartOf(followed: FollowedCollections, uuid: string, time: Timestamp): FoundDefinition | null {
+export function restartOf(followed: FollowedCollections, uuid: string, time: Timestamp): FoundDdlChange | null {
   const collection = followed.get(uuid);
   return collection === undefined ? null : { ...collection, operation: 'restart', to: null, droppedUuid: null, time };
 }

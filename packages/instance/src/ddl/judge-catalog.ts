@@ -1,10 +1,10 @@
 import { catalogChanges, type CatalogChange } from '../catalog/catalog-changes.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { timestampOf } from '../cluster/cluster-time.js';
-import type { FoundDefinition } from '../store/definition-journal.js';
+import type { FoundDdlChange } from '../store/ddl-journal.js';
 import type { UuidPairs } from '../store/uuid-pairs.js';
-import { refuseCatalogChanges } from './definition-guard.js';
-import type { DefinitionLedger } from './definition-ledger.js';
+import { refuseCatalogChanges } from './ddl-guard.js';
+import type { DdlLedger } from './ddl-ledger.js';
 import { creationOf, type FollowedCollections, restartOf } from './followed-collections.js';
 
 /** Both catalogs as they were read, and what was known then. */
@@ -17,11 +17,11 @@ export interface JudgeInput {
   time: bigint;
   /** Everything known when they were read was applied, and nothing has become known since. */
   isSettled: boolean;
-  ledger: DefinitionLedger;
+  ledger: DdlLedger;
   pairs: Pick<UuidPairs, 'destinationOf'>;
 }
 
-type Judge = (followed: FollowedCollections) => FoundDefinition | null;
+type Judge = (followed: FollowedCollections) => FoundDdlChange | null;
 
 /**
  * What the catalogs say that has to go into the journal: new collections, collections that were sharded, and collections
@@ -42,7 +42,7 @@ export function judgeCatalog({ now, found, time, isSettled, ledger, pairs }: Jud
 }
 
 /** Collections that both sides should have, without their counterpart on the destination. */
-function lost(now: Catalog, found: Catalog, ledger: DefinitionLedger, pairs: Pick<UuidPairs, 'destinationOf'>): string[] {
+function lost(now: Catalog, found: Catalog, ledger: DdlLedger, pairs: Pick<UuidPairs, 'destinationOf'>): string[] {
   const present = new Set(found.map(({ uuid }) => uuid));
   // Capped ones are made anew by whoever copies them.
   const followed = now.filter(({ uuid, type, options }) => type === 'collection' && options.capped !== true && ledger.entries.has(uuid));
@@ -54,7 +54,7 @@ function lost(now: Catalog, found: Catalog, ledger: DefinitionLedger, pairs: Pic
  * followed. One that is sharded no more is being dropped: servers remove its shard key first. Those from 8.0 on that unshard
  * one in place tell of it as of a new shard key.
  */
-function isRefused(change: CatalogChange, ledger: DefinitionLedger): boolean {
+function isRefused(change: CatalogChange, ledger: DdlLedger): boolean {
   if (change.kind === 'chunksMoved' || change.kind === 'primaryShard') return !ledger.isChanging(change.entry.uuid);
   return change.kind === 'shardKey' && change.before.sharding !== null && change.entry.sharding !== null;
 }

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { optionDifferences, portableOptions } from '../catalog/collection-options.js';
 import type { CatalogEntry } from '../catalog/namespace.js';
-import { type DestinationContext, meaning } from './destination-collections.js';
+import { type DestinationDependencies, meaning } from './destination-collections.js';
 
 /** The first release whose `collMod` changes capped sizes and images of documents. */
 const changesSizesRelease = 6;
@@ -10,7 +10,7 @@ const changesSizesRelease = 6;
  * Brings the options of a collection on the destination to the source's, as far as `collMod` goes. What it cannot change
  * (a capped size before 6.0) stays, and is named by the comparison at the commit.
  */
-export async function reconcileOptions({ destination, confirm }: Pick<DestinationContext, 'destination' | 'confirm'>, source: CatalogEntry, found: CatalogEntry, signal: AbortSignal): Promise<void> {
+export async function reconcileOptions({ destination, confirm }: Pick<DestinationDependencies, 'destination' | 'confirm'>, source: CatalogEntry, found: CatalogEntry, signal: AbortSignal): Promise<void> {
   const differing = new Set(optionDifferences(source, found, 'temporary'));
   const changes = optionChanges(portableOptions(source).options, differing, destination.version[0] >= changesSizesRelease);
   if (Object.keys(changes).length === 0) return;

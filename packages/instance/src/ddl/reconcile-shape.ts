@@ -1,9 +1,9 @@
-import { planCollection, type PlanContext } from '../catalog/plan/destination-plan.js';
+import { planCollection, type PlanDependencies } from '../catalog/plan/destination-plan.js';
 import { holdsDocuments } from '../catalog/read/holds-documents.js';
 import { mapBounded } from '../catalog/map-bounded.js';
 import type { Catalog, CatalogEntry } from '../catalog/namespace.js';
-import type { Cluster } from '../cluster/door.js';
-import { drop, type DestinationContext, findByUuid } from './destination-collections.js';
+import type { ClusterClient } from '../cluster/node-client.js';
+import { drop, type DestinationDependencies, findByUuid } from './destination-collections.js';
 import { reconcileIndexes } from './reconcile-indexes.js';
 import { reconcileOptions } from './reconcile-options.js';
 import { reconcileViews } from './reconcile-views.js';
@@ -12,10 +12,10 @@ import { reconcileViews } from './reconcile-views.js';
 const collectionsParallel = 4;
 
 /** What bringing the destination's definitions into line needs. */
-export interface ShapeContext extends DestinationContext {
-  source: Cluster;
-  destination: Cluster;
-  buildIndexes: PlanContext['buildIndexes'];
+export interface ShapeDependencies extends DestinationDependencies {
+  source: ClusterClient;
+  destination: ClusterClient;
+  buildIndexes: PlanDependencies['buildIndexes'];
   /** Whether the journal has a say about the collection just now: it is left alone. */
   isChanging(sourceUuid: string): boolean;
   /** Whether a collection of this name is followed. */
@@ -31,37 +31,37 @@ export interface ShapeContext extends DestinationContext {
  * @param found the destination's catalog with the same filter
  * @throws what the doors throw; `indexNotSupported` when the destination refuses an index
  */
-export async function reconcileShape(context: ShapeContext, source: Catalog, found: Catalog, signal: AbortSignal): Promise<void> {
-  const planned = (entry: CatalogEntry) => planCollection(entry, context).plan;
+export async function reconcileShape(deps: ShapeDependencies, source: Catalog, found: Catalog, signal: AbortSignal): Promise<void> {
+  const planned = (entry: CatalogEntry) => planCollection(entry, deps).plan;
   const present = new Map(found.map((entry) => [entry.uuid, entry]));
   const pairs = source.flatMap((entry) => {
-    const uuid = entry.type === 'view' || context.isChanging(entry.uuid) ? null : context.pairs.destinationOf(entry.uuid);
+    const uuid = entry.type === 'view' || deps.isChanging(entry.uuid) ? null : deps.pairs.destinationOf(entry.uuid);
     const there = uuid === null ? undefined : present.get(uuid);
     return there === undefined ? [] : [{ entry, there }];
   });
   await mapBounded(pairs, collectionsParallel, async ({ entry, there }) => {
     const { database, name } = there;
-    await reconcileOptions(context, entry, there, signal);
-    await reconcileIndexes(context, planned({ ...entry, database, name }), there, signal);
+    await reconcileOptions(deps, entry, there, signal);
+    await reconcileIndexes(deps, planned({ ...entry, database, name }), there, signal);
   });
-  await reconcileViews({ ...context, plan: planned }, source, found, signal);
-  await dropStrays(context, found, signal);
+  await reconcileViews({ ...deps, plan: planned }, source, found, signal);
+  await dropStrays(deps, found, signal);
 }
 
 /**
  * An index build that comes too late makes an empty collection under a name that was dropped or renamed meanwhile.
  * Nothing else has collections here that stand for none of the source.
  */
-async function dropStrays(context: ShapeContext, found: Catalog, signal: AbortSignal): Promise<void> {
+async function dropStrays(deps: ShapeDependencies, found: Catalog, signal: AbortSignal): Promise<void> {
   for (const { database, name, type, uuid } of found) {
-    if (type === 'view' || context.pairs.isRecorded(uuid) || context.isFollowedName(database, name)) continue;
-    await context.exclusively(() => dropStray(context, database, uuid, name, signal));
+    if (type === 'view' || deps.pairs.isRecorded(uuid) || deps.isFollowedName(database, name)) continue;
+    await deps.exclusively(() => dropStray(deps, database, uuid, name, signal));
   }
 }
 
-async function dropStray(context: ShapeContext, database: string, uuid: string, name: string, signal: AbortSignal): Promise<void> {
-  if (context.pairs.isRecorded(uuid)) return;
-  const listed = await findByUuid(context, database, uuid, signal);
+async function dropStray(deps: ShapeDependencies, database: string, uuid: string, name: string, signal: AbortSignal): Promise<void> {
+  if (deps.pairs.isRecorded(uuid)) return;
+  const listed = await findByUuid(deps, database, uuid, signal);
   if (listed?.name !== name) return;
-  if (!(await holdsDocuments(context.destination.router, listed, signal))) await drop(context, listed, signal);
+  if (!(await holdsDocuments(deps.destination.router, listed, signal))) await drop(deps, listed, signal);
 }

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../catalog/namespace.js';
 import { readCursor } from '../catalog/read/read-cursor.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 
 /** Where a database keeps the functions of its users. */
 const functionsCollection = 'system.js';
@@ -11,7 +11,7 @@ const functionsCollection = 'system.js';
  * are compared when all shares have drained; functions are few and small.
  * @throws ConvoyError `ddlNotSupported` naming the databases whose functions differ; otherwise what the doors throw
  */
-export async function refuseFunctionChanges(source: Cluster, destination: Cluster, catalog: Catalog, signal: AbortSignal): Promise<void> {
+export async function refuseFunctionChanges(source: ClusterClient, destination: ClusterClient, catalog: Catalog, signal: AbortSignal): Promise<void> {
   const changed: string[] = [];
   for (const { database, name } of catalog) {
     if (name !== functionsCollection) continue;
@@ -23,7 +23,7 @@ export async function refuseFunctionChanges(source: Cluster, destination: Cluste
 }
 
 /** All functions in order of `_id`, each as text of its bytes. */
-async function readFunctions(cluster: Cluster, database: string, signal: AbortSignal): Promise<string[]> {
+async function readFunctions(cluster: ClusterClient, database: string, signal: AbortSignal): Promise<string[]> {
   const command = { find: functionsCollection, sort: { _id: 1 }, readConcern: { level: 'majority' } };
   return readCursor(cluster.router, database, command, (bytes) => Buffer.from(bytes).toString('base64'), signal);
 }

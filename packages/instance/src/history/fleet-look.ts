@@ -28,15 +28,15 @@ export interface FleetLook {
 export function lookAt(reports: ReadonlyMap<string, SeenReport>, expectedIds: readonly string[], leader: Leader | null): FleetLook {
   const seen = expectedIds.flatMap((id) => reports.get(id) ?? []);
   const complete = seen.length === expectedIds.length && seen.length > 0;
-  const told = seen.map(({ report }) => report);
+  const reported = seen.map(({ report }) => report);
   return {
     instances: new Map(seen.map(({ report, fresh }) => [report.identity.id, { incarnation: report.identity.incarnation, fresh }])),
-    state: complete ? common(told.map(({ state }) => state)) : null,
-    info: complete ? common(told.map(({ progress }) => progress.info)) : null,
-    canCommit: complete ? common(told.map(({ ready, state }) => ready.canCommit && state === 'RUNNING')) : null,
+    state: complete ? common(reported.map(({ state }) => state)) : null,
+    info: complete ? common(reported.map(({ progress }) => progress.info)) : null,
+    canCommit: complete ? common(reported.map(({ ready, state }) => ready.canCommit && state === 'RUNNING')) : null,
     leaderId: leader?.id ?? null,
-    failure: told.find(({ failure }) => failure !== null)?.failure ?? null,
-    warnings: new Map(told.flatMap(({ progress }) => (progress.warnings ?? []).map(({ name, description }) => [name, description]))),
+    failure: reported.find(({ failure }) => failure !== null)?.failure ?? null,
+    warnings: new Map(reported.flatMap(({ progress }) => (progress.warnings ?? []).map(({ name, description }) => [name, description]))),
   };
 }
 
@@ -47,19 +47,19 @@ function common<Value>(values: readonly Value[]): Value | null {
 
 /** The figures of a fleet at one moment; what an instance has not told makes the sum unknown. */
 export function pointOf(reports: ReadonlyMap<string, SeenReport>, expectedIds: readonly string[], at_ms: number): HistoryPoint {
-  const told = expectedIds.map((id) => reports.get(id)?.report);
-  const sum = (figure: (report: SeenReport['report']) => number | null | undefined): number | null => {
-    const figures = told.map((report) => (report === undefined ? undefined : figure(report)));
-    return figures.every((one) => typeof one === 'number') ? figures.reduce<number>((total, one) => total + one, 0) : null;
+  const reported = expectedIds.map((id) => reports.get(id)?.report);
+  const sum = (stat: (report: SeenReport['report']) => number | null | undefined): number | null => {
+    const stats = reported.map((report) => (report === undefined ? undefined : stat(report)));
+    return stats.every((one) => typeof one === 'number') ? stats.reduce<number>((total, one) => total + one, 0) : null;
   };
-  const totals = told.flatMap((report) => report?.progress.collectionCopy?.estimatedTotalBytes ?? []);
-  const lags = told.flatMap((report) => report?.progress.lagTimeSeconds ?? []);
+  const totals = reported.flatMap((report) => report?.progress.collectionCopy?.estimatedTotalBytes ?? []);
+  const lags = reported.flatMap((report) => report?.progress.lagTimeSeconds ?? []);
   return {
     at_ms,
     copiedBytes: sum(({ progress }) => progress.collectionCopy?.estimatedCopiedBytes),
     // The total is global already: every instance tells the same one.
     totalBytes: totals.length === 0 ? null : Math.max(...totals),
-    copiedDocuments: sum(({ figures }) => figures?.copiedDocuments),
+    copiedDocuments: sum(({ stats }) => stats?.copiedDocuments),
     eventsApplied: sum(({ progress }) => progress.totalEventsApplied),
     lagSeconds: lags.length === 0 ? null : Math.max(...lags),
   };

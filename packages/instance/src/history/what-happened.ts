@@ -37,10 +37,10 @@ function ofState(before: FleetLook, now: FleetLook): Happened[] {
 }
 
 function ofWarnings(before: FleetLook, now: FleetLook): Happened[] {
-  const begun = [...now.warnings].filter(([name]) => !before.warnings.has(name));
+  const started = [...now.warnings].filter(([name]) => !before.warnings.has(name));
   const ended = [...before.warnings.keys()].filter((name) => !now.warnings.has(name));
   return [
-    ...begun.map(([name, description]): Happened => ({ kind: 'warning', level: 'warning', text: `Warning ${name}: ${description}` })),
+    ...started.map(([name, description]): Happened => ({ kind: 'warning', level: 'warning', text: `Warning ${name}: ${description}` })),
     ...ended.map((name): Happened => ({ kind: 'warning', level: 'good', text: `Warning ${name} is over.` })),
   ];
 }

@@ -6,31 +6,31 @@ import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
 import type { ContractService } from '@convoy/api/http/contract-service';
 import type { CommandName } from '@convoy/api/contract/commands';
 import type { Failure, Fleet, InstanceIdentity } from '@convoy/api/fleet/fleet';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { isNetworkFailure } from '../cluster/failure.js';
 import { publishProgress } from '../metrics/publish-progress.js';
 import { Metadata } from '../store/metadata.js';
 import { MigrationRecords, type MigrationRecord } from '../store/migration-record.js';
 import { listenersMax } from '../store/run-together.js';
-import { ShareRecords } from '../store/share-record.js';
+import { TaskRecords } from '../store/task-record.js';
 import { raiseRelease, takeOverRelease } from '../store/take-over-release.js';
 import { type Connect, connectConfigured, deferredSource, mayLackSource, openRecordedSource, openSource, requireClusterName } from './migration/clusters.js';
 import { ConfiguredClusters } from './migration/configured-clusters.js';
 import { refuseRecorded, unreachable } from './commands/command-refusals.js';
-import { Calm } from './leader/calm.js';
+import { IdleDetector } from './leader/idle.js';
 import { refuseOtherClusters } from './migration/fleet-clusters.js';
 import { CommitOffer } from './progress/commit-offer.js';
-import { instanceFiguresOf } from './progress/instance-figures.js';
+import { instanceStatsOf } from './progress/instance-stats.js';
 import { LagObserver } from './progress/lag-observer.js';
 import { MigrationRun } from './run/migration-run.js';
 import { readMismatches, ReportedMismatches } from './leader/verification-mismatches.js';
 import { type PublishedTotals, publishMetrics, publishObserved } from './progress/publish-metrics.js';
 import { reportPause } from './progress/report-pause.js';
-import { Posting } from './progress/posting.js';
+import { Posting } from './progress/publish-details.js';
 import { progressOf } from './progress/progress-view.js';
 import { recordMigration } from './commands/record-migration.js';
 import { countsCopyAnew, refuseNewerRelease } from './migration/release.js';
-import { Rates, reportOf } from './figures/report.js';
+import { Rates, reportOf } from './stats/report.js';
 import { type Runtime, writeSessionsMax } from './migration/runtime.js';
 import { checkReverse, openNextSource, readReversible, requireAnswer } from './commands/check-reverse.js';
 import { homeOf } from '../store/reversal.js';
@@ -40,29 +40,29 @@ import { refuseUpgradedSource } from './commands/upgraded-source.js';
 /** Peers are told of this instance's figures this often. */
 const report_ms = 250;
 /** The same when its state and totals have been the same for long: what changes them next is told within this time. */
-const calmReport_ms = 1_000;
-const calm_ms = 10_000;
+const idleReport_ms = 1_000;
+const idle_ms = 10_000;
 
 /** One instance: the owner of its state, behind the contract's commands. */
 export class SyncInstance implements ContractService {
   readonly #ending = new AbortController();
   readonly #rates: Rates;
   readonly #clusters: ConfiguredClusters;
-  #source: Cluster | null = null;
+  #source: ClusterClient | null = null;
   #run: MigrationRun | null = null;
   readonly #reported = new ReportedMismatches();
   readonly #offer: CommitOffer;
   #observer: LagObserver | null = null;
   #observing: Promise<void> = Promise.resolve();
   /** The present destination as it is read once the clusters are swapped, from the command to reverse on. */
-  #nextSource: Cluster | null = null;
+  #nextSource: ClusterClient | null = null;
   #turning: Promise<void> = Promise.resolve();
   readonly #posting = new Posting(() => this.#expectedIds());
   #startFailure: Failure | null = null;
   #isInitialized = false;
   #published: PublishedTotals = { copiedBytes: 0, copiedDocuments: 0 };
   /** Of the state and the totals. */
-  readonly #calm: Calm;
+  readonly #idle: IdleDetector;
   #commands: Promise<unknown> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
 
@@ -76,7 +76,7 @@ export class SyncInstance implements ContractService {
     this.#clusters = new ConfiguredClusters(runtime, connect);
     this.#rates = new Rates(runtime.clock);
     this.#offer = new CommitOffer(identity.id, fleet, runtime.clock);
-    this.#calm = new Calm(runtime.clock, calm_ms);
+    this.#idle = new IdleDetector(runtime.clock, idle_ms);
     runtime.metrics.bufferBytesMax.set(runtime.config.memoryBytesMax);
   }
 
@@ -139,7 +139,7 @@ export class SyncInstance implements ContractService {
     return this.#command('commit', async (signal) => {
       const run = this.#running();
       await this.#offer.untilItStands(run, signal);
-      if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime, run.input, signal);
+      if (!(await run.isCommitRequested(signal))) await refuseUpgradedSource(this.runtime, run.deps, signal);
       await run.requestCommit();
     });
   }
@@ -148,11 +148,11 @@ export class SyncInstance implements ContractService {
     return this.#command('reverse', async (signal) => {
       const run = this.#running();
       const record = await readReversible(run, signal);
-      await requireAnswer(this.runtime, run.input.source, signal);
+      await requireAnswer(this.runtime, run.deps.source, signal);
       await this.#clusters.reach(requireClusterName(record.source.name), signal);
       this.#nextSource ??= await openNextSource(this.runtime, record, this.connect, signal);
-      const records = new MigrationRecords(this.#metadata(run.input.home));
-      await checkReverse({ runtime: this.runtime, records, former: run.input.source, next: this.#nextSource, record, signal });
+      const records = new MigrationRecords(this.#metadata(run.deps.home));
+      await checkReverse({ runtime: this.runtime, records, former: run.deps.source, next: this.#nextSource, record, signal });
       await run.requestReverse();
     });
   }
@@ -166,7 +166,7 @@ export class SyncInstance implements ContractService {
 
   async *mismatches(query: MismatchQuery): AsyncGenerator<Mismatch> {
     const run = this.#run;
-    if (run !== null) yield* readMismatches(this.#metadata(run.input.home), run.view.record, run.failure !== null, query, this.#ending.signal);
+    if (run !== null) yield* readMismatches(this.#metadata(run.deps.home), run.view.record, run.failure !== null, query, this.#ending.signal);
   }
 
   /** Ends cleanly: stations finish what is in flight, identity and connections are given back. */
@@ -200,15 +200,15 @@ export class SyncInstance implements ContractService {
     return result;
   }
 
-  async #begin(request: StartRequest, source: Cluster, destination: Cluster, recorded: MigrationRecord | null, signal: AbortSignal): Promise<void> {
+  async #begin(request: StartRequest, source: ClusterClient, destination: ClusterClient, recorded: MigrationRecord | null, signal: AbortSignal): Promise<void> {
     const ownIds = this.#ownIds(source);
     const { runtime, fleet, identity, connect } = this;
     const record = await recordMigration({ runtime, fleet, release: identity.release, connect, request, source, destination, recorded, signal });
-    const shares = new ShareRecords(this.#metadata(destination));
+    const tasks = new TaskRecords(this.#metadata(destination));
     const owner = { syncID: identity.syncID, incarnation: identity.incarnation };
-    for (const id of ownIds) await shares.take(id, owner, writeSessionsMax(runtime.config), signal);
+    for (const id of ownIds) await tasks.take(id, owner, writeSessionsMax(runtime.config), signal);
     await this.#go(record, source, ownIds, signal);
-    this.fleet.nudge();
+    this.fleet.wake();
   }
 
   async #restore(signal: AbortSignal): Promise<void> {
@@ -220,18 +220,18 @@ export class SyncInstance implements ContractService {
       if (homeOf(record).clusterId !== home.clusterId) throw new ConvoyError('wrongCluster');
       const source = mayLackSource(record) ? deferredSource(this.runtime, record, this.connect) : await openRecordedSource(this.runtime, record, signal, this.connect);
       const ownIds = this.#ownIds(source, record);
-      const shares = await new ShareRecords(metadata).readAll(signal);
-      const started = ownIds.every((id) => shares.some((share) => share._id === id && share.started));
+      const tasks = await new TaskRecords(metadata).readAll(signal);
+      const started = ownIds.every((id) => tasks.some((task) => task._id === id && task.started));
       if (started) await this.#go(await this.#takenOver(metadata, record, signal), source, ownIds, signal);
       else await source.close();
       return;
     }
   }
 
-  async #go(record: MigrationRecord, source: Cluster, ownIds: readonly string[], signal: AbortSignal): Promise<void> {
+  async #go(record: MigrationRecord, source: ClusterClient, ownIds: readonly string[], signal: AbortSignal): Promise<void> {
     const home = this.#clusters.get(requireClusterName(homeOf(record).name));
     const destination = await this.#clusters.reach(requireClusterName(record.destination.name), signal);
-    const shares = await new ShareRecords(this.#metadata(home)).readAll(signal);
+    const tasks = await new TaskRecords(this.#metadata(home)).readAll(signal);
     this.#source = source;
     const run = new MigrationRun({
       runtime: this.runtime,
@@ -241,7 +241,7 @@ export class SyncInstance implements ContractService {
       home,
       ownIds,
       owner: { syncID: this.identity.syncID, incarnation: this.identity.incarnation },
-      initial: { record, shares: new Map(shares.map((share) => [share._id, share])) },
+      initial: { record, tasks: new Map(tasks.map((task) => [task._id, task])) },
     });
     this.#run = run;
     run.begin();
@@ -263,7 +263,7 @@ export class SyncInstance implements ContractService {
     const source = this.#nextSource ?? (await openRecordedSource(this.runtime, record, signal, this.connect));
     this.#nextSource = null;
     await this.#source?.close();
-    await this.#go(record, source, run.input.ownIds, signal);
+    await this.#go(record, source, run.deps.ownIds, signal);
     this.#publish();
   }
 
@@ -275,15 +275,15 @@ export class SyncInstance implements ContractService {
   }
 
   /** The configured shard, or all of them for a lone instance. */
-  #ownIds(source: Cluster, record: MigrationRecord | null = null): readonly string[] {
+  #ownIds(source: ClusterClient, record: MigrationRecord | null = null): readonly string[] {
     const { id } = this.runtime.config;
-    const shareIds = record?.shareIds ?? source.shardIds;
-    if (id === undefined) return shareIds;
-    if (shareIds.includes(id)) return [id];
-    throw new ConvoyError('shardUnknown', `The configured id ${id} is not a shard of the source; it has: ${shareIds.join(', ')}.`);
+    const taskIds = record?.taskIds ?? source.shardIds;
+    if (id === undefined) return taskIds;
+    if (taskIds.includes(id)) return [id];
+    throw new ConvoyError('shardUnknown', `The configured id ${id} is not a shard of the source; it has: ${taskIds.join(', ')}.`);
   }
 
-  #metadata(destination: Cluster): Metadata {
+  #metadata(destination: ClusterClient): Metadata {
     return new Metadata(destination.router, this.runtime.retrying);
   }
 
@@ -309,14 +309,14 @@ export class SyncInstance implements ContractService {
     return progressOf({
       state: run.state,
       view: run.view,
-      ownIds: run.input.ownIds,
-      figures: run.figures,
+      ownIds: run.deps.ownIds,
+      stats: run.stats,
       verification: run.verification,
       syncID: this.identity.syncID,
       leader: this.fleet.leader(),
       directionMapping: {
-        Source: `${run.input.source.name}: ${run.input.source.displayHost}`,
-        Destination: `${run.input.destination.name}: ${run.input.destination.displayHost}`,
+        Source: `${run.deps.source.name}: ${run.deps.source.displayHost}`,
+        Destination: `${run.deps.destination.name}: ${run.deps.destination.displayHost}`,
       },
       canCommit: this.#offer.stands(run),
       commitBlockers: this.#offer.blockers(run),
@@ -329,21 +329,21 @@ export class SyncInstance implements ContractService {
   /** One for each share, unless this instance has them all. */
   #expectedIds(): string[] {
     if (this.#run === null) return [];
-    return this.runtime.config.id === undefined ? [this.identity.id] : this.#run.view.record.shareIds;
+    return this.runtime.config.id === undefined ? [this.identity.id] : this.#run.view.record.taskIds;
   }
 
   async #report(): Promise<void> {
     for (;;) {
       this.#reported.refresh(this.#run?.view ?? null, this.runtime.clock.monotonic_ms(), (query) => this.mismatches(query));
       this.#publish();
-      await reportPause(this.#run?.watch ?? null, this.runtime, this.#isCalm() ? calmReport_ms : report_ms, this.#ending.signal);
+      await reportPause(this.#run?.watch ?? null, this.runtime, this.#isIdle() ? idleReport_ms : report_ms, this.#ending.signal);
     }
   }
 
   /** Whether the state and what only grows have been the same for long. */
-  #isCalm(): boolean {
-    const events = (this.#run?.figures ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
-    return this.#calm.isCalm([this.state, this.#failure()?.error, this.#published.copiedBytes, events].join());
+  #isIdle(): boolean {
+    const events = (this.#run?.stats ?? []).reduce((sum, { eventsApplied }) => sum + eventsApplied, 0);
+    return this.#idle.isIdle([this.state, this.#failure()?.error, this.#published.copiedBytes, events].join());
   }
 
   #publish(): void {
@@ -353,7 +353,7 @@ export class SyncInstance implements ContractService {
     const progress = this.#present();
     const standing = { hasFailed: this.#failure() !== null, leads: this.fleet.isLeader(), leaderEpoch: run?.view.record.leaderEpoch ?? null };
     publishProgress(this.runtime.metrics, progress, standing);
-    this.#published = publishMetrics(this.runtime.metrics, this.state, run?.figures ?? [], this.#published);
+    this.#published = publishMetrics(this.runtime.metrics, this.state, run?.stats ?? [], this.#published);
     this.fleet.report(
       reportOf(
         {
@@ -368,7 +368,7 @@ export class SyncInstance implements ContractService {
           step: run?.view.record.phase ?? null,
           progress,
           mismatches: this.#reported.mismatches,
-          figures: run === null ? undefined : instanceFiguresOf(run, this.runtime.config.memoryBytesMax),
+          stats: run === null ? undefined : instanceStatsOf(run, this.runtime.config.memoryBytesMax),
         },
         this.#rates,
       ),

@@ -13,7 +13,7 @@ export class Metrics {
   readonly copiedDocuments = this.counter('convoy_copied_documents_total', 'Documents copied and acknowledged by the destination.');
   readonly readEvents = this.counter('convoy_read_events_total', 'Change events read from the source.');
   readonly appliedEvents = this.counter('convoy_applied_events_total', 'Change events applied to the destination.');
-  readonly repairs = this.counter('convoy_repairs_total', 'Keys read anew from the source, by the reason of the doubt.', ['reason']);
+  readonly rereads = this.counter('convoy_repairs_total', 'Keys read anew from the source, by the reason of the doubt.', ['reason']);
   readonly retries = this.counter('convoy_retries_total', 'Operations tried again, by the kind of work.', ['what']);
   readonly commandDuration = new Histogram({
     name: 'convoy_command_duration_seconds',
@@ -26,13 +26,13 @@ export class Metrics {
   readonly overallLag = this.gauge('convoy_overall_lag_seconds', 'The larger of the lags of documents and of definition changes; NaN while unknown.');
   readonly lag = this.gauge('convoy_lag_seconds', 'Cluster time between the source and what is applied to the destination.');
   readonly readLag = this.gauge('convoy_read_lag_seconds', 'Cluster time between the source and what was read of its changes.');
-  readonly definitionLag = this.gauge('convoy_definition_lag_seconds', 'Cluster time between the source and what is known and applied of its definition changes; NaN while unknown.');
+  readonly ddlLag = this.gauge('convoy_definition_lag_seconds', 'Cluster time between the source and what is known and applied of its definition changes; NaN while unknown.');
   readonly oplogRemaining = this.gauge('convoy_oplog_remaining_seconds', 'Time until an oplog of the source forgets what is still to be applied; NaN while unknown.');
   readonly pings = this.gauge('convoy_ping_seconds', 'Round trip to a cluster; NaN without an answer.', ['cluster']);
-  readonly repairSet = this.gauge('convoy_repair_set_keys', 'Keys that wait for being read anew.');
+  readonly rereadSet = this.gauge('convoy_repair_set_keys', 'Keys that wait for being read anew.');
   readonly partitions = this.gauge('convoy_partitions', 'Partitions of the copy by state.', ['state']);
   readonly bufferedBytes = this.gauge('convoy_buffered_bytes', 'Bytes of change events and documents that are held or on their way to the destination.');
-  readonly heldEvents = this.gauge('convoy_held_events', 'Change events that wait until the part of the copy that their document is in is done.');
+  readonly bufferedEvents = this.gauge('convoy_held_events', 'Change events that wait until the part of the copy that their document is in is done.');
   readonly bufferBytesMax = this.gauge('convoy_buffer_limit_bytes', 'Upper bound of all buffers together.');
   readonly state = this.gauge('convoy_state', 'One for the present state of the instance, zero for the others.', ['state']);
   readonly failed = this.gauge('convoy_failed', 'One when the migration has failed.');

@@ -1,10 +1,10 @@
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { binaryVersion } from '../cluster/topology.js';
 import { recordedSeries, unseenProbes } from '../probes/recorded-releases.js';
 import type { Advice } from './examination.js';
 
 /** Names the probes of releases that were never recorded: what is known of these is from documents alone. */
-export function adviseUnseen(source: Cluster, destination: Cluster): Advice {
+export function adviseUnseen(source: ClusterClient, destination: ClusterClient): Advice {
   const unseen = [source, destination].map((cluster) => ({ cluster, probes: unseenProbes(binaryVersion(cluster), cluster.kind) }));
   const named = unseen.filter(({ probes }) => probes.length > 0);
   if (named.length === 0) return { result: 'passed', description: `Servers of ${recordedSeries.join(', ')} were recorded.` };

@@ -2,7 +2,7 @@ import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Catalog } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import { readBalancer } from '../cluster/balancer.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import type { Advice } from './examination.js';
 import { unmatchedParts, viewsWithoutSources } from './match-filter.js';
 import { nameSome } from '../catalog/name-some.js';
@@ -32,7 +32,7 @@ export function adviseMatched(catalog: Catalog, request: StartRequest): Advice {
 }
 
 /** Balancers are stopped by the start itself; that one is on is worth knowing because it takes until its round ends. */
-export async function adviseBalancers(source: Cluster, destination: Cluster, signal: AbortSignal): Promise<Advice> {
+export async function adviseBalancers(source: ClusterClient, destination: ClusterClient, signal: AbortSignal): Promise<Advice> {
   const states = await Promise.all([source, destination].map(async (cluster) => ({ name: cluster.name, state: await readBalancer(cluster, { signal }) })));
   const running = states.filter(({ state }) => state?.enabled === true || state?.busy === true);
   if (running.length === 0) return { result: 'passed', description: 'No balancer is running.' };

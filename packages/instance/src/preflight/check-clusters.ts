@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster, Version } from '../cluster/door.js';
+import type { ClusterClient, Version } from '../cluster/node-client.js';
 import { binaryVersion, isOlder, releaseText } from '../cluster/topology.js';
 
 /** Oldest source, and so oldest destination: change streams over a cluster by time as Convoy reads them. */
@@ -12,7 +12,7 @@ const READS_AT_A_TIME: Version = [5, 0, 0];
  * Whether two clusters can be source and destination of a migration at all.
  * @throws ConvoyError `sourceEqualsDestination`, `unsupportedServerVersion` or `unsupportedTopology`
  */
-export function checkClusters(source: Cluster, destination: Cluster): void {
+export function checkClusters(source: ClusterClient, destination: ClusterClient): void {
   if (source.clusterId === destination.clusterId) {
     throw new ConvoyError('sourceEqualsDestination', `${source.name} and ${destination.name} lead to the same cluster; configure two different ones.`);
   }

@@ -8,7 +8,7 @@ import type { Catalog } from '../catalog/namespace.js';
 import { namespaceOf } from '../catalog/namespace.js';
 import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { readConfig } from '../catalog/read/read-sharding.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { nameSome } from '../catalog/name-some.js';
 
 /** The reserved database of Convoy's state on the destination. */
@@ -24,7 +24,7 @@ const COLLECTIONS_PARALLEL = 8;
  * @throws ConvoyError `migrationExists` or `destinationNotEmpty`, naming the first few namespaces
  */
 export async function checkDestination(
-  destination: Cluster,
+  destination: ClusterClient,
   sourceCatalog: Catalog,
   filter: NamespaceFilter,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export async function checkDestination(
   if (destination.kind === 'sharded') await checkZones(destination, filter, signal);
 }
 
-async function checkMetadata(destination: Cluster, signal: AbortSignal): Promise<void> {
+async function checkMetadata(destination: ClusterClient, signal: AbortSignal): Promise<void> {
   const collections = await listCollections(destination.router, METADATA_DATABASE, signal);
   if (collections.length > 0) throw new ConvoyError('migrationExists');
 }
@@ -68,7 +68,7 @@ function checkForms(present: readonly ListedNamespace[], sourceCatalog: Catalog)
   throw new ConvoyError('destinationNotEmpty', `The destination has collections or views in another form than the source: ${nameSome(unlike.map(namespaceOf))}. Drop them.`);
 }
 
-async function checkZones(destination: Cluster, filter: NamespaceFilter, signal: AbortSignal): Promise<void> {
+async function checkZones(destination: ClusterClient, filter: NamespaceFilter, signal: AbortSignal): Promise<void> {
   const ranges = await readConfig(destination.router, { find: 'tags', filter: {} }, signal);
   const names = ranges
     .filter((range) => !String(range.tag).startsWith('convoy_'))

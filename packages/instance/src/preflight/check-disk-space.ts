@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { listDatabaseNames } from '../catalog/read/list-namespaces.js';
 import type { Catalog } from '../catalog/namespace.js';
 import { isReservedDatabase } from '../catalog/namespace-filter.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import type { Advice } from './examination.js';
 
 /** Databases asked for the file system they lie on: all lie on the same. */
@@ -12,7 +12,7 @@ const DATABASES_ASKED_MAX = 8;
  * Whether the destination's disks can hold what the source's documents take. Storage is compressed, so the documents'
  * own size is an upper bound; indexes come on top.
  */
-export async function checkDiskSpace(destination: Cluster, catalog: Catalog, signal: AbortSignal): Promise<Advice> {
+export async function checkDiskSpace(destination: ClusterClient, catalog: Catalog, signal: AbortSignal): Promise<Advice> {
   const free = await freeBytes(destination, signal);
   if (free === null) return { result: 'unchecked', description: 'Not checked: the destination does not show its file systems before it has a database.' };
   const needed = catalog.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -22,7 +22,7 @@ export async function checkDiskSpace(destination: Cluster, catalog: Catalog, sig
 }
 
 /** Free bytes of all file systems that the shards report (several on one disk count it several times); null when none does. */
-async function freeBytes(destination: Cluster, signal: AbortSignal): Promise<number | null> {
+async function freeBytes(destination: ClusterClient, signal: AbortSignal): Promise<number | null> {
   // The server's own databases may lie on the config servers alone.
   const names = (await listDatabaseNames(destination.router, signal)).filter((name) => !isReservedDatabase(name));
   for (const name of names.slice(0, DATABASES_ASKED_MAX)) {

@@ -1,6 +1,6 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster, Version } from '../cluster/door.js';
+import type { ClusterClient, Version } from '../cluster/node-client.js';
 import { isOlder, readFeatureVersion, releaseText } from '../cluster/topology.js';
 import { writeBlockVersion } from '../cluster/write-block.js';
 import type { Advice } from './examination.js';
@@ -23,8 +23,8 @@ const blocksWrites: Version = [writeBlockVersion, 0, 0];
  * @throws ConvoyError `unsupportedServerVersion`, `writeBlockingNeedsSource60`
  */
 export async function checkFeatureVersions(
-  source: Cluster,
-  destination: Cluster,
+  source: ClusterClient,
+  destination: ClusterClient,
   { enableUserWriteBlocking }: Pick<StartRequest, 'enableUserWriteBlocking'>,
   signal: AbortSignal,
 ): Promise<FeatureVersions> {
@@ -47,7 +47,7 @@ export function describeFeatureVersions({ source, destination }: FeatureVersions
   return { result: 'unchecked', description: 'Not checked: the users may not read admin.system.version on both clusters.' };
 }
 
-async function settledVersion({ name, router, version }: Cluster, signal: AbortSignal): Promise<Version | null> {
+async function settledVersion({ name, router, version }: ClusterClient, signal: AbortSignal): Promise<Version | null> {
   const found = await readFeatureVersion(router, { signal });
   if (found?.isChanging === true) {
     throw new ConvoyError('unsupportedServerVersion', `${name} is between two feature compatibility versions; finish the upgrade or downgrade first.`);

@@ -1,4 +1,4 @@
-import type { Cluster, Door } from '../cluster/door.js';
+import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import { reachOf, readOplogWindow } from '../cluster/oplog-window.js';
 import type { Advice } from './examination.js';
@@ -18,7 +18,7 @@ interface ShardWindow {
 }
 
 /** How long the source's shards remember what nobody has read. */
-export async function checkOplogWindow(source: Cluster, signal: AbortSignal): Promise<Advice> {
+export async function checkOplogWindow(source: ClusterClient, signal: AbortSignal): Promise<Advice> {
   if (source.access === 'router') return { result: 'unchecked', description: 'Not checked: the source is read through its router, which does not show the oplogs of the shards.' };
   const windows = await Promise.all(source.shardIds.map((id) => readWindow(id, source.shard(id), signal)));
   const unread = windows.filter(({ window_seconds }) => window_seconds === null);
@@ -35,9 +35,9 @@ export async function checkOplogWindow(source: Cluster, signal: AbortSignal): Pr
   };
 }
 
-async function readWindow(shard: string, door: Door, signal: AbortSignal): Promise<ShardWindow> {
+async function readWindow(shard: string, client: NodeClient, signal: AbortSignal): Promise<ShardWindow> {
   try {
-    return { shard, window_seconds: reachOf(await readOplogWindow(door, signal)), refusal: '' };
+    return { shard, window_seconds: reachOf(await readOplogWindow(client, signal)), refusal: '' };
   } catch (error) {
     if (codeOf(error) === null) throw error;
     return { shard, window_seconds: null, refusal: failureName(error) };

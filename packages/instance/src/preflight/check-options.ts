@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { binaryVersion } from '../cluster/topology.js';
 import { writeBlockVersion } from '../cluster/write-block.js';
 
@@ -8,19 +8,19 @@ import { writeBlockVersion } from '../cluster/write-block.js';
  * The rules between options, versions and topologies that need no look into the catalogs (contract 2.1, 2.3 and 4.1).
  * @throws ConvoyError with the name of the first rule that is broken
  */
-export function checkOptions(source: Cluster, destination: Cluster, request: StartRequest): void {
+export function checkOptions(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {
   checkShardingOption(source, destination, request);
   checkReversible(source, destination, request);
   if (request.enableUserWriteBlocking && binaryVersion(source)[0] < writeBlockVersion) throw new ConvoyError('writeBlockingNeedsSource60');
 }
 
-function checkShardingOption(source: Cluster, destination: Cluster, request: StartRequest): void {
+function checkShardingOption(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {
   const needsSharding = source.kind === 'replicaSet' && destination.kind === 'sharded';
   if (needsSharding && request.sharding === undefined) throw new ConvoyError('shardingRequired');
   if (!needsSharding && request.sharding !== undefined) throw new ConvoyError('shardingNotAllowed');
 }
 
-function checkReversible(source: Cluster, destination: Cluster, request: StartRequest): void {
+function checkReversible(source: ClusterClient, destination: ClusterClient, request: StartRequest): void {
   if (!request.reversible) return;
   if (request.buildIndexes === 'never') throw new ConvoyError('buildIndexesNeverWithReversible');
   if (binaryVersion(source)[0] < writeBlockVersion) throw new ConvoyError('reversibleNeedsSource60');

@@ -9,7 +9,7 @@ import type { CatalogReport } from '../catalog/read/read-catalog.js';
 import { withSampledRanges } from '../catalog/read/sample-ranges.js';
 import { applyShardingEntries } from '../catalog/plan/sharding-plan.js';
 import { type Clock, systemClock } from '../cluster/clock.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { binaryVersion } from '../cluster/topology.js';
 import { adviseBalancers, adviseEqualIds, adviseMatched } from './advise.js';
 import { adviseUnseen } from './advise-unseen.js';
@@ -27,8 +27,8 @@ import type { CheckName, PreflightReport } from './report.js';
 import { readSettledCatalog } from './settled-catalog.js';
 
 export interface StartCheck {
-  source: Cluster;
-  destination: Cluster;
+  source: ClusterClient;
+  destination: ClusterClient;
   request: StartRequest;
   signal: AbortSignal;
   /** The memory bound of the process that is to migrate. */
@@ -119,7 +119,7 @@ function describeSharding({ sharding }: StartRequest): string {
   return `${sharding.shardingEntries.length} collections are to be sharded; all others stay unsharded.`;
 }
 
-function describeClusters(source: Cluster, destination: Cluster): Advice | string {
+function describeClusters(source: ClusterClient, destination: ClusterClient): Advice | string {
   const described = `${describeCluster(source)} to ${describeCluster(destination)}.`;
   if (source.directRefusal === undefined) return described;
   const description = `${described} The source is read through its router, which is slower. ${source.directRefusal} Or set sourceAccess to router.`;
@@ -129,7 +129,7 @@ function describeClusters(source: Cluster, destination: Cluster): Advice | strin
 /** Who starts instances needs the names of all shards; longer lists are read elsewhere. */
 const shardsNamedMax = 64;
 
-function describeCluster(cluster: Cluster): string {
+function describeCluster(cluster: ClusterClient): string {
   const { name, kind, shardIds } = cluster;
   return `${name} (${binaryVersion(cluster).join('.')}, ${kind === 'sharded' ? `${shardIds.length} shards: ${nameSome(shardIds, shardsNamedMax)}` : 'replica set'})`;
 }

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
 import { takesNotes } from '../cluster/cluster-time.js';
-import type { Cluster, Door } from '../cluster/door.js';
+import type { ClusterClient, NodeClient } from '../cluster/node-client.js';
 import type { Advice } from './examination.js';
 import { nameSome } from '../catalog/name-some.js';
 import {
@@ -39,7 +39,7 @@ export interface WantedUsers {
  * `reverses`: it may be reversed; `verifies`: it is verified
  * @throws ConvoyError `syncUserMismatch` or `permissionMissing`; descriptions name privileges, never users
  */
-export async function checkUsers(source: Cluster, destination: Cluster, wanted: WantedUsers, signal: AbortSignal): Promise<CheckedUsers> {
+export async function checkUsers(source: ClusterClient, destination: ClusterClient, wanted: WantedUsers, signal: AbortSignal): Promise<CheckedUsers> {
   const { syncUser, blocksWrites, reverses, verifies } = wanted;
   const user = await checkUser(source, [...asSource(source, blocksWrites), ...(reverses ? asDestination(source, blocksWrites) : [])], syncUser, signal);
   const shards = await Promise.all(shardsOf(source).map((id) => checkShardUser(source, id, signal)));
@@ -52,11 +52,11 @@ export async function checkUsers(source: Cluster, destination: Cluster, wanted: 
   return { withoutNotes: noted.filter((one) => missingOf(one.user, notePrivileges).length > 0).map(({ where }) => where) };
 }
 
-function asSource({ kind }: Cluster, blocksWrites: boolean): RequiredPrivilege[] {
+function asSource({ kind }: ClusterClient, blocksWrites: boolean): RequiredPrivilege[] {
   return [...sourcePrivileges[kind], ...(blocksWrites ? sourceBlockPrivileges : [])];
 }
 
-function asDestination({ kind }: Cluster, blocksWrites: boolean): RequiredPrivilege[] {
+function asDestination({ kind }: ClusterClient, blocksWrites: boolean): RequiredPrivilege[] {
   return [...destinationPrivileges[kind], ...(blocksWrites ? destinationBlockPrivileges : [])];
 }
 
@@ -75,11 +75,11 @@ export function describeUsers({ withoutNotes }: CheckedUsers): Advice | string {
 }
 
 /** The shards with users of their own: a replica set is its own shard. */
-function shardsOf(source: Cluster): readonly string[] {
+function shardsOf(source: ClusterClient): readonly string[] {
   return source.access === 'direct' && source.kind === 'sharded' ? source.shardIds : [];
 }
 
-async function checkUser(cluster: Cluster, required: readonly RequiredPrivilege[], syncUser: string | undefined, signal: AbortSignal): Promise<LoggedIn | null> {
+async function checkUser(cluster: ClusterClient, required: readonly RequiredPrivilege[], syncUser: string | undefined, signal: AbortSignal): Promise<LoggedIn | null> {
   const user = await loggedIn(cluster.router, signal);
   if (syncUser !== undefined && user?.names.includes(syncUser) !== true) {
     throw new ConvoyError('syncUserMismatch', `The connection string of ${cluster.name} has another user than the configured syncUser; make them agree.`);
@@ -88,15 +88,15 @@ async function checkUser(cluster: Cluster, required: readonly RequiredPrivilege[
   return user;
 }
 
-async function checkShardUser(source: Cluster, id: string, signal: AbortSignal): Promise<{ where: string; user: LoggedIn | null }> {
+async function checkShardUser(source: ClusterClient, id: string, signal: AbortSignal): Promise<{ where: string; user: LoggedIn | null }> {
   const where = `${id} of ${source.name}`;
   const user = await loggedIn(source.shard(id), signal);
   refuseMissing(where, missingOf(user, shardPrivileges(source.version)));
   return { where, user };
 }
 
-async function loggedIn(door: Door, signal: AbortSignal): Promise<LoggedIn | null> {
-  const reply = await door.command('admin', { connectionStatus: 1, showPrivileges: true }, { signal });
+async function loggedIn(client: NodeClient, signal: AbortSignal): Promise<LoggedIn | null> {
+  const reply = await client.command('admin', { connectionStatus: 1, showPrivileges: true }, { signal });
   const info = reply.authInfo as Document;
   const users = (info.authenticatedUsers as { user: string }[] | undefined) ?? [];
   if (users.length === 0) return null;

@@ -4,7 +4,7 @@ import { nameSome } from '../catalog/name-some.js';
 import { type Catalog, namespaceOf } from '../catalog/namespace.js';
 import { openChangeStream } from '../cluster/change-stream.js';
 import { currentTime, timestampOf } from '../cluster/cluster-time.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { codeOf, failureName } from '../cluster/failure.js';
 import type { Advice } from './examination.js';
 
@@ -16,8 +16,8 @@ export const verifiedMemoryBytesMin = 96 * 2 ** 20;
 
 /** What the check looks at. */
 export interface VerificationCheck {
-  source: Cluster;
-  destination: Cluster;
+  source: ClusterClient;
+  destination: ClusterClient;
   request: StartRequest;
   /** The process's memory bound; left out where none is known. */
   memoryBytesMax?: number;
@@ -57,7 +57,7 @@ export function refuseExpiring({ verification, buildIndexes }: Pick<StartRequest
 }
 
 /** Opens what the verifier needs: a stream of the whole cluster. */
-async function probe({ name, router, version }: Cluster, signal: AbortSignal): Promise<void> {
+async function probe({ name, router, version }: ClusterClient, signal: AbortSignal): Promise<void> {
   try {
     const startAtOperationTime = timestampOf(await currentTime(router, { signal }));
     const stream = await openChangeStream(router, { startAtOperationTime, batchDocumentsMax: 1, signal, allChangesForCluster: true, version });

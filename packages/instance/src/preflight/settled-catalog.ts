@@ -2,7 +2,7 @@ import type { NamespaceFilter } from '../catalog/namespace-filter.js';
 import { type CatalogReport, readCatalogReport } from '../catalog/read/read-catalog.js';
 import type { InconsistentIndex } from '../catalog/read/read-indexes.js';
 import type { Clock } from '../cluster/clock.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 
 /** Pauses before another look: a collection that is made anew, or an index that is committed, is on all shards within moments. */
 const pauses_ms = [100, 400, 1_500] as const;
@@ -13,7 +13,7 @@ const pauses_ms = [100, 400, 1_500] as const;
  * disagreement.
  * @throws what the door throws
  */
-export async function readSettledCatalog(source: Cluster, filter: NamespaceFilter, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<CatalogReport> {
+export async function readSettledCatalog(source: ClusterClient, filter: NamespaceFilter, clock: Pick<Clock, 'sleep'>, signal: AbortSignal): Promise<CatalogReport> {
   let report = await readCatalogReport(source, filter, signal);
   let lasting = report.inconsistentIndexes;
   for (const pause_ms of pauses_ms) {

@@ -1,7 +1,7 @@
 import { privileges } from './access/privileges.js';
 import { writeBlocks } from './access/write-blocks.js';
 import { catalogs } from './definitions/catalogs.js';
-import { definitionEvents } from './definitions/definition-events.js';
+import { ddlEvents } from './definitions/ddl-event.js';
 import type { Probe } from './framework/probe.js';
 import { orderAndBounds } from './reads/order-and-bounds.js';
 import { readsAtATime } from './reads/reads-at-a-time.js';
@@ -24,7 +24,7 @@ export const probesByTopic: Readonly<Record<string, readonly Probe[]>> = {
   'Order and bounds': orderAndBounds,
   'Events of documents': documentEvents,
   'Positions of streams': streamPositions,
-  'Events of definitions': definitionEvents,
+  'Events of definitions': ddlEvents,
   'Definitions': catalogs,
   'Bulk writes': bulkWrites,
   'Exact documents': exactDocuments,

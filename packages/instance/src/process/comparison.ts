@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { homedir } from 'node:os';
 import { systemClock } from '../cluster/clock.js';
-import type { Cluster } from '../cluster/door.js';
+import type { ClusterClient } from '../cluster/node-client.js';
 import { asUnavailable } from '../cluster/connection-failure.js';
 import { classify } from '../cluster/failure.js';
 import { binaryVersion } from '../cluster/topology.js';
@@ -9,7 +9,7 @@ import { retrying, type RetryNotice, retryPolicy } from '../cluster/retry.js';
 import type { InstanceConfig } from '../config/instance-schema.js';
 import { type ClusterName, connectConfigured } from '../lifecycle/migration/clusters.js';
 import { compareClusters, type ComparisonFilter, comparisonIdentity, type ComparisonOutcome } from '../verify/standalone/compare-clusters.js';
-import type { ComparisonOptions, ComparisonPhase } from '../verify/standalone/comparison-context.js';
+import type { ComparisonOptions, ComparisonPhase } from '../verify/standalone/comparison-dependencies.js';
 import { ComparisonState, type ComparisonTotals } from '../verify/standalone/comparison-state.js';
 import type { DescribedMismatch } from '../verify/standalone/described-mismatch.js';
 
@@ -44,7 +44,7 @@ export interface ComparisonProgress {
 /** A cluster as a report names it. */
 export interface DescribedCluster {
   host: string;
-  kind: Cluster['kind'];
+  kind: ClusterClient['kind'];
   version: string;
   clusterId: string;
   shards: number;
@@ -89,7 +89,7 @@ export async function runComparison(request: ComparisonRequest, observer: Compar
 
 async function compareIn(
   folder: string,
-  clusters: { source: Cluster; destination: Cluster },
+  clusters: { source: ClusterClient; destination: ClusterClient },
   { config, filter, options, restart }: ComparisonRequest,
   observer: ComparisonObserver,
   signal: AbortSignal,
@@ -136,7 +136,7 @@ function estimatesOf({ plan }: ComparisonState): Pick<ComparisonProgress, 'colle
   };
 }
 
-function describe(cluster: Cluster): DescribedCluster {
+function describe(cluster: ClusterClient): DescribedCluster {
   const { displayHost, kind, clusterId, shardIds } = cluster;
   return { host: displayHost, kind, version: binaryVersion(cluster).join('.'), clusterId, shards: shardIds.length };
 }
@@ -155,7 +155,7 @@ function isRetryable(error: unknown): boolean {
   return ['retryable', 'cursorLost', 'catalogChanged'].includes(classify(error));
 }
 
-async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
   try {
     return await connectConfigured(config, name, 'router', signal);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import type { CallOptions, Door } from '../cluster/door.js';
+import type { CallOptions, NodeClient } from '../cluster/node-client.js';
 import { metadataDatabase, throwWriteError } from './metadata.js';
 import { fenceCollection } from './session-fence.js';
 
@@ -10,47 +10,47 @@ import { fenceCollection } from './session-fence.js';
  * @param shardIds the destination's shards; on a replica set one document is enough and nothing is sharded
  */
 export async function createFence(
-  door: Door,
+  client: NodeClient,
   kind: 'sharded' | 'replicaSet',
   shardIds: readonly string[],
   options: CallOptions,
 ): Promise<void> {
   const namespace = `${metadataDatabase}.${fenceCollection}`;
-  if (kind === 'sharded' && (await isUnsharded(door, namespace, options))) {
-    await placeRanges(door, namespace, shardIds, options);
+  if (kind === 'sharded' && (await isUnsharded(client, namespace, options))) {
+    await placeRanges(client, namespace, shardIds, options);
   }
   const updates = shardIds.map((_, index) => ({ q: { _id: index }, u: { $setOnInsert: { fenced: 0 } }, upsert: true }));
   const command = { update: fenceCollection, updates, writeConcern: { w: 'majority' } };
-  throwWriteError(await door.command(metadataDatabase, command, options));
+  throwWriteError(await client.command(metadataDatabase, command, options));
 }
 
-async function isUnsharded(door: Door, namespace: string, options: CallOptions): Promise<boolean> {
-  const reply = await door.command('config', { find: 'collections', filter: { _id: namespace, dropped: { $ne: true } }, limit: 1, singleBatch: true }, options);
+async function isUnsharded(client: NodeClient, namespace: string, options: CallOptions): Promise<boolean> {
+  const reply = await client.command('config', { find: 'collections', filter: { _id: namespace, dropped: { $ne: true } }, limit: 1, singleBatch: true }, options);
   return (reply.cursor as { firstBatch: Document[] }).firstBatch.length === 0;
 }
 
-async function placeRanges(door: Door, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
+async function placeRanges(client: NodeClient, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
   const zones = shardIds.map((_, index) => `convoy_fence_${index}`);
-  await door.command('admin', { enableSharding: metadataDatabase }, options);
+  await client.command('admin', { enableSharding: metadataDatabase }, options);
   for (const [index, shard] of shardIds.entries()) {
     const range = {
       min: { _id: index === 0 ? new BSON.MinKey() : index },
       max: { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 },
     };
-    await door.command('admin', { addShardToZone: shard, zone: zones[index] }, options);
-    await door.command('admin', { updateZoneKeyRange: namespace, ...range, zone: zones[index] }, options);
+    await client.command('admin', { addShardToZone: shard, zone: zones[index] }, options);
+    await client.command('admin', { updateZoneKeyRange: namespace, ...range, zone: zones[index] }, options);
   }
-  await door.command('admin', { shardCollection: namespace, key: { _id: 1 } }, options);
-  await removeZones(door, namespace, shardIds, options);
+  await client.command('admin', { shardCollection: namespace, key: { _id: 1 } }, options);
+  await removeZones(client, namespace, shardIds, options);
 }
 
-async function removeZones(door: Door, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
+async function removeZones(client: NodeClient, namespace: string, shardIds: readonly string[], options: CallOptions): Promise<void> {
   for (const [index, shard] of shardIds.entries()) {
     const range = {
       min: { _id: index === 0 ? new BSON.MinKey() : index },
       max: { _id: index === shardIds.length - 1 ? new BSON.MaxKey() : index + 1 },
     };
-    await door.command('admin', { updateZoneKeyRange: namespace, ...range, zone: null }, options);
-    await door.command('admin', { removeShardFromZone: shard, zone: `convoy_fence_${index}` }, options);
+    await client.command('admin', { updateZoneKeyRange: namespace, ...range, zone: null }, options);
+    await client.command('admin', { removeShardFromZone: shard, zone: `convoy_fence_${index}` }, options);
   }
 }

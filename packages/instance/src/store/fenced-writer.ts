@@ -1,8 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Door, RawWrite, WriteOutcome } from '../cluster/door.js';
+import type { NodeClient, RawWrite, WriteOutcome } from '../cluster/node-client.js';
 import type { Retrying } from '../cluster/retry.js';
 import type { SessionFence } from './session-fence.js';
-import { Signalled } from './signalled.js';
+import { Condition } from './condition.js';
 import { numbersPerEpoch, writeTicketed } from './ticketed-write.js';
 
 /** Makes sure that the share is still owned, when that was not confirmed lately; rejects with `staleEpoch` when it is not. */
@@ -23,7 +23,7 @@ interface Slot {
  */
 export class FencedWriter {
   readonly #idle: Slot[];
-  readonly #freed = new Signalled();
+  readonly #freed = new Condition();
 
   /**
    * @param sessions 16-byte ids of the sessions
@@ -32,7 +32,7 @@ export class FencedWriter {
    * @param fence refuses copies of repeated writes
    */
   constructor(
-    private readonly door: Door,
+    private readonly client: NodeClient,
     private readonly retrying: Retrying,
     sessions: readonly Uint8Array[],
     epoch: number,
@@ -67,7 +67,7 @@ export class FencedWriter {
     const send = async (): Promise<WriteOutcome> => {
       await this.confirm();
       sendings += 1;
-      return writeTicketed(this.door, write, ticket, signal);
+      return writeTicketed(this.client, write, ticket, signal);
     };
     const answer = await this.retrying(`${write.kind} documents`, send, signal).then(
       (outcome) => ({ outcome }),

@@ -1,5 +1,5 @@
 import { BSON, type Document, type Long } from 'mongodb';
-import type { Door } from '../cluster/door.js';
+import type { NodeClient } from '../cluster/node-client.js';
 import type { Retrying } from '../cluster/retry.js';
 import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
 
@@ -7,7 +7,7 @@ import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js'
 export const metadataDatabase = 'convoy_metadata';
 
 /** Collections of the metadata database. */
-export type MetadataCollection = 'migration' | 'shares' | 'collections' | 'committedCollections' | 'openedCollections' | 'partitions' | 'repairs' | 'definitions' | 'uuids' | 'history' | 'fence'
+export type MetadataCollection = 'migration' | 'tasks' | 'collections' | 'committedCollections' | 'openedCollections' | 'partitions' | 'rereads' | 'ddlChanges' | 'uuids' | 'history' | 'fence'
   | 'verificationPlans' | 'verificationParts' | 'mismatches';
 
 /** Read in one batch where possible; metadata documents are few. */
@@ -27,7 +27,7 @@ interface Page {
  */
 export class Metadata {
   constructor(
-    private readonly door: Door,
+    private readonly client: NodeClient,
     private readonly retrying: Retrying,
   ) {}
 
@@ -60,8 +60,8 @@ export class Metadata {
   }
 
   /** Copy and share of all documents that match; for documents whose rest is large. */
-  async findNames(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<{ copy: string; share: string }[]> {
-    return (await this.findSome(collection, filter, Infinity, signal, { copy: 1, share: 1 })) as unknown as { copy: string; share: string }[];
+  async findNames(collection: MetadataCollection, filter: Document, signal: AbortSignal): Promise<{ copy: string; task: string }[]> {
+    return (await this.findSome(collection, filter, Infinity, signal, { copy: 1, task: 1 })) as unknown as { copy: string; task: string }[];
   }
 
   /** How many documents match. */
@@ -126,7 +126,7 @@ export class Metadata {
   }
 
   /** Upserts many documents by `_id`, each as a whole. */
-  async putMany(collection: MetadataCollection, documents: readonly Document[], signal: AbortSignal): Promise<void> {
+  async upsertMany(collection: MetadataCollection, documents: readonly Document[], signal: AbortSignal): Promise<void> {
     await this.upsertEach(collection, documents.map((document) => ({ q: { _id: document._id as unknown }, u: document })), signal);
   }
 
@@ -151,7 +151,7 @@ export class Metadata {
     return this.retrying(
       label,
       async () => {
-        const reply = await this.door.command(metadataDatabase, command, { signal });
+        const reply = await this.client.command(metadataDatabase, command, { signal });
         throwWriteError(reply);
         return reply;
       },

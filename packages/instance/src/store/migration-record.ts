@@ -23,7 +23,7 @@ export interface CommitRound {
 export interface Reversal {
   /** How many times source and destination have been swapped. */
   turns: number;
-  /** The shards of the present source and destination, each in the order of the record's `shareIds`: the same share leads from one to the other in either direction. */
+  /** The shards of the present source and destination, each in the order of the record's `taskIds`: the same share leads from one to the other in either direction. */
   sourceShards: string[];
   destinationShards: string[];
   /** How the present destination is read once it is the source. */
@@ -46,7 +46,7 @@ export interface MigrationRecord {
   /** How all instances read the source: straight from its shards, or through its routers. */
   access: 'direct' | 'router';
   /** The source's shards: each stands for a share, which is synced by exactly one instance. */
-  shareIds: string[];
+  taskIds: string[];
   phase: MigrationPhase;
   failure: { error: ErrorName; errorDescription: string } | null;
   leaderEpoch: number;
@@ -56,9 +56,9 @@ export interface MigrationRecord {
   estimatedTotalBytes: number | null;
   commit: CommitRound | null;
   /** Entries of the definition journal that count, and those of them that are applied: the largest ordinals, 0 for none. */
-  definitions: { known: number; done: number };
+  ddlChanges: { known: number; done: number };
   /** The time below which all definition changes are among those that count in the journal: the only word of it that counts. */
-  horizon: { time: Timestamp } | null;
+  ddlWatermark: { time: Timestamp } | null;
   canWrite: boolean;
   /** After a failure of the commit: the source, whose writes had been blocked, takes them again. */
   sourceReleased: boolean;
@@ -73,7 +73,7 @@ export interface MigrationRecord {
   /** All documents were verified and attributes are being restored: the destination may expire documents by itself. */
   attributesRestoring?: boolean;
   /** Set by a cleanup that asks who is at work; a process answers it in its share's record. */
-  rollCall?: string;
+  memberCheck?: string;
   /** Preflight's and initialisation's remarks for the operator. */
   warnings: { name: string; description: string }[];
 }
@@ -91,7 +91,7 @@ export function isOpeningDecided({ phase }: Pick<MigrationRecord, 'phase'>): boo
 const recordId = 'migration';
 
 /** What a new migration's record is made of. */
-export type NewMigration = Pick<MigrationRecord, 'release' | 'options' | 'source' | 'destination' | 'access' | 'shareIds' | 'warnings' | 'reversal'>;
+export type NewMigration = Pick<MigrationRecord, 'release' | 'options' | 'source' | 'destination' | 'access' | 'taskIds' | 'warnings' | 'reversal'>;
 
 /** Reads and writes of the migration record. Leader writes carry the leader's epoch; a write of an old one is refused. */
 export class MigrationRecords {
@@ -117,8 +117,8 @@ export class MigrationRecords {
       startTime: null,
       estimatedTotalBytes: null,
       commit: null,
-      definitions: { known: 0, done: 0 },
-      horizon: null,
+      ddlChanges: { known: 0, done: 0 },
+      ddlWatermark: null,
       canWrite: false,
       sourceReleased: false,
       balancers: null,
@@ -174,8 +174,8 @@ export class MigrationRecords {
    * Moves the ends of the definition journal on; a smaller ordinal changes nothing, so that a late repetition does no harm.
    * @throws ConvoyError `staleEpoch` when another leader has taken over
    */
-  async raiseDefinitions(leaderEpoch: number, ends: Partial<MigrationRecord['definitions']>, signal: AbortSignal): Promise<void> {
-    const raised = Object.fromEntries(Object.entries(ends).map(([end, ordinal]) => [`definitions.${end}`, ordinal]));
+  async raiseDdlChanges(leaderEpoch: number, ends: Partial<MigrationRecord['ddlChanges']>, signal: AbortSignal): Promise<void> {
+    const raised = Object.fromEntries(Object.entries(ends).map(([end, ordinal]) => [`ddlChanges.${end}`, ordinal]));
     const written = await this.metadata.updateOne('migration', { _id: recordId, leaderEpoch }, { $max: raised }, signal);
     if (!written) throw new ConvoyError('staleEpoch', 'Another instance has become the coordinator instance.');
   }
@@ -215,8 +215,8 @@ export class MigrationRecords {
   }
 
   /** Asks the migration's processes to say that they are at work. */
-  async callRoll(rollCall: string, signal: AbortSignal): Promise<void> {
-    await this.metadata.updateOne('migration', { _id: recordId }, { $set: { rollCall } }, signal);
+  async checkMembers(memberCheck: string, signal: AbortSignal): Promise<void> {
+    await this.metadata.updateOne('migration', { _id: recordId }, { $set: { memberCheck } }, signal);
   }
 
   /** Records the first failure; later ones, and any after the decision to open, change nothing. */

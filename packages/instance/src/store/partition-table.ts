@@ -41,7 +41,7 @@ export interface Partition extends IdRange {
    */
   reopening: boolean;
   /** Events later than `readTime`, in order, while starting and copying. */
-  held: ChangeEvent[];
+  buffered: ChangeEvent[];
 }
 
 /** Writes the durable form of a table. */
@@ -123,7 +123,7 @@ export class PartitionTable {
 }
 
 function waitingPartition(lower: RawValue, upper: RawValue): Partition {
-  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, dropped: 0n, bytes: 0, documents: 0, closing: false, reopening: false, held: [] };
+  return { lower, upper, state: 'waiting', dirty: false, readTime: null, readEnd: null, dropped: 0n, bytes: 0, documents: 0, closing: false, reopening: false, buffered: [] };
 }
 
 function storedPartition(partition: Partition): Document {
@@ -158,7 +158,7 @@ function restoredPartition(stored: Document): Partition {
     documents: wasDone ? Number(stored.documents) : 0,
     closing: false,
     reopening: false,
-    held: [],
+    buffered: [],
   };
 }
 

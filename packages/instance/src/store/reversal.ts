@@ -11,8 +11,8 @@ export function homeOf(record: Pick<MigrationRecord, 'reversal' | 'source' | 'de
 }
 
 /** The shard of the present source that a share syncs. */
-export function sourceShardOf({ reversal, shareIds }: Pick<MigrationRecord, 'reversal' | 'shareIds'>, shareId: string): string {
-  return reversal?.sourceShards[shareIds.indexOf(shareId)] ?? shareId;
+export function sourceShardOf({ reversal, taskIds }: Pick<MigrationRecord, 'reversal' | 'taskIds'>, taskId: string): string {
+  return reversal?.sourceShards[taskIds.indexOf(taskId)] ?? taskId;
 }
 
 /** What changes in a record when its clusters swap their roles: what was committed becomes what is synced, from the opening on. */
@@ -28,8 +28,8 @@ export function swapped(record: MigrationRecord, reversal: Reversal, catalogEpoc
     estimatedTotalBytes: 1,
     commit: null,
     lastLook: null,
-    definitions: { known: 0, done: 0 },
-    horizon: null,
+    ddlChanges: { known: 0, done: 0 },
+    ddlWatermark: null,
     canWrite: false,
     sourceReleased: false,
     balancers: balancers === null ? null : { source: balancers.destination, destination: balancers.source },

@@ -10,7 +10,7 @@ import type { MigrationRecord } from './migration-record.js';
  */
 export async function takeOverRelease(metadata: Metadata, record: MigrationRecord, own: string, signal: AbortSignal): Promise<MigrationRecord> {
   await metadata.updateMany('partitions', { partitions: { $type: 'object' } }, { $set: { 'partitions.$[].bytes': 0, 'partitions.$[].documents': 0 } }, signal);
-  await metadata.updateMany('shares', {}, { $set: { copied: { bytes: 0, documents: 0 } } }, signal);
+  await metadata.updateMany('tasks', {}, { $set: { copied: { bytes: 0, documents: 0 } } }, signal);
   return setRelease(metadata, record, { release: own, estimatedTotalBytes: null }, signal);
 }
 

@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../cluster/door.js';
+import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../cluster/node-client.js';
 import { classify, historyIncompleteCode, kindOfCode } from '../cluster/failure.js';
 
 /** Numbers of one epoch: the next epoch begins at `(epoch + 1) × 2^32`. */
@@ -18,8 +18,8 @@ export class RetryableStatement extends Error {
  * @returns what was written and the failures of single statements that repeating cannot mend
  * @throws ConvoyError `staleEpoch` when the session is fenced; RetryableStatement when the write has to be sent again under its number
  */
-export async function writeTicketed(door: Door, write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
-  const outcome = await door.write(write, ticket, { signal }).catch((error: unknown) => {
+export async function writeTicketed(client: NodeClient, write: RawWrite, ticket: WriteTicket, signal: AbortSignal): Promise<WriteOutcome> {
+  const outcome = await client.write(write, ticket, { signal }).catch((error: unknown) => {
     // A replica set refuses the whole command, a router the single statements.
     const kind = classify(error);
     if (kind === 'outcomeUnknown') return unknownOutcome(write);

@@ -14,7 +14,7 @@ type Owned = Document & { _id: string };
 export class VerificationStorage {
   constructor(
     private readonly metadata: Metadata,
-    private readonly shareId: string,
+    private readonly taskId: string,
     private readonly epoch: number,
     private readonly signal: AbortSignal,
   ) {}
@@ -24,11 +24,11 @@ export class VerificationStorage {
    * @returns the share's parts of all collections
    */
   async claim(): Promise<Document[]> {
-    const former = { share: this.shareId, epoch: { $lt: this.epoch } };
+    const former = { task: this.taskId, epoch: { $lt: this.epoch } };
     const claimed = { $set: { epoch: this.epoch } };
     await this.metadata.updateMany('verificationParts', former, claimed, this.signal);
     await this.metadata.updateMany('mismatches', former, claimed, this.signal);
-    return this.metadata.find('verificationParts', { share: this.shareId, epoch: this.epoch }, this.signal);
+    return this.metadata.find('verificationParts', { task: this.taskId, epoch: this.epoch }, this.signal);
   }
 
   /** The plans of some collections, as far as there are any. */
@@ -45,16 +45,16 @@ export class VerificationStorage {
 
   /** Stores how far the share's parts of a collection are. */
   async saveParts(key: string, parts: readonly Document[]): Promise<void> {
-    const _id = `${key}/${this.shareId}`;
-    const statement = { q: { _id, epoch: { $lte: this.epoch } }, u: { _id, key, share: this.shareId, epoch: this.epoch, parts } };
+    const _id = `${key}/${this.taskId}`;
+    const statement = { q: { _id, epoch: { $lte: this.epoch } }, u: { _id, key, task: this.taskId, epoch: this.epoch, parts } };
     await refusingStale(() => this.metadata.upsertEach('verificationParts', [statement], this.signal));
   }
 
   /** Stores documents that differ. */
-  async putMismatches(mismatches: readonly Owned[]): Promise<void> {
+  async saveMismatches(mismatches: readonly Owned[]): Promise<void> {
     const statements = mismatches.map((mismatch) => {
       const _id = this.#nameOf(mismatch._id);
-      return { q: { _id, epoch: { $lte: this.epoch } }, u: { ...mismatch, _id, share: this.shareId, epoch: this.epoch } };
+      return { q: { _id, epoch: { $lte: this.epoch } }, u: { ...mismatch, _id, task: this.taskId, epoch: this.epoch } };
     });
     await refusingStale(() => this.metadata.upsertEach('mismatches', statements, this.signal));
   }
@@ -68,34 +68,34 @@ export class VerificationStorage {
 
   /** Some of the share's mismatches behind a name; all of them in order when asked again and again with the last name. */
   async mismatchesAfter(name: string, limit: number): Promise<Document[]> {
-    const filter = { share: this.shareId, _id: { $gt: name === '' ? '' : this.#nameOf(name) } };
+    const filter = { task: this.taskId, _id: { $gt: name === '' ? '' : this.#nameOf(name) } };
     const found = await this.metadata.findSome('mismatches', filter, limit, this.signal);
-    return found.map((document) => ({ ...document, _id: String(document._id).slice(0, -this.shareId.length - 1) }));
+    return found.map((document) => ({ ...document, _id: String(document._id).slice(0, -this.taskId.length - 1) }));
   }
 
   /** Some documents that differ, found by whichever share, that this share is to read anew. */
-  givenToRepair(limit: number): Promise<Document[]> {
-    return this.metadata.findSome('mismatches', { 'standing.waiting': this.shareId }, limit, this.signal);
+  givenToReread(limit: number): Promise<Document[]> {
+    return this.metadata.findSome('mismatches', { 'standing.waiting': this.taskId }, limit, this.signal);
   }
 
   /** Notes that this share has taken such documents. @param ids as they are stored */
   async taken(ids: readonly string[]): Promise<void> {
     for (const part of partsWithin(ids, (id) => id.length, commandBytesMax)) {
-      await this.metadata.updateMany('mismatches', { _id: { $in: part } }, { $pull: { 'standing.waiting': this.shareId } }, this.signal);
+      await this.metadata.updateMany('mismatches', { _id: { $in: part } }, { $pull: { 'standing.waiting': this.taskId } }, this.signal);
     }
   }
 
   countMismatches(): Promise<number> {
-    return this.metadata.count('mismatches', { share: this.shareId }, this.signal);
+    return this.metadata.count('mismatches', { task: this.taskId }, this.signal);
   }
 
   /** Removes what is known of a collection that is no longer followed. */
   async forget(key: string): Promise<void> {
-    await this.metadata.deleteMany('verificationParts', { _id: `${key}/${this.shareId}`, epoch: this.epoch }, this.signal);
-    await this.metadata.deleteMany('mismatches', { key, share: this.shareId, epoch: this.epoch }, this.signal);
+    await this.metadata.deleteMany('verificationParts', { _id: `${key}/${this.taskId}`, epoch: this.epoch }, this.signal);
+    await this.metadata.deleteMany('mismatches', { key, task: this.taskId, epoch: this.epoch }, this.signal);
   }
 
   #nameOf(name: string): string {
-    return `${name}/${this.shareId}`;
+    return `${name}/${this.taskId}`;
   }
 }

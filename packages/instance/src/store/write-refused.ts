@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { hasUndefinedKey } from '../bson/shard-key.js';
 import { statementBytesMax } from '../cluster/driver/write-limits.js';
 import { duplicateKeyCode, historyIncompleteCode, objectTooLargeCode } from '../cluster/failure.js';
-import type { RepairReason } from './repair-set.js';
+import type { RereadReason } from './reread-set.js';
 import type { SyncedCollection } from './synced-collection.js';
 
 /** BSONObjectTooLarge, and what updates answer when a document would grow beyond 16 MB. */
@@ -24,7 +24,7 @@ const indexKeysCodes = new Set([
  * Why a key is to be read anew whose statement was refused for what stands on the destination just then: a document in the
  * way, or an index that is ahead of the documents; or of which nobody knows whether it was carried out. Null when no reading mends it.
  */
-export function doubtOfRefusal({ capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>, code: number): RepairReason | null {
+export function rereadOfRefusal({ capped, collated }: Pick<SyncedCollection, 'capped' | 'collated'>, code: number): RereadReason | null {
   if (code === duplicateKeyCode) return 'duplicateKey';
   // Under the collation of the collection the filter has found a document with another `_id`, which no update changes.
   if (collated && code === immutableFieldCode) return 'duplicateKey';
@@ -38,7 +38,7 @@ export function doubtOfRefusal({ capped, collated }: Pick<SyncedCollection, 'cap
  * Why a document that no statement can put is to be read anew: the statement is too large, or its filter cannot give the shard key of
  * what it may have to insert. Null when the statement can be sent.
  */
-export function doubtOfPut(statement: Uint8Array, document: Uint8Array, { destinationKey }: Pick<SyncedCollection, 'destinationKey'>): RepairReason | null {
+export function rereadOfUpsert(statement: Uint8Array, document: Uint8Array, { destinationKey }: Pick<SyncedCollection, 'destinationKey'>): RereadReason | null {
   if (statement.length > statementBytesMax) return 'largeStatement';
   return hasUndefinedKey(document, destinationKey) ? 'undefinedShardKey' : null;
 }

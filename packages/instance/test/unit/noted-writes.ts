@@ -1,4 +1,4 @@
-import type { RawWrite, WriteOutcome } from '../../src/cluster/door.js';
+import type { RawWrite, WriteOutcome } from '../../src/cluster/node-client.js';
 
 /** What a writer answers when every statement of a bulk write has taken effect. */
 export function allWritten({ statements }: RawWrite): WriteOutcome {

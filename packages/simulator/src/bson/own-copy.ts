@@ -4,7 +4,7 @@ const SLAB_BYTES = 32 * 1024;
 const OWN_BUFFER_BYTES_MIN = 4 * 1024;
 
 /** A message is not kept whole for its documents when they are less than this share of it, … */
-const KEPT_SHARE_MIN = 3 / 4;
+const KEPT_FRACTION_MIN = 3 / 4;
 /** … nor when it is larger: it lives as long as one document in it. */
 const KEPT_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -23,7 +23,7 @@ export function keepDocuments(message: Buffer, documents: readonly Uint8Array[])
   if (message.length < OWN_BUFFER_BYTES_MIN || message.length > KEPT_MESSAGE_BYTES_MAX || message.buffer.byteLength !== message.length) return;
   let bytes = 0;
   for (const document of documents) bytes += document.length;
-  if (bytes >= message.length * KEPT_SHARE_MIN) kept.add(message.buffer);
+  if (bytes >= message.length * KEPT_FRACTION_MIN) kept.add(message.buffer);
 }
 
 /** A copy that may be kept for long: it shares its memory with other kept documents alone, not with messages. Documents of `keepDocuments` stay as they are. */

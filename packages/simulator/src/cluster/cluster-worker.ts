@@ -23,8 +23,8 @@ parentPort?.on('message', (message: 'stop' | FaultMessage) => {
 });
 
 async function answer(line: string): Promise<void> {
-  const told: FaultAnswer = { answer: await runFaultLine(running.nodes, line) };
-  parentPort?.postMessage(told);
+  const reported: FaultAnswer = { answer: await runFaultLine(running.nodes, line) };
+  parentPort?.postMessage(reported);
 }
 
 async function cluster(): Promise<Running> {

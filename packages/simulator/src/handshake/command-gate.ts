@@ -30,7 +30,7 @@ export class CommandGate {
       const reply = await this.failPoints.failCommand.apply(request, () => run(request));
       const labels = reply.has('errorLabels') ? [] : concernErrorLabels(this.#node, request, reply);
       if (labels.length > 0) reply.set('errorLabels', [...labels]);
-      if (reply.has('writeConcernError') && this.#tellsTopology(concernErrorCode(reply))) reply.set('topologyVersion', this.identity.topologyVersion);
+      if (reply.has('writeConcernError') && this.#reportsTopology(concernErrorCode(reply))) reply.set('topologyVersion', this.identity.topologyVersion);
       return reply;
     } catch (error) {
       throw error instanceof CommandError ? this.#labelled(request, error) : error;
@@ -48,14 +48,14 @@ export class CommandGate {
 
   #labelled(request: CommandRequest, error: CommandError): CommandError {
     const labels = error instanceof LabelledFailure ? error.labels : errorLabels(this.#node, request, error);
-    const topology = this.#tellsTopology(error.code);
+    const topology = this.#reportsTopology(error.code);
     if (labels.length === error.labels.length && !topology) return error;
     const extra = topology ? new Map([...error.extra, ['topologyVersion', this.identity.topologyVersion]] as [string, Value][]) : error.extra;
     return new CommandError(error.code, error.codeName, error.message, labels, extra);
   }
 
   /** By the topology's version a client knows whether a failure of the member's role is news (server source: appendErrorLabelsAndTopologyVersion). */
-  #tellsTopology(code: number | undefined): boolean {
+  #reportsTopology(code: number | undefined): boolean {
     return this.#node === 'member' && code !== undefined && roleCodes.has(code);
   }
 }

@@ -9,31 +9,31 @@ export class ClusterClock {
   #seconds: number;
   #increment = 1;
   /** The largest time that was told; no node gives one at or below it any more. */
-  #toldSeconds: number;
-  #toldIncrement = 1;
+  #announcedSeconds: number;
+  #announcedIncrement = 1;
 
   /** @param now wall clock in milliseconds, injected so that tests can steer it */
   constructor(private readonly now: () => number = Date.now) {
     this.#seconds = Math.floor(now() / 1000);
-    this.#toldSeconds = this.#seconds;
+    this.#announcedSeconds = this.#seconds;
   }
 
   tick(): Timestamp {
-    this.tell();
+    this.announce();
     this.goOn(new NodeTime());
     return this.current();
   }
 
   current(): Timestamp {
-    this.tell();
+    this.announce();
     return new Timestamp({ t: this.#seconds, i: this.#increment });
   }
 
   /** Brings a node's time to the next one it may give: larger than its own and than every time that was told. */
   goOn(node: NodeTime): void {
-    if (node.seconds < this.#toldSeconds || (node.seconds === this.#toldSeconds && node.increment < this.#toldIncrement)) {
-      node.seconds = this.#toldSeconds;
-      node.increment = this.#toldIncrement;
+    if (node.seconds < this.#announcedSeconds || (node.seconds === this.#announcedSeconds && node.increment < this.#announcedIncrement)) {
+      node.seconds = this.#announcedSeconds;
+      node.increment = this.#announcedIncrement;
     }
     const wallSeconds = Math.floor(this.now() / 1000);
     if (wallSeconds > node.seconds) {
@@ -49,9 +49,9 @@ export class ClusterClock {
   }
 
   /** Lets every node know of the largest time given so far, as messages between them do. */
-  tell(): void {
-    this.#toldSeconds = this.#seconds;
-    this.#toldIncrement = this.#increment;
+  announce(): void {
+    this.#announcedSeconds = this.#seconds;
+    this.#announcedIncrement = this.#increment;
   }
 }
 

@@ -11,10 +11,10 @@ import { doc } from '../node/doc-fields.js';
 import { databaseOf } from '../node/namespace.js';
 import { hasCommand, nameCodes, refuseForeignFields } from '../node/release-rules.js';
 import type { CommandOutcome, ServedNode } from '../wire/served-node.js';
-import { collModCommand } from './definition/coll-mod.js';
-import * as collections from './definition/collection-commands.js';
-import * as lists from './definition/list-commands.js';
-import * as statistics from './definition/statistics-commands.js';
+import { collModCommand } from './ddl/coll-mod.js';
+import * as collections from './ddl/collection-commands.js';
+import * as lists from './ddl/list-commands.js';
+import * as statistics from './ddl/statistics-commands.js';
 import { aggregateCommand } from './read/aggregate-command.js';
 import { explainCommand } from './read/explain-command.js';
 import { countCommand as countDocuments, distinctCommand } from './read/count-distinct.js';
@@ -63,7 +63,7 @@ const dataCommands: readonly (readonly [string, Command])[] = [
   ['findAndModify', fresh(findAndModifyCommand)],
 ];
 
-const definitionCommands: readonly (readonly [string, Command])[] = [
+const ddlCommands: readonly (readonly [string, Command])[] = [
   ['create', collections.createCommand],
   ['drop', collections.dropCommand],
   ['dropDatabase', collections.dropDatabaseCommand],
@@ -172,7 +172,7 @@ export class Router implements ServedNode {
   ) {
     this.diagnostics = new Diagnostics(identity, () => context.clock.current());
     this.diagnostics.addAnswers([['setUserWriteBlockMode', (request) => this.#blockUserWrites(request)]]);
-    this.#commands = new Map([...dataCommands, ...definitionCommands, ...sessionCommands, ...shardingCommands(balancer, migration, available)]);
+    this.#commands = new Map([...dataCommands, ...ddlCommands, ...sessionCommands, ...shardingCommands(balancer, migration, available)]);
   }
 
   async #blockUserWrites(request: CommandRequest): Promise<Doc> {

@@ -2,7 +2,7 @@ import type { Binary, Timestamp } from 'bson';
 import type { Doc, Value } from '../bson/value.js';
 import type { View } from './storage/catalog.js';
 import type { StatementResult } from './session/logical-session.js';
-import type { DefinitionEvent } from './oplog/entry.js';
+import type { DdlEvent } from './oplog/entry.js';
 
 /** What was done under one statement of a retryable write. */
 export interface SessionRecord {
@@ -172,7 +172,7 @@ export interface ShardAccess {
   /** Notes that a migration gives another shard its first chunk of the collection; streams on this shard alone show `kNewShardDetected`. */
   noteNewShard(namespace: string, to: string): void;
   /** Notes a change of how a collection is sharded, which streams with expanded events show. @param description its `operationDescription` */
-  noteDefinition(namespace: string, event: DefinitionEvent, description: Doc): void;
+  noteDdl(namespace: string, event: DdlEvent, description: Doc): void;
 
   /** Finds the live document with this `_id` (and the other fields of the key, if given). */
   findByKey(namespace: string, documentKey: Doc): Uint8Array | undefined;

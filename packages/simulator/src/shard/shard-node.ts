@@ -12,7 +12,7 @@ import { listedSpec } from './commands/indexes.js';
 import { buildIndexes } from './index-spec/build.js';
 import { commandTable } from './commands/command-table.js';
 import { dropCollection, removeCollection } from './commands/drop.js';
-import { createOperation } from './oplog/definition-operations.js';
+import { createOperation } from './oplog/ddl-operations.js';
 import { documentKeyFrom } from './oplog/document-key.js';
 import { refuseInvalidTime, waitWithin } from './command-limits.js';
 import { failure } from './failure.js';
@@ -23,7 +23,7 @@ import type { Participation } from './session/sessions.js';
 import { readiness } from './read/read-concern.js';
 import type { RunningTransaction } from './session/running-transaction.js';
 import { refuseInTransaction } from './session/transaction-rules.js';
-import type { DefinitionEvent } from './oplog/entry.js';
+import type { DdlEvent } from './oplog/entry.js';
 import type { CollectionFacts, SessionRecord, ShardAccess, ShardStream, ShardStreamOptions } from './shard-access.js';
 import { ShardState, type ShardNodeOptions } from './shard-state.js';
 import type { View } from './storage/catalog.js';
@@ -309,7 +309,7 @@ export class ShardNode implements CommandNode, ShardAccess, BlockedMember {
     oplog.append(oplog.nextTime(), [{ kind: 'newShard', target: collection.target, from: this.name, to }]);
   }
 
-  noteDefinition(namespace: string, event: DefinitionEvent, description: Doc): void {
+  noteDdl(namespace: string, event: DdlEvent, description: Doc): void {
     const { catalog, oplog } = this.#state;
     const collection = catalog.collection(namespace);
     if (collection === undefined) return;

@@ -41,8 +41,8 @@ export class FailCommand {
     const data = this.point.enter((set) => this.concerns(set, request, internal) && interferes(set));
     if (data !== undefined) await interfere(data, request);
     const reply = await run();
-    const told = this.point.enter((set) => set.has('writeConcernError') && this.concerns(set, request, internal));
-    if (told !== undefined) addConcernError(reply, told);
+    const reported = this.point.enter((set) => set.has('writeConcernError') && this.concerns(set, request, internal));
+    if (reported !== undefined) addConcernError(reply, reported);
     return reply;
   }
 

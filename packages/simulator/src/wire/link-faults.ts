@@ -79,8 +79,8 @@ export class LinkFaults {
   async #throttled(socket: Socket, bytes: Buffer, signal: AbortSignal): Promise<void> {
     let sent = 0;
     while (sent < bytes.length && !signal.aborted) {
-      const share = (this.bytesPerSecond * pieceMs) / millisecondsPerSecond;
-      const piece = bytes.subarray(sent, sent + Math.max(1, Math.floor(Math.min(share, bytes.length))));
+      const fraction = (this.bytesPerSecond * pieceMs) / millisecondsPerSecond;
+      const piece = bytes.subarray(sent, sent + Math.max(1, Math.floor(Math.min(fraction, bytes.length))));
       socket.write(piece);
       sent += piece.length;
       if (sent < bytes.length) await delay(pieceMs, undefined, { signal }).catch(() => undefined);

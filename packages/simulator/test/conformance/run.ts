@@ -1,6 +1,6 @@
 import { corpusFiles, type Json } from './corpus-file.js';
 import type { Difference } from './compare-outcomes.js';
-import { equalMin } from './pinned-figures.js';
+import { equalMin } from './pinned-values.js';
 import type { PlayedStep } from './replay.js';
 import { excuseOf, type FileScore, playCorpus } from './score.js';
 

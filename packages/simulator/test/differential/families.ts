@@ -1,6 +1,6 @@
 import type { Family } from './case.js';
 import { expressions, groups, stages } from './family/aggregations.js';
-import { ddl } from './family/definitions.js';
+import { ddl } from './family/ddl.js';
 import { privileges } from './family/privileges.js';
 import { filters, projections, sorts } from './family/queries.js';
 import { reads } from './family/reads.js';

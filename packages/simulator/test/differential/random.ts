@@ -13,8 +13,8 @@ export class Random {
     return from + Math.floor(this.#next() * (to - from + 1));
   }
 
-  chance(share: number): boolean {
-    return this.#next() < share;
+  chance(fraction: number): boolean {
+    return this.#next() < fraction;
   }
 
   pick<T>(from: readonly T[]): T {

@@ -86,36 +86,36 @@ export function describeFleet(name: string, makeFleet: () => Fleet | Promise<Fle
     it('tells changes that come together once', async () => {
       const { fleet, identity } = await joined();
       await until(fleet, 'leader', () => fleet.isLeader());
-      let told = 0;
-      fleet.watch(() => (told += 1));
+      let reported = 0;
+      fleet.watch(() => (reported += 1));
       for (let at = 0; at < 100; at += 1) fleet.report(idleReport(identity, { step: `step ${at}` }));
-      await until(fleet, 'last step', () => fleet.reports().get('shard0')?.report.step === 'step 99' && told > 0);
-      expect(told).toBe(1);
+      await until(fleet, 'last step', () => fleet.reports().get('shard0')?.report.step === 'step 99' && reported > 0);
+      expect(reported).toBe(1);
     });
 
     it('tells what is new: a nudge is none of the reports, and comes back to its sender', async () => {
       const { fleet, identity } = await joined();
       await until(fleet, 'leader', () => fleet.isLeader());
-      const told: FleetNews[][] = [];
+      const reported: FleetNews[][] = [];
       fleet.watch((news) => {
         // The election may still be told of.
         const others = [...news].filter((each) => each !== 'leader').sort();
-        if (others.length > 0) told.push(others);
+        if (others.length > 0) reported.push(others);
       });
       fleet.report(idleReport(identity));
-      await until(fleet, 'report', () => told.length === 1);
-      fleet.nudge();
-      await until(fleet, 'nudge', () => told.length === 2);
+      await until(fleet, 'report', () => reported.length === 1);
+      fleet.wake();
+      await until(fleet, 'wake', () => reported.length === 2);
       fleet.report(idleReport(identity, { step: 'copying' }));
-      fleet.nudgeHorizon();
-      await until(fleet, 'both', () => told.length === 3);
-      expect(told).toEqual([['report'], ['nudge'], ['horizon', 'report']]);
+      fleet.announceDdlWatermark();
+      await until(fleet, 'both', () => reported.length === 3);
+      expect(reported).toEqual([['report'], ['wake'], ['ddlWatermark', 'report']]);
     });
 
     it('takes nudges and a handler of commands without peers', async () => {
       const { fleet } = await joined();
       fleet.serve(() => Promise.resolve({ success: true }));
-      fleet.nudge();
+      fleet.wake();
       expect(fleet.reports().size).toBe(0);
     });
 

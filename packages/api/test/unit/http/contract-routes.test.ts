@@ -15,7 +15,7 @@ beforeEach(async () => {
   service = new RecordingService();
   app = Fastify();
   await app.register(contractRoutes, { service, bodyBytesMax: 1024 * 1024 });
-  app.get('/metrics', () => 'figures');
+  app.get('/metrics', () => 'stats');
 });
 
 afterEach(async () => {

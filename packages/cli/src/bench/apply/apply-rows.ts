@@ -26,16 +26,16 @@ export interface WorkloadMeasured {
 export function workloadRows(measured: WorkloadMeasured): Row[] {
   const { name, operations, sweep, bare, engine, ordered } = measured;
   const row = (subject: string, metric: string, value: number, unit: string): Row => ({ case: `${name} ${subject}`, metric, value, unit });
-  const share = row('engine', 'rate of bare limit', rateOf(operations, engine) / rateOf(operations, bare), '×');
+  const fraction = row('engine', 'rate of bare limit', rateOf(operations, engine) / rateOf(operations, bare), '×');
   return [
-    ...sweep.map(({ form, result }) => row('bare limit', `${form.lanes} lanes of ${form.operationsMax}`, rateOf(operations, [result]), '1/s')),
+    ...sweep.map(({ form, result }) => row('bare limit', `${form.workers} lanes of ${form.operationsMax}`, rateOf(operations, [result]), '1/s')),
     row('bare limit', 'events', rateOf(operations, bare), '1/s'),
     row('bare limit', 'CPU per million events', cpuOf(operations, bare), 's'),
     row('ordered batches', 'events', rateOf(ordered.operations, [ordered.result]), '1/s'),
     row('engine', 'events', rateOf(operations, engine), '1/s'),
     row('engine', 'CPU per million events', cpuOf(operations, engine), 's'),
     ...rateWithProcessors(bare, engine).map((value) => row('engine', 'rate of bare limit, a processor for each process', value, '×')),
-    measured.promisesSpeed ? withGoal(share, '>=', ofBareLimitMin) : share,
+    measured.promisesSpeed ? withGoal(fraction, '>=', ofBareLimitMin) : fraction,
     withGoal(row('engine', 'peak memory of an instance', Math.max(...engine.map(({ peakMemoryBytes }) => peakMemoryBytes)) / 1e6, 'MB'), '<=', memoryMegabytesMax),
   ];
 }

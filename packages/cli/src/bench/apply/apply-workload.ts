@@ -16,7 +16,7 @@ export interface ApplyWorkload {
   operations: number;
   mix: Mix;
   /** Part of the updates and replacements that meet the same few documents; 0 spreads all of them evenly. */
-  hotShare: number;
+  hotFraction: number;
   seed: number;
 }
 
@@ -34,7 +34,7 @@ const hotDocuments = 20;
 /** All operations in their order. None fails: inserts are of new `_id`s, all others of documents that are there. */
 export function operationsOf(workload: ApplyWorkload): Operation[] {
   const random = new Random(workload.seed);
-  const hot = workload.hotShare > 0 ? Math.min(hotDocuments, workload.documents) : 0;
+  const hot = workload.hotFraction > 0 ? Math.min(hotDocuments, workload.documents) : 0;
   const live = Array.from({ length: workload.documents - hot }, (_, index) => hot + index);
   const operations: Operation[] = [];
   let next = workload.documents;
@@ -46,7 +46,7 @@ export function operationsOf(workload: ApplyWorkload): Operation[] {
       operations.push({ kind, id: next, version });
       next += 1;
     } else {
-      const isHot = kind !== 'delete' && hot > 0 && random.next() < workload.hotShare;
+      const isHot = kind !== 'delete' && hot > 0 && random.next() < workload.hotFraction;
       operations.push({ kind, id: isHot ? random.below(hot) : takeLive(live, kind === 'delete', random), version });
     }
   }
@@ -55,9 +55,9 @@ export function operationsOf(workload: ApplyWorkload): Operation[] {
 
 function pickKind(mix: Mix, random: Random): OperationKind {
   const kinds = Object.entries(mix) as [OperationKind, number][];
-  let left = random.next() * kinds.reduce((sum, [, share]) => sum + share, 0);
-  for (const [kind, share] of kinds) {
-    left -= share;
+  let left = random.next() * kinds.reduce((sum, [, fraction]) => sum + fraction, 0);
+  for (const [kind, fraction] of kinds) {
+    left -= fraction;
     if (left < 0) return kind;
   }
   throw new RangeError('a mix without operations');

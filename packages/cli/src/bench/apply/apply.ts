@@ -11,9 +11,9 @@ interface Case {
   documentBytes: number;
   operations: number;
   /** Documents before the first operation, as part of the operations. */
-  documentsShare: number;
+  documentsFraction: number;
   mix: Mix;
-  hotShare: number;
+  hotFraction: number;
   promisesSpeed: boolean;
 }
 
@@ -22,25 +22,25 @@ const mixed: Mix = { insert: 25, update: 40, replace: 15, delete: 20 };
 
 /** 640,000 events together. Where a speed is promised there are so many that what a resumed instance begins with does not count. */
 const cases: readonly Case[] = [
-  { name: 'insert 1 KB', documentBytes: 1_000, operations: 200_000, documentsShare: 0.01, mix: only('insert'), hotShare: 0, promisesSpeed: true },
-  { name: 'update 1 KB', documentBytes: 1_000, operations: 200_000, documentsShare: 0.2, mix: only('update'), hotShare: 0, promisesSpeed: true },
-  { name: 'mixed 200 B', documentBytes: 200, operations: 100_000, documentsShare: 0.5, mix: mixed, hotShare: 0, promisesSpeed: false },
-  { name: 'mixed 1 KB', documentBytes: 1_000, operations: 80_000, documentsShare: 0.5, mix: mixed, hotShare: 0, promisesSpeed: false },
-  { name: 'hot documents 1 KB', documentBytes: 1_000, operations: 40_000, documentsShare: 0.5, mix: mixed, hotShare: 0.5, promisesSpeed: false },
-  { name: 'mixed 10 KB', documentBytes: 10_000, operations: 20_000, documentsShare: 0.5, mix: mixed, hotShare: 0, promisesSpeed: false },
+  { name: 'insert 1 KB', documentBytes: 1_000, operations: 200_000, documentsFraction: 0.01, mix: only('insert'), hotFraction: 0, promisesSpeed: true },
+  { name: 'update 1 KB', documentBytes: 1_000, operations: 200_000, documentsFraction: 0.2, mix: only('update'), hotFraction: 0, promisesSpeed: true },
+  { name: 'mixed 200 B', documentBytes: 200, operations: 100_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0, promisesSpeed: false },
+  { name: 'mixed 1 KB', documentBytes: 1_000, operations: 80_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0, promisesSpeed: false },
+  { name: 'hot documents 1 KB', documentBytes: 1_000, operations: 40_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0.5, promisesSpeed: false },
+  { name: 'mixed 10 KB', documentBytes: 10_000, operations: 20_000, documentsFraction: 0.5, mix: mixed, hotFraction: 0, promisesSpeed: false },
 ];
 
 /** What the bare limit is tried with; the best is compared with. */
 const forms: readonly BatchForm[] = [
-  { lanes: 2, operationsMax: 1_000, order: 'folded' },
-  { lanes: 4, operationsMax: 1_000, order: 'folded' },
-  { lanes: 8, operationsMax: 1_000, order: 'folded' },
-  { lanes: 4, operationsMax: 4_000, order: 'folded' },
+  { workers: 2, operationsMax: 1_000, order: 'folded' },
+  { workers: 4, operationsMax: 1_000, order: 'folded' },
+  { workers: 8, operationsMax: 1_000, order: 'folded' },
+  { workers: 4, operationsMax: 4_000, order: 'folded' },
 ];
 /** As a peer sends them: as many workers as processors, 5,000 operations at most. */
-const orderedForm: BatchForm = { lanes: 2, operationsMax: 5_000, order: 'ordered' };
+const orderedForm: BatchForm = { workers: 2, operationsMax: 5_000, order: 'ordered' };
 /** What ordered batches are measured with: they are slow. */
-const orderedShare = 0.1;
+const orderedFraction = 0.1;
 
 /** Both take turns, so that another load of the machine meets both. */
 const rounds = 2;
@@ -58,9 +58,9 @@ export const applyBenchmark: Benchmark = {
 };
 
 /** A smaller run has fewer operations. */
-function workloadOf({ documentBytes, operations, documentsShare, mix, hotShare }: Case, scale: number): ApplyWorkload {
+function workloadOf({ documentBytes, operations, documentsFraction, mix, hotFraction }: Case, scale: number): ApplyWorkload {
   const scaled = Math.max(200, Math.round(operations * scale));
-  return { database: 'bench', collection: 'documents', documentBytes, documents: Math.ceil(scaled * documentsShare), operations: scaled, mix, hotShare, seed: 1 };
+  return { database: 'bench', collection: 'documents', documentBytes, documents: Math.ceil(scaled * documentsFraction), operations: scaled, mix, hotFraction, seed: 1 };
 }
 
 async function measure(clusters: BenchClusters, one: Case, context: BenchmarkContext): Promise<WorkloadMeasured> {
@@ -69,7 +69,7 @@ async function measure(clusters: BenchClusters, one: Case, context: BenchmarkCon
   const sweep: WorkloadMeasured['sweep'] = [];
   for (const form of forms) {
     signal.throwIfAborted();
-    log(`${one.name}: ready-made writes in ${form.lanes} lanes of ${form.operationsMax}`);
+    log(`${one.name}: ready-made writes in ${form.workers} lanes of ${form.operationsMax}`);
     sweep.push({ form, result: await writeBarely(clusters, folder, workload, form) });
   }
   const best = sweep.reduce((fastest, each) => (each.result.seconds < fastest.result.seconds ? each : fastest)).form;
@@ -84,7 +84,7 @@ async function measure(clusters: BenchClusters, one: Case, context: BenchmarkCon
     bare.push(await writeBarely(clusters, folder, workload, best));
   }
   log(`${one.name}: ordered batches`);
-  const fewer = workloadOf(one, scale * orderedShare);
+  const fewer = workloadOf(one, scale * orderedFraction);
   const ordered = { operations: fewer.operations, result: await writeBarely(clusters, folder, fewer, orderedForm) };
   return { name: one.name, operations: workload.operations, sweep, bare, engine, ordered, promisesSpeed: one.promisesSpeed };
 }

@@ -18,7 +18,7 @@ export const checkpoint_ms = 100;
 /** So many operations of the same kinds are applied before the clock runs: a process that has only just begun translates its own code meanwhile. */
 const warmUpOperations = 20_000;
 /** The fastest way that the source takes single operations. */
-const recordForm = { lanes: 4, operationsMax: 1_000, order: 'single' } as const;
+const recordForm = { workers: 4, operationsMax: 1_000, order: 'single' } as const;
 
 /**
  * Lets a fleet of its own copy the first documents and apply a like workload of another collection, pauses it while the workload is written
@@ -80,8 +80,8 @@ export async function passBy({ source, sourceClient }: BenchClusters): Promise<T
 
 /** Resolves once the checkpoints of all shares have passed a time. */
 export async function untilPassed(destination: MongoClient, shardIds: readonly string[], time: Timestamp, signal: AbortSignal): Promise<void> {
-  const shares = destination.db('convoy_metadata').collection<{ _id: string; checkpoint: Timestamp }>('shares');
-  await untilTrue(async () => (await shares.find({ checkpoint: { $gt: time } }).toArray()).length === shardIds.length, signal);
+  const fractions = destination.db('convoy_metadata').collection<{ _id: string; checkpoint: Timestamp }>('fractions');
+  await untilTrue(async () => (await fractions.find({ checkpoint: { $gt: time } }).toArray()).length === shardIds.length, signal);
 }
 
 async function untilTrue(condition: () => Promise<boolean>, signal: AbortSignal): Promise<void> {

@@ -21,12 +21,12 @@ export async function measureIdle(clusters: BenchClusters, context: BenchmarkCon
   {
     await using fleet = await startFleet(options);
     await fleet.coordinator.client.start(body);
-    measured.push({ name: 'fleet member', cpuShare: await busiest(fleet.instances, context) });
+    measured.push({ name: 'fleet member', cpuFraction: await busiest(fleet.instances, context) });
   }
   await clusters.emptyDestination();
   await using lone = await startLoneInstance(options);
   await lone.client.start(body);
-  measured.push({ name: 'lone instance', cpuShare: await busiest([lone], context) });
+  measured.push({ name: 'lone instance', cpuFraction: await busiest([lone], context) });
   return measured;
 }
 

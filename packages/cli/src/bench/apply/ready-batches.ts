@@ -1,12 +1,12 @@
 import { BSON, type Document } from 'mongodb';
 import { deleteStatement, replaceStatement, updateStatement } from '@convoy/instance/bson/build';
-import type { RawWrite } from '@convoy/instance/cluster/door';
+import type { RawWrite } from '@convoy/instance/cluster/node-client';
 import { documentMaker } from '../copy/bench-documents.js';
 import { type ApplyWorkload, type Operation, operationsOf } from './apply-workload.js';
 
 /** How operations are put into bulk commands. */
 export interface BatchForm {
-  lanes: number;
+  workers: number;
   /** Operations that are looked at together at most. */
   operationsMax: number;
   /**
@@ -24,11 +24,11 @@ interface Statement {
 
 /** The commands of every lane, in the order in which they are to be sent. A document's operations are all in one lane. */
 export function readyBatches(workload: ApplyWorkload, form: BatchForm): RawWrite[][] {
-  const lanes: Operation[][] = Array.from({ length: form.lanes }, () => []);
+  const workers: Operation[][] = Array.from({ length: form.workers }, () => []);
   // The multiplier spreads neighbours; which lane it is does not matter.
-  for (const operation of operationsOf(workload)) lanes[(Math.imul(operation.id, 0x9e3779b1) >>> 8) % form.lanes]?.push(operation);
+  for (const operation of operationsOf(workload)) workers[(Math.imul(operation.id, 0x9e3779b1) >>> 8) % form.workers]?.push(operation);
   const statementOf = statementMaker(workload);
-  return lanes.map((operations) => windowsOf(operations, form).flatMap((window) => commandsOf(window, form.order, workload, statementOf)));
+  return workers.map((operations) => windowsOf(operations, form).flatMap((window) => commandsOf(window, form.order, workload, statementOf)));
 }
 
 function windowsOf(operations: readonly Operation[], { operationsMax, order }: BatchForm): Operation[][] {

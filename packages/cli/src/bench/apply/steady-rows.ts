@@ -2,7 +2,7 @@ import { type Row, withGoal } from '../benchmark.js';
 
 /** A share of the bare limit at which writes were sent for a while. */
 export interface RateStep {
-  share: number;
+  fraction: number;
   wantedPerSecond: number;
   /** What the source took. */
   writtenPerSecond: number;
@@ -19,7 +19,7 @@ export interface IdleMeasured {
   /** For example `fleet member`. */
   name: string;
   /** Of the busiest instance, as part of one core. */
-  cpuShare: number;
+  cpuFraction: number;
 }
 
 /** A rate holds when the engine is this near behind the last write: a checkpoint every 100 ms, and the servers' answers. */
@@ -45,12 +45,12 @@ export function steadyRows(barePerSecond: number, steps: readonly RateStep[], id
     ...steps.flatMap(stepRows),
     { case: 'steady', metric: 'highest rate that holds', value: best, unit: '1/s' },
     { case: 'steady', metric: 'of bare limit', value: best / barePerSecond, unit: '×' },
-    ...idle.map(({ name, cpuShare }) => withGoal({ case: `idle ${name}`, metric: 'CPU', value: cpuShare * 100, unit: '% of a core' }, '<=', idlePercentMax)),
+    ...idle.map(({ name, cpuFraction }) => withGoal({ case: `idle ${name}`, metric: 'CPU', value: cpuFraction * 100, unit: '% of a core' }, '<=', idlePercentMax)),
   ];
 }
 
 function stepRows(step: RateStep): Row[] {
-  const row = (metric: string, value: number, unit: string): Row => ({ case: `${Math.round(step.share * 100)} % of bare limit`, metric, value, unit });
+  const row = (metric: string, value: number, unit: string): Row => ({ case: `${Math.round(step.fraction * 100)} % of bare limit`, metric, value, unit });
   return [
     row('written', step.writtenPerSecond, '1/s'),
     row('highest lag', step.lagMax_seconds, 's'),

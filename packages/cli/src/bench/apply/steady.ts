@@ -11,21 +11,21 @@ import { measureIdle } from './idle-engine.js';
 import type { BatchForm } from './ready-batches.js';
 import { holds, type RateStep, sourceHolds, steadyRows } from './steady-rows.js';
 
-const shares = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1] as const;
+const fractions = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1] as const;
 /** How long each rate is kept up. */
 const step_seconds = 10;
 const bareOperations = 60_000;
 const poll_ms = 250;
-const bareForm: BatchForm = { lanes: 4, operationsMax: 1_000, order: 'folded' };
+const bareForm: BatchForm = { workers: 4, operationsMax: 1_000, order: 'folded' };
 /** Small batches, so that the rate is even. */
-const pacedForm: BatchForm = { lanes: 4, operationsMax: 100, order: 'single' };
+const pacedForm: BatchForm = { workers: 4, operationsMax: 100, order: 'single' };
 const base: Omit<ApplyWorkload, 'operations'> = {
   database: 'bench',
   collection: 'documents',
   documentBytes: 1_000,
   documents: 20_000,
   mix: { insert: 25, update: 60, replace: 15, delete: 0 },
-  hotShare: 0,
+  hotFraction: 0,
   seed: 1,
 };
 
@@ -55,12 +55,12 @@ async function measureRates(clusters: BenchClusters, barePerSecond: number, cont
   await untilAll(fleet.instances, ({ info }) => info === progressInfo.changeEventApplication, signal);
   const steps: RateStep[] = [];
   let documents = base.documents;
-  for (const share of shares) {
+  for (const fraction of fractions) {
     signal.throwIfAborted();
-    const wantedPerSecond = barePerSecond * share;
+    const wantedPerSecond = barePerSecond * fraction;
     const workload = { ...base, documents, operations: Math.max(100, Math.round(wantedPerSecond * step_seconds * Math.min(1, scale))) };
     log(`${Math.round(wantedPerSecond)} operations/s`);
-    const step = await measureRate(clusters, fleet, workload, wantedPerSecond, share, signal, folder);
+    const step = await measureRate(clusters, fleet, workload, wantedPerSecond, fraction, signal, folder);
     steps.push(step);
     if (!holds(step) || !sourceHolds(step)) break;
     // What the step has inserted is there for the next one.
@@ -69,7 +69,7 @@ async function measureRates(clusters: BenchClusters, barePerSecond: number, cont
   return steps;
 }
 
-async function measureRate(clusters: BenchClusters, { instances }: Fleet, workload: ApplyWorkload, wantedPerSecond: number, share: number, signal: AbortSignal, folder: BenchmarkContext['folder']): Promise<RateStep> {
+async function measureRate(clusters: BenchClusters, { instances }: Fleet, workload: ApplyWorkload, wantedPerSecond: number, fraction: number, signal: AbortSignal, folder: BenchmarkContext['folder']): Promise<RateStep> {
   const pids = instances.map(({ pid }) => pid);
   const before = readUsage(pids).cpu_seconds;
   const stop = new AbortController();
@@ -82,7 +82,7 @@ async function measureRate(clusters: BenchClusters, { instances }: Fleet, worklo
   stop.abort();
   const { operations } = workload;
   const cpu_seconds = readUsage(pids).cpu_seconds - before;
-  return { share, wantedPerSecond, writtenPerSecond: operations / written.seconds, lagMax_seconds: await lag, drain_seconds, cpu_seconds, operations };
+  return { fraction, wantedPerSecond, writtenPerSecond: operations / written.seconds, lagMax_seconds: await lag, drain_seconds, cpu_seconds, operations };
 }
 
 /** The highest lag that the instances tell until the signal. */

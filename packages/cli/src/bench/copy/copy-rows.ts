@@ -1,6 +1,6 @@
 import { type Row, withGoal } from '../benchmark.js';
 import type { CopyResult, EngineResult } from './copy-result.js';
-import type { LoopWidth } from './loop-order.js';
+import type { LoopConcurrency } from './loop-order.js';
 
 /** Part of the bare loop's throughput that the engine has to reach. */
 const ofBareLoopMin = 0.95;
@@ -16,7 +16,7 @@ export interface SizeMeasured {
   name: string;
   bytes: number;
   documents: number;
-  sweep: { width: LoopWidth; result: CopyResult }[];
+  sweep: { concurrency: LoopConcurrency; result: CopyResult }[];
   raw: CopyResult[];
   engine: EngineResult[];
   decoded: CopyResult[];
@@ -34,7 +34,7 @@ export function sizeRows(measured: SizeMeasured): Row[] {
   const cpuOfDecoding = row('engine', 'CPU per GB of decoding copy', median(engine, cpuOf) / median(decoded, cpuOf), '×');
   return [
     row('of each copy', 'data', bytes / 1e6, 'MB'),
-    ...measured.sweep.map(({ width, result }) => row('bare loop', `${width.readersPerShard} readers a shard, ${width.writesPerReader} writes each`, megabytesPerSecond(bytes, [result]), 'MB/s')),
+    ...measured.sweep.map(({ concurrency, result }) => row('bare loop', `${concurrency.readersPerShard} readers a shard, ${concurrency.writesPerReader} writes each`, megabytesPerSecond(bytes, [result]), 'MB/s')),
     ...copyRows(`${name} bare loop`, measured, raw),
     ...copyRows(`${name} decoding copy`, measured, decoded),
     ...copyRows(`${name} engine`, measured, engine),

@@ -4,7 +4,7 @@ import { type BenchCollection, fill, shardByHash } from './bench-documents.js';
 import { type SizeMeasured, sizeRows } from './copy-rows.js';
 import type { CopyResult, EngineResult } from './copy-result.js';
 import { runEngine } from './engine-run.js';
-import type { LoopWidth } from './loop-order.js';
+import type { LoopConcurrency } from './loop-order.js';
 import { runLoop } from './loop-run.js';
 
 /**
@@ -19,7 +19,7 @@ const sizes = [
 ] as const;
 
 /** What the bare loop is tried with; the best is compared with. */
-const widths: readonly LoopWidth[] = [
+const concurrencies: readonly LoopConcurrency[] = [
   { readersPerShard: 1, writesPerReader: 1 },
   { readersPerShard: 1, writesPerReader: 3 },
   { readersPerShard: 2, writesPerReader: 2 },
@@ -56,10 +56,10 @@ type Measured = Omit<SizeMeasured, 'name' | 'promisesOverDecoding'>;
 async function measureSize(clusters: BenchClusters, collection: BenchCollection, name: string, context: BenchmarkContext): Promise<Measured> {
   const { folder, log, signal } = context;
   const sweep: Measured['sweep'] = [];
-  for (const width of widths) {
+  for (const concurrency of concurrencies) {
     signal.throwIfAborted();
-    log(`${name}: bare loop with ${width.readersPerShard} × ${width.writesPerReader}`);
-    sweep.push({ width, result: await runLoop(clusters, folder, collection, 'raw', width) });
+    log(`${name}: bare loop with ${concurrency.readersPerShard} × ${concurrency.writesPerReader}`);
+    sweep.push({ concurrency, result: await runLoop(clusters, folder, collection, 'raw', concurrency) });
   }
   const best = fastest(sweep);
   const raw: CopyResult[] = [];
@@ -80,6 +80,6 @@ async function measureSize(clusters: BenchClusters, collection: BenchCollection,
   return { bytes: collection.documents * collection.documentBytes, documents: collection.documents, sweep, raw, engine, decoded };
 }
 
-function fastest(sweep: Measured['sweep']): LoopWidth {
-  return sweep.reduce((best, one) => (one.result.seconds < best.result.seconds ? one : best)).width;
+function fastest(sweep: Measured['sweep']): LoopConcurrency {
+  return sweep.reduce((best, one) => (one.result.seconds < best.result.seconds ? one : best)).concurrency;
 }

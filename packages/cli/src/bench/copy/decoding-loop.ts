@@ -9,7 +9,7 @@ export function openDecodingLoop(order: LoopOrder): Promise<() => Promise<number
   const { database, collection, documents } = order.collection;
   const clients = order.sourceShards.map((connectionString) => new MongoClient(connectionString));
   const target = new MongoClient(order.destination).db(database).collection(collection);
-  const ranges = rangesOf(documents, order.width.readersPerShard);
+  const ranges = rangesOf(documents, order.concurrency.readersPerShard);
   return Promise.resolve(async () => {
     const copies = clients.flatMap((client) => ranges.map((range) => copyRange(client.db(database).collection(collection), target, range, order)));
     return (await Promise.all(copies)).reduce((sum, copied) => sum + copied, 0);
@@ -27,7 +27,7 @@ async function copyRange(source: Collection, target: Collection, [min, max]: [nu
     writes.push(target.insertMany(batch, { ordered: false, writeConcern: { w: 'majority' } }));
     copied += batch.length;
     batch = [];
-    if (writes.length >= order.width.writesPerReader) await writes.shift();
+    if (writes.length >= order.concurrency.writesPerReader) await writes.shift();
   };
   for await (const document of cursor) {
     batch.push(document);

@@ -28,23 +28,23 @@ export async function runEngine(clusters: BenchClusters, { folder, signal }: Ben
   const now = (): Moment => ({ at_ms: performance.now(), cpu_seconds: readUsage(pids).cpu_seconds });
   const asked = now();
   await fleet.coordinator.client.start({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  let begun: Moment | undefined;
+  let started: Moment | undefined;
   for (;;) {
     const seen = await Promise.all(fleet.instances.map(async ({ client }) => (await client.progress({ signal })).progress));
     const infos = seen.map(({ info }) => info);
-    if (infos.some((info) => info === progressInfo.collectionCopy)) begun ??= now();
+    if (infos.some((info) => info === progressInfo.collectionCopy)) started ??= now();
     if (infos.every((info) => info === progressInfo.changeEventApplication)) break;
     if (performance.now() - asked.at_ms > limit_ms) throw new Error(`The copy was not done within ${limit_ms / 1000} s.`);
     await delay(isFarFromEnd(seen) ? idlePoll_ms : poll_ms, undefined, { signal });
   }
   const done = now();
-  begun ??= done;
+  started ??= done;
   return {
-    seconds: (done.at_ms - begun.at_ms) / 1000,
-    cpu_seconds: done.cpu_seconds - begun.cpu_seconds,
+    seconds: (done.at_ms - started.at_ms) / 1000,
+    cpu_seconds: done.cpu_seconds - started.cpu_seconds,
     peakMemoryBytes: readUsage(pids).peakMemoryBytes,
-    initialisation_seconds: (begun.at_ms - asked.at_ms) / 1000,
-    initialisationCpu_seconds: begun.cpu_seconds - asked.cpu_seconds,
+    initialisation_seconds: (started.at_ms - asked.at_ms) / 1000,
+    initialisationCpu_seconds: started.cpu_seconds - asked.cpu_seconds,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { BenchCollection } from './bench-documents.js';
 
 /** How many things a loop does at once. */
-export interface LoopWidth {
+export interface LoopConcurrency {
   /** Ranges of `_id` that are read at once from each shard. */
   readersPerShard: number;
   /** Insert commands in flight for each range. */
@@ -18,7 +18,7 @@ export interface LoopOrder {
   /** Documents as bytes through the engine's door, or decoded by the driver's public API. */
   use: 'raw' | 'decoded';
   collection: BenchCollection;
-  width: LoopWidth;
+  concurrency: LoopConcurrency;
 }
 
 /** Documents of one batch and of one insert command; a reply also ends at 16 MB. */

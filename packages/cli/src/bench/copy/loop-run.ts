@@ -4,13 +4,13 @@ import { runMeasured } from '../measured-process.js';
 import { type BenchClusters, shards } from './bench-clusters.js';
 import { type BenchCollection, shardByHash } from './bench-documents.js';
 import type { CopyResult } from './copy-result.js';
-import type { LoopOrder, LoopWidth } from './loop-order.js';
+import type { LoopOrder, LoopConcurrency } from './loop-order.js';
 
 const loopScript = fileURLToPath(new URL('./loop-process.js', import.meta.url));
 const limit_ms = 300_000;
 
 /** Copies the collection into an empty destination by a loop in a process of its own. */
-export async function runLoop(clusters: BenchClusters, folder: ScratchFolder, collection: BenchCollection, use: LoopOrder['use'], width: LoopWidth): Promise<CopyResult> {
+export async function runLoop(clusters: BenchClusters, folder: ScratchFolder, collection: BenchCollection, use: LoopOrder['use'], concurrency: LoopConcurrency): Promise<CopyResult> {
   await clusters.emptyDestination();
   await shardByHash(clusters.destinationClient, collection, shards);
   const { source, destination } = clusters;
@@ -20,7 +20,7 @@ export async function runLoop(clusters: BenchClusters, folder: ScratchFolder, co
     sourceShards: source.shardIds.map((id) => source.shardConnectionString(id)),
     use,
     collection,
-    width,
+    concurrency,
   };
   return runMeasured({ name: `${use} loop`, script: loopScript, order, limit_ms, logFile: folder.file('loop.log') });
 }

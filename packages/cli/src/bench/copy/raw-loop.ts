@@ -1,4 +1,4 @@
-import type { Door } from '@convoy/instance/cluster/door';
+import type { NodeClient } from '@convoy/instance/cluster/node-client';
 import { openCluster } from '@convoy/instance/cluster/open-cluster';
 import { loopBatchDocuments, type LoopOrder, rangesOf } from './loop-order.js';
 
@@ -10,14 +10,14 @@ export async function openRawLoop(order: LoopOrder): Promise<() => Promise<numbe
   const { signal } = new AbortController();
   const source = await openCluster('cluster0', order.source, { direct: true, signal });
   const destination = await openCluster('cluster1', order.destination, { direct: false, signal });
-  const ranges = rangesOf(order.collection.documents, order.width.readersPerShard);
+  const ranges = rangesOf(order.collection.documents, order.concurrency.readersPerShard);
   return async () => {
     const copies = source.shardIds.flatMap((id) => ranges.map((range) => copyRange(source.shard(id), destination.router, range, order, signal)));
     return (await Promise.all(copies)).reduce((sum, documents) => sum + documents, 0);
   };
 }
 
-async function copyRange(shard: Door, router: Door, [min, max]: [number, number], order: LoopOrder, signal: AbortSignal): Promise<number> {
+async function copyRange(shard: NodeClient, router: NodeClient, [min, max]: [number, number], order: LoopOrder, signal: AbortSignal): Promise<number> {
   const { database, collection } = order.collection;
   const range = { hint: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize: loopBatchDocuments };
   const cursor = await shard.openCursor(database, { find: collection, ...range }, { signal });
@@ -26,7 +26,7 @@ async function copyRange(shard: Door, router: Door, [min, max]: [number, number]
   for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
     documents += batch.documents.length;
     if (batch.documents.length > 0) writes.push(router.write({ database, collection, kind: 'insert', statements: batch.documents, ordered: false }, null, { signal }));
-    if (writes.length >= order.width.writesPerReader) await writes.shift();
+    if (writes.length >= order.concurrency.writesPerReader) await writes.shift();
     if (!cursor.open) break;
   }
   await Promise.all(writes);

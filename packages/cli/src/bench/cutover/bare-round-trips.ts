@@ -43,7 +43,7 @@ interface Bare {
 function stepsOf({ source, destination }: CutOverClients): [LeaderStep, Bare][] {
   const record = () => note(destination);
   return [
-    ['commitBegun', { run: record }],
+    ['commitStarted', { run: record }],
     ['sourceClosed', { prepare: () => block(source, false), run: () => block(source, true) }],
     ['transactionsEnded', { run: () => openOperations(source) }],
     ['commitTimeTaken', { run: () => inTurn(() => oplogNote(source), record) }],

@@ -39,9 +39,9 @@ export const cutOverBenchmark: Benchmark = {
       for (let nth = 1; nth <= Math.max(1, Math.round(repetitions * context.scale)); nth += 1) {
         context.signal.throwIfAborted();
         context.log(`${name}: cut-over ${nth}`);
-        await using scene = await open(context);
-        cutOvers.push(await cutOver(scene, verified, context));
-        bare = await measureBare(scene.clients);
+        await using fixture = await open(context);
+        cutOvers.push(await cutOver(fixture, verified, context));
+        bare = await measureBare(fixture.clients);
         if (!verified) for (const step of verifyingSteps) bare.delete(step);
       }
       rows.push(...cutOverRows(name, cutOvers, bare));
@@ -50,7 +50,7 @@ export const cutOverBenchmark: Benchmark = {
   },
 };
 
-interface Scene extends AsyncDisposable {
+interface Fixture extends AsyncDisposable {
   source: TestCluster;
   destination: TestCluster;
   clients: CutOverClients;
@@ -58,7 +58,7 @@ interface Scene extends AsyncDisposable {
   loaded: number;
 }
 
-async function open({ folder, scale }: BenchmarkContext): Promise<Scene> {
+async function open({ folder, scale }: BenchmarkContext): Promise<Fixture> {
   const closers = new Closers();
   try {
     const start = async (name: string) => closers.use(await startTestCluster({ name, topology: { shards }, release, withUsers: true, folder }));
@@ -90,7 +90,7 @@ async function load(client: MongoClient, loaded: number): Promise<void> {
   await accounts.insertMany(Array.from({ length: 1_000 }, (_, id) => ({ name: `account ${id}`, at: new Date() })));
 }
 
-async function cutOver({ source, destination, clients, shopper, loaded }: Scene, verified: boolean, { folder, signal }: BenchmarkContext): Promise<CutOverMeasured> {
+async function cutOver({ source, destination, clients, shopper, loaded }: Fixture, verified: boolean, { folder, signal }: BenchmarkContext): Promise<CutOverMeasured> {
   using steps = new StepLog(folder.file('steps'));
   await using fleet = await startFleet({ source, destination, folder });
   const { client } = fleet.coordinator;

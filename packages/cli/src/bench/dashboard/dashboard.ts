@@ -13,7 +13,7 @@ const watched_seconds = 20;
 const firstMessageWithin_ms = 60_000;
 
 /** What one page has measured of itself. */
-interface PageFigures {
+interface PageStats {
   /** Milliseconds of each update. */
   updates: number[];
   heapBytes: number;
@@ -56,16 +56,16 @@ async function measure(browser: Browser, redis: string, instances: number, names
     await page.evaluate('performance.clearMeasures("update")');
     const [bytes] = await Promise.all([streamBytes(fleet.coordinator.url, seconds), delay(seconds * 1000, undefined, { signal })]);
     // A program for the page is a text: what belongs to browsers alone has no types here.
-    const figures: PageFigures = await page.evaluate(
+    const stats: PageStats = await page.evaluate(
       '({updates: performance.getEntriesByName("update").map(({duration}) => duration), heapBytes: performance.memory.usedJSHeapSize})',
     );
     const busy_seconds = (await mainThread_seconds(session)) - busyBefore_seconds;
     const coordinator = readUsage([fleet.coordinator.pid]);
     const rows: [metric: string, value: number, unit: string, bound?: number][] = [
-      ['update by the program, median', quantile(figures.updates, 0.5), 'ms'],
-      ['update by the program, 95 of 100', quantile(figures.updates, 0.95), 'ms', 100],
-      ['update with layout and drawing, mean', (busy_seconds / figures.updates.length) * 1000, 'ms', 100],
-      ['memory of the page', figures.heapBytes / 1e6, 'MB', 150],
+      ['update by the program, median', quantile(stats.updates, 0.5), 'ms'],
+      ['update by the program, 95 of 100', quantile(stats.updates, 0.95), 'ms', 100],
+      ['update with layout and drawing, mean', (busy_seconds / stats.updates.length) * 1000, 'ms', 100],
+      ['memory of the page', stats.heapBytes / 1e6, 'MB', 150],
       ['event stream', bytes / seconds / 1000, 'kB/s', 50],
       ['coordinator, CPU', ((coordinator.cpu_seconds - coordinatorBefore.cpu_seconds) / seconds) * 100, '%'],
       ['coordinator, peak memory', coordinator.peakMemoryBytes / 1e6, 'MB'],

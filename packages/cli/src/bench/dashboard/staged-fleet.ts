@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { idleProgress } from '@convoy/api/contract/progress';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
-import type { InstanceFigures } from '@convoy/api/fleet/instance-figures';
-import type { NamespacePart } from '@convoy/api/fleet/posts';
+import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
+import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import { parseRedisSettings } from '@convoy/coordinator/config/redis-config';
 import { RedisFleet } from '@convoy/coordinator/fleet/redis-fleet';
@@ -14,7 +14,7 @@ const report_ms = 250;
 const post_ms = 2_000;
 const mebibyte = 1024 * 1024;
 /** The staged migration runs for six hours by now. */
-const begun_ms = Date.now() - 6 * 3_600_000;
+const started_ms = Date.now() - 6 * 3_600_000;
 const logger = createLogger({ verbosity: 'FATAL' });
 
 /** Instances of this process that report a copy and sync nothing, and a coordinator process that serves its dashboard. */
@@ -49,11 +49,11 @@ export class StagedFleet implements AsyncDisposable {
   #post(): void {
     const others = { collections: 0, totalBytes: 0, copiedBytes: 0, copiedDocuments: 0 };
     const rows = Array.from({ length: this.namespaces }, (_, at) => partOf(at, this.#step));
-    for (const fleet of this.members) fleet.post('namespaces', { rows, others });
+    for (const fleet of this.members) fleet.publishDetails('namespaces', { rows, others });
     const [first] = this.members;
-    const points = Array.from({ length: 720 }, (_, at) => ({ at_ms: begun_ms + at * 30_000, copiedBytes: at * mebibyte * 500, totalBytes: 720 * mebibyte * 500, copiedDocuments: at * 40_000, eventsApplied: at * 9_000 + (at % 7) * 300, lagSeconds: at % 23 }));
-    const timeline = Array.from({ length: 400 }, (_, at) => ({ at_ms: begun_ms + at * 50_000, kind: 'phase' as const, level: 'info' as const, text: `Entry ${at} of the time line.` }));
-    first?.post('history', { interval_ms: 30_000, points, timeline, entriesDropped: 0 });
+    const points = Array.from({ length: 720 }, (_, at) => ({ at_ms: started_ms + at * 30_000, copiedBytes: at * mebibyte * 500, totalBytes: 720 * mebibyte * 500, copiedDocuments: at * 40_000, eventsApplied: at * 9_000 + (at % 7) * 300, lagSeconds: at % 23 }));
+    const timeline = Array.from({ length: 400 }, (_, at) => ({ at_ms: started_ms + at * 50_000, kind: 'phase' as const, level: 'info' as const, text: `Entry ${at} of the time line.` }));
+    first?.publishDetails('history', { interval_ms: 30_000, points, timeline, entriesDropped: 0 });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,19 +84,19 @@ function reportOf(at: number, instances: number, step: number): InstanceReport {
     directionMapping: { Source: 'cluster0: source.example:27017', Destination: 'cluster1: destination.example:27017' },
     warnings: [],
   };
-  const figures: InstanceFigures = {
+  const stats: InstanceStats = {
     sourceShards: [identity.id],
     destinationShards: Array.from({ length: instances }, (_, shard) => `shard${shard}`),
     copiedDocuments: step * 3_000 + at,
     partitions: { waiting: 40, starting: 0, copying: 4, done: step },
-    heldEvents: step % 90,
-    doubtfulKeys: step % 3,
+    bufferedEvents: step % 90,
+    pendingRereads: step % 3,
     bufferedBytes: (step % 50) * mebibyte,
     bufferBytesMax: 128 * mebibyte,
   };
   const expectedIds = Array.from({ length: instances }, (_, shard) => `shard${shard}`);
   const rates = { copyBytesPerSecond: 48 * mebibyte + (step % 9) * 1_000, eventsPerSecond: 1_040 + (step % 7) };
-  return idleReport(identity, { state: 'RUNNING', step: 'syncing', expectedIds, rates, progress, figures });
+  return idleReport(identity, { state: 'RUNNING', step: 'syncing', expectedIds, rates, progress, stats });
 }
 
 function partOf(at: number, step: number): NamespacePart {

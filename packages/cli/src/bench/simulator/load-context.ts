@@ -7,7 +7,7 @@ export interface LoadContext {
   shard: MongoClient;
   documents: number;
   /** When the writes of the hashed collection began, for reads at a time and streams. */
-  begun: Map<ChangeKind, Timestamp>;
+  started: Map<ChangeKind, Timestamp>;
   /** Documents of the hashed collection that lay on the shard before they were deleted. */
   shardDocuments: number;
 }

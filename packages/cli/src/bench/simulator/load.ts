@@ -14,7 +14,7 @@ export async function runLoad(order: LoadOrder): Promise<LoadReport> {
   const router = new MongoClient(order.connectionString);
   const shard = new MongoClient(order.shardConnectionString);
   try {
-    const context: LoadContext = { router, shard, documents: order.documents, begun: new Map(), shardDocuments: 0 };
+    const context: LoadContext = { router, shard, documents: order.documents, started: new Map(), shardDocuments: 0 };
     const measured: StepResult[] = [];
     for (const step of order.steps) {
       await prepare(step, context);
@@ -31,7 +31,7 @@ async function prepare(step: LoadStep, context: LoadContext): Promise<void> {
   if (step.kind === 'insert') await insertAll(few, `warmUp_${step.key}_${step.use}`, step.use);
   if (step.kind === 'read') await readAll(few, `warmUp_${step.key}_${step.use}`, step.use);
   const change = step.kind === 'insert' && step.key === 'hashed' ? 'insert' : step.kind === 'change' ? step.change : undefined;
-  if (change !== undefined) context.begun.set(change, await clusterTime(context.router));
+  if (change !== undefined) context.started.set(change, await clusterTime(context.router));
   if (change === 'delete') context.shardDocuments = await context.shard.db(benchNamespace.database).collection('hashed').estimatedDocumentCount();
 }
 

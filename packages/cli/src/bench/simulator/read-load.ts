@@ -14,18 +14,18 @@ export async function readAll({ router }: LoadContext, collection: string, use: 
  * Reads the hashed collection raw, in order of `_id`, as it was when its updates began.
  * @param from the router merges its shards; a shard alone gives its own part
  */
-export function readSnapshot({ router, shard, begun }: LoadContext, from: 'router' | 'shard'): Promise<Moved> {
+export function readSnapshot({ router, shard, started }: LoadContext, from: 'router' | 'shard'): Promise<Moved> {
   const client = from === 'router' ? router : shard;
-  const readConcern = { level: 'snapshot', atClusterTime: begun.get('update') };
+  const readConcern = { level: 'snapshot', atClusterTime: started.get('update') };
   const command = { find: 'hashed', hint: { _id: 1 }, ...(from === 'router' ? { sort: { _id: 1 } } : {}), batchSize: batchDocuments, readConcern };
   const cursor = client.db(benchNamespace.database).runCursorCommand(command, { raw: true }).setBatchSize(batchDocuments);
   return drain(cursor, Infinity);
 }
 
 /** Reads the events of one kind of write of the hashed collection, raw. */
-export function readStream({ router, shard, begun, documents, shardDocuments }: LoadContext, events: ChangeKind, from: 'router' | 'shard'): Promise<Moved> {
+export function readStream({ router, shard, started, documents, shardDocuments }: LoadContext, events: ChangeKind, from: 'router' | 'shard'): Promise<Moved> {
   const client = from === 'router' ? router : shard;
-  const stages = [{ $changeStream: { startAtOperationTime: begun.get(events) } }, { $match: { operationType: events } }];
+  const stages = [{ $changeStream: { startAtOperationTime: started.get(events) } }, { $match: { operationType: events } }];
   const cursor = client.db(benchNamespace.database).collection('hashed').aggregate(stages, { raw: true, batchSize: batchDocuments });
   return drain(cursor, from === 'router' ? documents : shardDocuments);
 }

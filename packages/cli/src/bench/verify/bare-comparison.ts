@@ -1,4 +1,4 @@
-import type { Cluster, RawBatch, RawCursor } from '@convoy/instance/cluster/door';
+import type { ClusterClient, RawBatch, RawCursor } from '@convoy/instance/cluster/node-client';
 import { rangesOf } from '../copy/loop-order.js';
 import type { VerifyOrder } from './verify-order.js';
 
@@ -10,13 +10,13 @@ const batchBytes = 2 ** 20;
  * the present ones byte by byte, with no state and no regard for what differs.
  * @returns documents that are not the same at the same place
  */
-export async function bareComparison(source: Cluster, destination: Cluster, order: VerifyOrder): Promise<number> {
+export async function bareComparison(source: ClusterClient, destination: ClusterClient, order: VerifyOrder): Promise<number> {
   const ranges = rangesOf(order.collection.documents, order.readers);
   const counts = await Promise.all(ranges.map((range) => compareRange(source, destination, range, order)));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-async function compareRange(source: Cluster, destination: Cluster, [min, max]: [number, number], { collection }: VerifyOrder): Promise<number> {
+async function compareRange(source: ClusterClient, destination: ClusterClient, [min, max]: [number, number], { collection }: VerifyOrder): Promise<number> {
   const { signal } = new AbortController();
   const batchSize = Math.max(1, Math.floor(batchBytes / collection.documentBytes));
   const command = { find: collection.collection, hint: { _id: 1 }, sort: { _id: 1 }, min: { _id: min }, max: { _id: max }, batchSize, readConcern: { level: 'majority' } };

@@ -1,7 +1,7 @@
 import { systemClock } from '@convoy/instance/cluster/clock';
-import type { Cluster } from '@convoy/instance/cluster/door';
+import type { ClusterClient } from '@convoy/instance/cluster/node-client';
 import { compareClusters } from '@convoy/instance/verify/standalone/compare-clusters';
-import type { ComparisonPhase } from '@convoy/instance/verify/standalone/comparison-context';
+import type { ComparisonPhase } from '@convoy/instance/verify/standalone/comparison-dependencies';
 import { ComparisonState } from '@convoy/instance/verify/standalone/comparison-state';
 import type { VerifyOrder } from './verify-order.js';
 
@@ -14,8 +14,8 @@ const options = { rule: { settle_ms: 0, looksMin: 3 }, generationsMax: 10, recor
  * @returns documents that are proven different
  */
 export async function verifierComparison(
-  source: Cluster,
-  destination: Cluster,
+  source: ClusterClient,
+  destination: ClusterClient,
   { collection, readers, stateFolder }: VerifyOrder,
   entered: (phase: ComparisonPhase) => void,
 ): Promise<number> {

@@ -21,13 +21,13 @@ export interface VerifySize {
 /** The table of one size; figures are medians of the rounds, peaks the highest; bytes are those of both sides together. */
 export function verifySizeRows(measured: VerifySize): Row[] {
   const { name, loop, verifier } = measured;
-  const share = median(loop, secondsOf) / median(verifier, secondsOf);
+  const fraction = median(loop, secondsOf) / median(verifier, secondsOf);
   return [
     ...rowsOf(`${name} bare loop`, measured, loop),
     ...rowsOf(`${name} verifier`, measured, verifier),
     { case: `${name} verifier`, metric: 'catalogs, once', value: median(verifier, ({ catalogs_seconds }) => catalogs_seconds), unit: 's' },
     { case: `${name} verifier`, metric: 'CPU for catalogs, once', value: median(verifier, ({ catalogsCpu_seconds }) => catalogsCpu_seconds), unit: 's' },
-    withGoal({ case: `${name} verifier`, metric: 'throughput of bare loop', value: share, unit: '×' }, '>=', ofBareLoopMin),
+    withGoal({ case: `${name} verifier`, metric: 'throughput of bare loop', value: fraction, unit: '×' }, '>=', ofBareLoopMin),
   ];
 }
 

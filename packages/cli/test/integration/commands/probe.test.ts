@@ -33,7 +33,7 @@ describe('convoy probe', () => {
   }
 
   /** A run that is in the middle, once a probe has ended. */
-  function begun(name: string): Promise<Child> {
+  function started(name: string): Promise<Child> {
     return Child.start({ name, command: process.execPath, args: [convoyProgram, 'probe', '--cluster', uri()], ready: /holds {2}/, readyWithin_ms, logFile: folder.file(`${name}.log`) });
   }
 
@@ -69,14 +69,14 @@ describe('convoy probe', () => {
   });
 
   test('removes its scratch database when it is interrupted', async () => {
-    const run = await begun('interrupted');
+    const run = await started('interrupted');
     process.kill(run.pid, 'SIGINT');
     expect(await run.exited).toMatchObject({ code: 130 });
     expect(await scratchDatabases()).toEqual([]);
   });
 
   test('removes what a killed run has left', async () => {
-    const run = await begun('killed');
+    const run = await started('killed');
     const [left] = await scratchDatabases();
     await run.kill();
     expect(left).toBeDefined();

@@ -62,8 +62,8 @@ test.each([
   ['commit', { ...running, state: 'COMMITTED' as const, canWrite: true }, 'Next: point the writers at the destination'],
   ['reverse', { ...running, canCommit: true }, 'Next: stop the writers of the source'],
 ])('%s says what to do next, and --wait waits until it is done', async (command, after, next) => {
-  const told = await runConvoy(command, '--url', url);
-  expect(told).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('convoy ') as string });
+  const reported = await runConvoy(command, '--url', url);
+  expect(reported).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('convoy ') as string });
   service.after[command] = after;
   const waited = await runConvoy(command, '--wait', '--url', url);
   expect(waited).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining(next) as string });

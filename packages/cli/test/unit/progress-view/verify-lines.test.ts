@@ -13,7 +13,7 @@ const ended: EndedComparison = {
   namespaces: 5,
   generations: 7,
   shardKeysCompared: true,
-  begun_ms: Date.UTC(2026, 0, 2, 3, 4, 5),
+  started_ms: Date.UTC(2026, 0, 2, 3, 4, 5),
   ended_ms: Date.UTC(2026, 0, 2, 3, 5, 5),
   runs: 2,
   differences: [{ kind: 'index', namespace: 'shop.orders', detail: 'value_1 is missing' }],

@@ -1,6 +1,6 @@
 import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
 import type { FleetMessage } from '../message.js';
-import { fleetView, type LaneView } from '../views/fleet-view.js';
+import { fleetView, type InstanceRow } from '../views/fleet-view.js';
 import { toneSigns } from '../views/tone.js';
 
 /** The diagram of the fleet and the table of its instances. */
@@ -9,44 +9,44 @@ export function showFleet(message: FleetMessage): void {
   const card = byId('fleet');
   setText(field(card, 'source'), view.source);
   setText(field(card, 'destination'), view.destination);
-  field(card, 'empty').hidden = view.lanes.length > 0;
-  setList(field(card, 'lanes'), view.lanes, { key: ({ id }) => id, create: makeLane, update: showLane });
+  field(card, 'empty').hidden = view.rows.length > 0;
+  setList(field(card, 'rows'), view.rows, { key: ({ id }) => id, create: makeInstanceRow, update: updateRow });
   setList(field(card, 'destinationShards'), view.destinationShards, { key: (id) => id, create: (id) => make('li', { class: 'shard' }, id), update: () => undefined });
-  setText(byId('instance-count'), view.lanes.length === 0 ? '' : String(view.lanes.length));
-  setList(byId('instance-rows'), view.lanes, { key: ({ id }) => id, create: makeRow, update: showRow });
+  setText(byId('instance-count'), view.rows.length === 0 ? '' : String(view.rows.length));
+  setList(byId('instance-rows'), view.rows, { key: ({ id }) => id, create: makeRow, update: showRow });
 }
 
-function makeLane(): HTMLElement {
+function makeInstanceRow(): HTMLElement {
   const flow = (name: string): HTMLElement => make('span', { class: 'flow', 'data-field': name }, make('span', { class: 'rate', 'data-field': `${name}Rate` }));
   return make(
     'li',
-    { class: 'lane' },
+    { class: 'row' },
     make('span', { class: 'shard', 'data-field': 'shards' }),
     flow('copy'),
     make(
       'span',
       { class: 'instance' },
       make('span', { class: 'instance-head' }, make('strong', { 'data-field': 'id' }), make('span', { class: 'state', 'data-field': 'state' })),
-      make('span', { class: 'instance-figures' }, make('span', { 'data-field': 'lag' }), make('span', { 'data-field': 'copied' })),
+      make('span', { class: 'instance-stats' }, make('span', { 'data-field': 'lag' }), make('span', { 'data-field': 'copied' })),
       make('span', { class: 'trouble', 'data-field': 'trouble' }),
     ),
     flow('apply'),
   );
 }
 
-function showLane(element: HTMLElement, lane: LaneView): void {
-  setAttribute(element, 'data-tone', lane.tone);
-  setText(field(element, 'shards'), lane.sourceShards);
-  setText(field(element, 'copyRate'), lane.copyFlow);
-  setText(field(element, 'applyRate'), lane.applyFlow);
-  setAttribute(field(element, 'copy'), 'data-flows', lane.isCopying ? 'yes' : null);
-  setAttribute(field(element, 'apply'), 'data-flows', lane.isApplying ? 'yes' : null);
-  setText(field(element, 'id'), lane.leads ? `${lane.id} ★` : lane.id);
-  setAttribute(field(element, 'id'), 'title', lane.leads ? 'leads the fleet' : null);
-  setText(field(element, 'state'), `${toneSigns[lane.tone]} ${lane.state}`);
-  setText(field(element, 'lag'), `lag ${lane.lag}`);
-  setText(field(element, 'copied'), `${lane.copied} copied`);
-  setText(field(element, 'trouble'), lane.trouble === '' ? '' : `▲ ${lane.trouble}`);
+function updateRow(element: HTMLElement, row: InstanceRow): void {
+  setAttribute(element, 'data-tone', row.tone);
+  setText(field(element, 'shards'), row.sourceShards);
+  setText(field(element, 'copyRate'), row.copyFlow);
+  setText(field(element, 'applyRate'), row.applyFlow);
+  setAttribute(field(element, 'copy'), 'data-flows', row.isCopying ? 'yes' : null);
+  setAttribute(field(element, 'apply'), 'data-flows', row.isApplying ? 'yes' : null);
+  setText(field(element, 'id'), row.leads ? `${row.id} ★` : row.id);
+  setAttribute(field(element, 'id'), 'title', row.leads ? 'leads the fleet' : null);
+  setText(field(element, 'state'), `${toneSigns[row.tone]} ${row.state}`);
+  setText(field(element, 'lag'), `lag ${row.lag}`);
+  setText(field(element, 'copied'), `${row.copied} copied`);
+  setText(field(element, 'trouble'), row.trouble === '' ? '' : `▲ ${row.trouble}`);
 }
 
 const columns = ['id', 'state', 'lag', 'copied', 'documents', 'copyRate', 'events', 'eventRate', 'partitions', 'buffers', 'pings'] as const;
@@ -56,7 +56,7 @@ function makeRow(): HTMLElement {
   return make('tr', {}, ...cells);
 }
 
-function showRow(element: HTMLElement, lane: LaneView): void {
-  setAttribute(element, 'data-tone', lane.tone);
-  for (const name of columns) setText(field(element, name), name === 'state' ? `${toneSigns[lane.tone]} ${lane.state}` : lane[name]);
+function showRow(element: HTMLElement, row: InstanceRow): void {
+  setAttribute(element, 'data-tone', row.tone);
+  for (const name of columns) setText(field(element, name), name === 'state' ? `${toneSigns[row.tone]} ${row.state}` : row[name]);
 }

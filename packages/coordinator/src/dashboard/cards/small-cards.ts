@@ -1,4 +1,4 @@
-import type { Posts } from '@convoy/api/fleet/posts';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { FleetMessage } from '../message.js';
 import { byId, field, make, setAttribute, setList, setText } from '../page/dom.js';
 import { countText, dateTimeText } from '../views/quantity.js';
@@ -50,7 +50,7 @@ const resultSigns = { passed: '✓', warning: '▲', failed: '✕', unchecked: '
 const resultTones = { passed: 'good', warning: 'warning', failed: 'bad', unchecked: 'off' } as const;
 
 /** What the last checks before a start have found, the latest instance's. */
-export function showPreflight(reports: Readonly<Record<string, Posts['preflight']>>): void {
+export function showPreflight(reports: Readonly<Record<string, PublishedDetails['preflight']>>): void {
   const card = byId('preflight');
   const latest = Object.entries(reports).sort(([, a], [, b]) => b.at_ms - a.at_ms)[0];
   field(card, 'none').hidden = latest !== undefined;

@@ -23,7 +23,7 @@ export function showState(message: FleetMessage): StateView {
     create: () => make('li', {}, make('span', { class: 'sign', 'aria-hidden': 'true' }), make('span', { class: 'name' }), make('span', { class: 'sr-only' })),
     update: showStep,
   });
-  setList(field(card, 'figures'), view.figures, {
+  setList(field(card, 'stats'), view.stats, {
     key: ({ label }) => label,
     create: ({ label }) => make('div', {}, make('dt', {}, label), make('dd', {})),
     update: (element, { value }) => setText(element.lastElementChild ?? element, value),

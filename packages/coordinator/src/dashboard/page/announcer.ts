@@ -19,9 +19,9 @@ export class Announcer {
     const tenth = percent === null ? '' : ` ${Math.floor(percent / percentStep) * percentStep} per cent copied.`;
     const text = `${state}. ${phase}${percent !== null && percent < 100 ? tenth : ''}`;
     const names = (progress.warnings ?? []).map(({ name }) => name);
-    const begun = names.filter((name) => !this.#warnings.includes(name));
+    const started = names.filter((name) => !this.#warnings.includes(name));
     this.#warnings = names;
-    const warning = begun.length === 0 ? '' : ` New warning: ${begun.join(', ')}.`;
+    const warning = started.length === 0 ? '' : ` New warning: ${started.join(', ')}.`;
     if (text === this.#said && warning === '') return;
     this.#said = text;
     this.say(text + warning);

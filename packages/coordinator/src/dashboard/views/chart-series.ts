@@ -7,18 +7,18 @@ export interface ChartSeries {
 }
 
 /** Figures of points that a chart can show as they are. */
-export type LevelFigure = 'copiedBytes' | 'copiedDocuments' | 'eventsApplied' | 'lagSeconds';
+export type LevelStat = 'copiedBytes' | 'copiedDocuments' | 'eventsApplied' | 'lagSeconds';
 
 /** A figure as it was at each point. */
-export function levelSeries(points: readonly HistoryPoint[], figure: LevelFigure): ChartSeries {
-  return { times: points.map(({ at_ms }) => at_ms / 1000), values: points.map((point) => point[figure]) };
+export function levelSeries(points: readonly HistoryPoint[], stat: LevelStat): ChartSeries {
+  return { times: points.map(({ at_ms }) => at_ms / 1000), values: points.map((point) => point[stat]) };
 }
 
 /** How much a growing figure has grown per second since the point before; a fall (a process began anew) counts as unknown. */
-export function rateSeries(points: readonly HistoryPoint[], figure: 'eventsApplied' | 'copiedBytes'): ChartSeries {
+export function rateSeries(points: readonly HistoryPoint[], stat: 'eventsApplied' | 'copiedBytes'): ChartSeries {
   const values = points.map((point, at): number | null => {
     const before = points[at - 1];
-    const [now, then] = [point[figure], before?.[figure] ?? null];
+    const [now, then] = [point[stat], before?.[stat] ?? null];
     if (before === undefined || now === null || then === null || now < then) return null;
     return (now - then) / Math.max(0.001, (point.at_ms - before.at_ms) / 1000);
   });

@@ -59,7 +59,7 @@ function checksOf({ instances, expectedIds, progress, failure, isConnected }: Fl
   const wanted = Math.max(expectedIds.length, all.length);
   const lag = progress.lagTimeSeconds;
   const copied = progress.percent !== null && progress.percent >= 100 && progress.info !== 'collection copy' && progress.info !== 'initializing';
-  const doubtful = all.reduce((sum, { figures }) => sum + (figures?.doubtfulKeys ?? 0), 0);
+  const doubtful = all.reduce((sum, { stats }) => sum + (stats?.pendingRereads ?? 0), 0);
   const ready = all.filter(({ canCommit }) => canCommit).length;
   const over = progress.state === 'COMMITTED';
   return [

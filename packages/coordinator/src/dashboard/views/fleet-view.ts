@@ -3,7 +3,7 @@ import { byteRateText, bytesText, countText, durationText, eventRateText } from 
 import type { Tone } from './tone.js';
 
 /** One instance with what flows through it. */
-export interface LaneView {
+export interface InstanceRow {
   readonly id: string;
   readonly leads: boolean;
   readonly tone: Tone;
@@ -30,7 +30,7 @@ export interface LaneView {
 }
 
 export interface FleetView {
-  readonly lanes: readonly LaneView[];
+  readonly rows: readonly InstanceRow[];
   readonly source: string;
   readonly destination: string;
   readonly destinationShards: readonly string[];
@@ -51,25 +51,25 @@ const lagCalm_seconds = 30;
 export function fleetView({ instances, leaderId, progress }: FleetMessage): FleetView {
   const all = Object.values(instances);
   return {
-    lanes: all.map((instance) => laneOf(instance, leaderId)),
+    rows: all.map((instance) => rowOf(instance, leaderId)),
     source: progress.directionMapping?.Source ?? 'source',
     destination: progress.directionMapping?.Destination ?? 'destination',
-    destinationShards: [...new Set(all.flatMap(({ figures }) => figures?.destinationShards ?? []))].sort(),
+    destinationShards: [...new Set(all.flatMap(({ stats }) => stats?.destinationShards ?? []))].sort(),
   };
 }
 
-function laneOf(instance: InstanceView, leaderId: string | null): LaneView {
-  const { figures } = instance;
-  const counts = figures?.partitions ?? { waiting: 0, starting: 0, copying: 0, done: 0 };
+function rowOf(instance: InstanceView, leaderId: string | null): InstanceRow {
+  const { stats } = instance;
+  const counts = stats?.partitions ?? { waiting: 0, starting: 0, copying: 0, done: 0 };
   const total = counts.waiting + counts.starting + counts.copying + counts.done;
   const trouble = troubleOf(instance);
   return {
     id: instance.id,
     leads: instance.id === leaderId,
-    tone: laneTone(instance, trouble),
+    tone: rowTone(instance, trouble),
     state: instance.error === null ? (instance.state ?? 'UNKNOWN') : 'FAILED',
     trouble,
-    sourceShards: figures?.sourceShards.join(', ') ?? instance.id,
+    sourceShards: stats?.sourceShards.join(', ') ?? instance.id,
     copyRate: byteRateText(instance.copyBytesPerSecond),
     eventRate: eventRateText(instance.eventsPerSecond),
     copyFlow: flowText(byteRateText(instance.copyBytesPerSecond), 'copied'),
@@ -78,12 +78,12 @@ function laneOf(instance: InstanceView, leaderId: string | null): LaneView {
     isApplying: (instance.eventsPerSecond ?? 0) > 0,
     lag: durationText(instance.lagTimeSeconds),
     copied: bytesText(instance.estimatedCopiedBytes),
-    documents: countText(figures?.copiedDocuments),
+    documents: countText(stats?.copiedDocuments),
     events: countText(instance.totalEventsApplied),
     partitions: total === 0 ? '–' : `${countText(counts.done)} of ${countText(total)} done, ${counts.copying + counts.starting} active`,
     partitionsDone: counts.done,
     partitionsTotal: total,
-    buffers: figures === null ? '–' : `${bytesText(figures.bufferedBytes)} of ${bytesText(figures.bufferBytesMax)}`,
+    buffers: stats === null ? '–' : `${bytesText(stats.bufferedBytes)} of ${bytesText(stats.bufferBytesMax)}`,
     pings: pingsOf(instance),
   };
 }
@@ -107,9 +107,9 @@ function troubleOf(instance: InstanceView): string {
   return words.join('; ');
 }
 
-function laneTone({ error, problems, state }: InstanceView, trouble: string): Tone {
+function rowTone({ error, problems, state }: InstanceView, trouble: string): Tone {
   if (error !== null) return 'bad';
   if (problems.length > 0 || trouble !== '' || state === 'PAUSED') return 'warning';
   if (state === 'COMMITTED') return 'good';
-  return state === 'RUNNING' || state === 'COMMITTING' || state === 'REVERSING' ? 'active' : 'calm';
+  return state === 'RUNNING' || state === 'COMMITTING' || state === 'REVERSING' ? 'active' : 'idle';
 }

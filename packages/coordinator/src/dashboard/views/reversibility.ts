@@ -1,9 +1,9 @@
-import type { Posts } from '@convoy/api/fleet/posts';
+import type { PublishedDetails } from '@convoy/api/fleet/published-details';
 import type { CommandView, FleetMessage } from '../message.js';
 
 /** What is known beside the stream: the checks of the start by instance, and the last commands with their answers. */
 export interface ReverseEvidence {
-  readonly reports: Readonly<Record<string, Posts['preflight']>>;
+  readonly reports: Readonly<Record<string, PublishedDetails['preflight']>>;
   readonly commands: readonly CommandView[];
 }
 
@@ -13,9 +13,9 @@ const notReversible = 'Not started with reversible: source and destination canno
 export function reverseRefusal({ instances, progress }: Pick<FleetMessage, 'instances' | 'progress'>, { reports, commands }: ReverseEvidence): string | null {
   const last = commands.filter(({ name }) => name === 'reverse').at(-1);
   if (last !== undefined && Object.values(last.results).some(({ error }) => error === 'notReversible')) return notReversible;
-  const figures = Object.values(instances).flatMap((instance) => instance.figures ?? []);
-  const shards = (of: 'sourceShards' | 'destinationShards'): number => new Set(figures.flatMap((one) => one[of])).size;
-  const isWhole = figures.length > 0 && figures.length === Object.keys(instances).length;
+  const stats = Object.values(instances).flatMap((instance) => instance.stats ?? []);
+  const shards = (of: 'sourceShards' | 'destinationShards'): number => new Set(stats.flatMap((one) => one[of])).size;
+  const isWhole = stats.length > 0 && stats.length === Object.keys(instances).length;
   if (isWhole && shards('sourceShards') !== shards('destinationShards')) return 'The clusters have different numbers of shards, so this migration cannot be reversible.';
   return progress.verification !== null && saysOneWay(reports) ? notReversible : null;
 }

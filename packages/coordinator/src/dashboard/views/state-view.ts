@@ -21,7 +21,7 @@ export interface StateView {
   readonly remaining: string;
   readonly failure: { readonly name: string; readonly description: string } | null;
   readonly steps: readonly StepView[];
-  readonly figures: readonly { readonly label: string; readonly value: string }[];
+  readonly stats: readonly { readonly label: string; readonly value: string }[];
 }
 
 /** What the API tells while there is nothing to copy, or nothing is known of it. */
@@ -40,12 +40,12 @@ export function stateView(message: FleetMessage): StateView {
     ...numberOf(message),
     failure: failure === null ? null : { name: failure.error, description: failure.errorDescription },
     steps: stepsOf(message),
-    figures: figuresOf(message),
+    stats: statsOf(message),
   };
 }
 
 function toneOf(state: string): Tone {
-  const tones: Readonly<Record<string, Tone>> = { FAILED: 'bad', PAUSED: 'warning', COMMITTED: 'good', IDLE: 'off', INITIALIZING: 'calm' };
+  const tones: Readonly<Record<string, Tone>> = { FAILED: 'bad', PAUSED: 'warning', COMMITTED: 'good', IDLE: 'off', INITIALIZING: 'idle' };
   return tones[state] ?? 'active';
 }
 
@@ -106,8 +106,8 @@ function stepsOf(message: FleetMessage): StepView[] {
   });
 }
 
-function figuresOf({ progress, instances }: FleetMessage): StateView['figures'] {
-  const documents = Object.values(instances).flatMap(({ figures }) => figures?.copiedDocuments ?? []);
+function statsOf({ progress, instances }: FleetMessage): StateView['stats'] {
+  const documents = Object.values(instances).flatMap(({ stats }) => stats?.copiedDocuments ?? []);
   const copy = progress.collectionCopy;
   const isSizeKnown = copy !== null && copy.estimatedTotalBytes > unknownSize_bytes;
   return [

@@ -1,5 +1,5 @@
 /** How something stands; shown by a sign and a word too, never by colour alone. */
-export type Tone = 'calm' | 'active' | 'good' | 'warning' | 'bad' | 'off';
+export type Tone = 'idle' | 'active' | 'good' | 'warning' | 'bad' | 'off';
 
 /** A sign for who does not see the colour. */
-export const toneSigns: Readonly<Record<Tone, string>> = { calm: '○', active: '▶', good: '✓', warning: '▲', bad: '✕', off: '◌' };
+export const toneSigns: Readonly<Record<Tone, string>> = { idle: '○', active: '▶', good: '✓', warning: '▲', bad: '✕', off: '◌' };

@@ -6,9 +6,9 @@ export function stagedInstance(id: string, changes: Partial<InstanceView> = {}):
   return {
     id, syncID: id, release: '1.9.0', problems: [], reachable: true, secondsSinceHeartbeat: 0, state: 'RUNNING', canCommit: false, info: 'collection copy',
     lagTimeSeconds: 4, totalEventsApplied: 10, eventsPerSecond: 5, estimatedCopiedBytes: 1_000_000, copyBytesPerSecond: 2_000, error: null, errorDescription: null,
-    figures: {
+    stats: {
       sourceShards: [id], destinationShards: ['d1', 'd0'], copiedDocuments: 700, partitions: { waiting: 2, starting: 0, copying: 1, done: 3 },
-      heldEvents: 0, doubtfulKeys: 0, bufferedBytes: 10, bufferBytesMax: 100,
+      bufferedEvents: 0, pendingRereads: 0, bufferedBytes: 10, bufferBytesMax: 100,
     },
     sourcePingMs: 0.5, destinationPingMs: null, oplogTimeRemaining: null,
     ...changes,

@@ -55,7 +55,7 @@ describe('state', () => {
   test('a reverse shows no figures of a copy', () => {
     const view = stateView(stagedMessage({ state: 'REVERSING', info: 'reversing', percent: 100, collectionCopy: { estimatedTotalBytes: 1, estimatedCopiedBytes: 1 } }));
     expect(view).toMatchObject({ state: 'REVERSING', number: '–', percent: null });
-    expect(view.figures.filter(({ label }) => ['Copied', 'Documents'].includes(label)).map(({ value }) => value)).toEqual(['–', '–']);
+    expect(view.stats.filter(({ label }) => ['Copied', 'Documents'].includes(label)).map(({ value }) => value)).toEqual(['–', '–']);
   });
 
   test('a failure is named, at the step where it was met', () => {
@@ -67,9 +67,9 @@ describe('state', () => {
 
 describe('fleet', () => {
   test('lanes carry rates, lag and who leads', () => {
-    const { lanes, destinationShards } = fleetView(stagedMessage());
-    expect(lanes[0]).toMatchObject({ id: 'a', leads: true, copyFlow: '2.00 kB/s copied', applyFlow: '5 changes/s', lag: '4 s', trouble: '', tone: 'active', partitions: '3 of 6 done, 1 active' });
-    expect(lanes[1]?.leads).toBe(false);
+    const { rows, destinationShards } = fleetView(stagedMessage());
+    expect(rows[0]).toMatchObject({ id: 'a', leads: true, copyFlow: '2.00 kB/s copied', applyFlow: '5 changes/s', lag: '4 s', trouble: '', tone: 'active', partitions: '3 of 6 done, 1 active' });
+    expect(rows[1]?.leads).toBe(false);
     expect(destinationShards).toEqual(['d0', 'd1']);
   });
 
@@ -79,8 +79,8 @@ describe('fleet', () => {
       b: stagedInstance('b', { lagTimeSeconds: 80 }),
       c: stagedInstance('c', { error: 'uniqueKeyViolation' }),
     };
-    const { lanes } = fleetView(stagedMessage({}, { instances }));
-    expect(lanes.map(({ trouble, tone }) => [trouble, tone])).toEqual([['silent for 12 s', 'warning'], ['80 s behind', 'warning'], ['uniqueKeyViolation', 'bad']]);
+    const { rows } = fleetView(stagedMessage({}, { instances }));
+    expect(rows.map(({ trouble, tone }) => [trouble, tone])).toEqual([['silent for 12 s', 'warning'], ['80 s behind', 'warning'], ['uniqueKeyViolation', 'bad']]);
   });
 });
 

@@ -5,11 +5,11 @@ import { LeaderElection } from '../../../src/election/leader-election.js';
 import type { LeaderLease, LeaseHolder } from '../../../src/election/leader-lease.js';
 import { LeaderView } from '../../../src/election/leader-view.js';
 import { fleetTimingsDefault } from '../../../src/fleet/timings.js';
-import { asProcess, type Share, useRealTimers, useSlowTimers } from './slow-process.js';
+import { asProcess, type CpuFraction, useRealTimers, useSlowTimers } from './slow-process.js';
 
 const minute_ms = 60_000;
 const reply_ms = 1;
-const fast: Share = { runs_ms: 1, stands_ms: 0, from_ms: 0 };
+const fast: CpuFraction = { runs_ms: 1, stands_ms: 0, from_ms: 0 };
 
 /** A lease as Redis keeps it. */
 class VirtualLease {
@@ -44,7 +44,7 @@ beforeEach(() => {
 
 afterEach(() => useRealTimers());
 
-function begin(id: string, share: Share): LeaderElection {
+function begin(id: string, fraction: CpuFraction): LeaderElection {
   const watchers = new Watchers();
   const election = new LeaderElection({
     lease: lease as unknown as LeaderLease,
@@ -57,14 +57,14 @@ function begin(id: string, share: Share): LeaderElection {
     mayLead: () => true,
   });
   elections.push(election);
-  asProcess(share, () => election.start());
+  asProcess(fraction, () => election.start());
   return election;
 }
 
 it('processes with a tenth of a processor change the leader a few times, and then no more', async () => {
   // One of ten runs, in turn; each stands for longer than the lease of a fast one.
-  const share = { runs_ms: 600, stands_ms: 5_400 };
-  for (let at = 0; at < 10; at += 1) begin(`shard${at}`, { ...share, from_ms: share.runs_ms * at });
+  const fraction = { runs_ms: 600, stands_ms: 5_400 };
+  for (let at = 0; at < 10; at += 1) begin(`shard${at}`, { ...fraction, from_ms: fraction.runs_ms * at });
   await vi.advanceTimersByTimeAsync(minute_ms);
   expect(lease.takenBy.length).toBeLessThanOrEqual(elections.length);
   const before = [...lease.takenBy];

@@ -2,17 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { vi } from 'vitest';
 
 /** How a process is let run in virtual time: again and again for a time, and then not. */
-export interface Share {
+export interface CpuFraction {
   readonly runs_ms: number;
   readonly stands_ms: number;
   /** When it runs for the first time. */
   readonly from_ms: number;
 }
 
-const present = new AsyncLocalStorage<Share>();
+const present = new AsyncLocalStorage<CpuFraction>();
 
 /** The first moment, from a given one on, at which a process is let run. */
-function nextRun_ms({ runs_ms, stands_ms, from_ms }: Share, at_ms: number): number {
+function nextRun_ms({ runs_ms, stands_ms, from_ms }: CpuFraction, at_ms: number): number {
   const period_ms = runs_ms + stands_ms;
   const within_ms = (((at_ms - from_ms) % period_ms) + period_ms) % period_ms;
   return within_ms < runs_ms ? at_ms : at_ms + period_ms - within_ms;
@@ -23,10 +23,10 @@ export function useSlowTimers(): void {
   vi.useFakeTimers();
   const { setTimeout: set } = globalThis;
   const slow = (work: () => void, delay_ms = 0): NodeJS.Timeout => {
-    const share = present.getStore();
-    if (share === undefined) return set(work, delay_ms);
+    const fraction = present.getStore();
+    if (fraction === undefined) return set(work, delay_ms);
     const now_ms = performance.now();
-    return set(() => present.run(share, work), nextRun_ms(share, now_ms + delay_ms) - now_ms);
+    return set(() => present.run(fraction, work), nextRun_ms(fraction, now_ms + delay_ms) - now_ms);
   };
   vi.stubGlobal('setTimeout', slow);
 }
@@ -37,6 +37,6 @@ export function useRealTimers(): void {
 }
 
 /** Does something as a process with this share; what comes of it later is the same process's. */
-export function asProcess<Result>(share: Share, work: () => Result): Result {
-  return present.run(share, work);
+export function asProcess<Result>(fraction: CpuFraction, work: () => Result): Result {
+  return present.run(fraction, work);
 }

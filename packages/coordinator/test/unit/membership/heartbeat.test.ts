@@ -11,15 +11,15 @@ const minute_ms = 60_000;
 const identity = makeIdentity('a');
 
 /** Of each beat, whether the report was told as news. */
-let told: boolean[];
+let reported: boolean[];
 let heartbeat: Heartbeat;
 
 beforeEach(() => {
   vi.useFakeTimers();
-  told = [];
+  reported = [];
   const connection = {
     eval: (...parts: unknown[]) => {
-      told.push(parts.at(-2) === 1);
+      reported.push(parts.at(-2) === 1);
       return Promise.resolve(1);
     },
   };
@@ -44,8 +44,8 @@ it('a report that stays the same is told again now and then, for a Redis that lo
   heartbeat.start();
   heartbeat.publish(idleReport(identity));
   await vi.advanceTimersByTimeAsync(minute_ms / 6);
-  told = [];
+  reported = [];
   await vi.advanceTimersByTimeAsync(2 * minute_ms);
-  expect(told.length).toBeGreaterThan(100);
-  expect(told.filter(Boolean)).toHaveLength(4);
+  expect(reported.length).toBeGreaterThan(100);
+  expect(reported.filter(Boolean)).toHaveLength(4);
 });

@@ -9,13 +9,13 @@ const message = (id: string, step: string | null = null, sequence = 1, incarnati
   return { kind: 'report', reportedAt_ms, sequence, report: { ...report, identity: { ...report.identity, incarnation } } };
 };
 
-function makeBoard(): { board: ReportBoard; clock: { monotonic_ms: () => number; now_ms: () => number; at: number }; told: () => Promise<number> } {
+function makeBoard(): { board: ReportBoard; clock: { monotonic_ms: () => number; now_ms: () => number; at: number }; reported: () => Promise<number> } {
   const clock = { at: 0, monotonic_ms: () => clock.at, now_ms: () => clock.at };
   const watchers = new Watchers();
   let count = 0;
   watchers.add(() => (count += 1));
-  const told = (): Promise<number> => new Promise((resolve) => setImmediate(() => setImmediate(() => resolve(count))));
-  return { board: new ReportBoard(1_000, clock, watchers), clock, told };
+  const reported = (): Promise<number> => new Promise((resolve) => setImmediate(() => setImmediate(() => resolve(count))));
+  return { board: new ReportBoard(1_000, clock, watchers), clock, reported };
 }
 
 describe('ReportBoard', () => {
@@ -96,13 +96,13 @@ describe('ReportBoard', () => {
   });
 
   it('wakes nobody for a keep-alive', async () => {
-    const { board, told } = makeBoard();
+    const { board, reported } = makeBoard();
     board.hear(message('a'), 0);
-    expect(await told()).toBe(1);
+    expect(await reported()).toBe(1);
     board.hear(message('a'), 10);
-    expect(await told()).toBe(1);
+    expect(await reported()).toBe(1);
     board.hear(message('a', 'news'), 20);
-    expect(await told()).toBe(2);
+    expect(await reported()).toBe(2);
   });
 
   it('gives out maps that do not change', () => {

@@ -64,13 +64,13 @@ describe('aggregateProgress', () => {
     const blocker = { reason: 'verifierLag', value: 111, limit: 30, description: 'the verifier is 111 s behind (limit 30 s)' } as const;
     const commitBlockers = [{ instance: 'b', ...blocker }];
     const base: ReportChanges = { expectedIds: ['a', 'b', 'c', 'd', 'e'] };
-    const { commitBlockers: told } = progressOf({
+    const { commitBlockers: reported } = progressOf({
       a: { ...base, ready, progress: { canCommit: false, commitBlockers } },
       b: { ...base, ready: late, progress: { commitBlockers } },
       c: { ...base, ready, progress: { canCommit: true }, fresh: false },
       d: { ...base, ready: late, progress: { commitBlockers } },
     });
-    expect(told?.map(({ instance, reason, value, limit }) => [instance, reason, value, limit])).toEqual([
+    expect(reported?.map(({ instance, reason, value, limit }) => [instance, reason, value, limit])).toEqual([
       ['e', 'missing', null, null],
       ['a', 'awaitsOthers', null, null],
       ['b', 'verifierLag', 111, 30],
@@ -153,13 +153,13 @@ describe('aggregateProgress', () => {
   });
 
   it('takes the worst of the figures about links, lag and oplog', () => {
-    const one = (figure: number, oplog: string): ReportChanges => ({
+    const one = (stat: number, oplog: string): ReportChanges => ({
       progress: {
-        source: { pingLatencyMs: figure },
+        source: { pingLatencyMs: stat },
         destination: { pingLatencyMs: null },
-        lag: { overallLagSeconds: figure, crudLagSeconds: null, ddlLagSeconds: figure },
+        lag: { overallLagSeconds: stat, crudLagSeconds: null, ddlLagSeconds: stat },
         estimatedOplogTimeRemaining: oplog,
-        estimatedSecondsToCEACatchup: figure,
+        estimatedSecondsToCEACatchup: stat,
       },
     });
     expect(progressOf({ a: one(2, 'more than 72 hours'), b: one(5, '12 hours'), c: one(1, 'not checked yet') })).toMatchObject({

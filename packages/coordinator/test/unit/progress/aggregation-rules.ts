@@ -40,9 +40,9 @@ function isComplete(fleet: FleetSnapshot): boolean {
 const progressesOf = (fleet: FleetSnapshot): Progress[] => counted(fleet).map(({ report }) => report.progress);
 const statesOf = (fleet: FleetSnapshot): MigrationState[] => counted(fleet).map(({ report }) => report.state);
 const leaderOf = (fleet: FleetSnapshot): InstanceReport | undefined => fleet.reports.get(fleet.leader?.id ?? '')?.report;
-const known = <Figure>(figures: readonly (Figure | null | undefined)[]): Figure[] => figures.filter((one): one is Figure & NonNullable<unknown> => one != null);
-const sum = (figures: readonly number[]): number => figures.reduce((all, one) => all + one, 0);
-const sumOrNull = (figures: readonly (number | null)[]): number | null => (known(figures).length === 0 ? null : sum(known(figures)));
+const known = <Stat>(stats: readonly (Stat | null | undefined)[]): Stat[] => stats.filter((one): one is Stat & NonNullable<unknown> => one != null);
+const sum = (stats: readonly number[]): number => stats.reduce((all, one) => all + one, 0);
+const sumOrNull = (stats: readonly (number | null)[]): number | null => (known(stats).length === 0 ? null : sum(known(stats)));
 
 function changed(global: GlobalProgress, progress: Partial<FleetProgress>): GlobalProgress {
   return { ...global, progress: { ...global.progress, ...progress } };
@@ -129,7 +129,7 @@ const stateRules: readonly AggregationRule[] = [
   ),
 ];
 
-const figureRules: readonly AggregationRule[] = [
+const statRules: readonly AggregationRule[] = [
   active(
     'estimatedTotalBytes: one global figure, the leader’s, never a sum',
     (fleet, { progress }) => {
@@ -258,4 +258,4 @@ const identityRules: readonly AggregationRule[] = [
   },
 ];
 
-export const aggregationRules: readonly AggregationRule[] = [...stateRules, ...figureRules, ...identityRules];
+export const aggregationRules: readonly AggregationRule[] = [...stateRules, ...statRules, ...identityRules];

@@ -4,8 +4,8 @@ import { verificationPhases } from '@convoy/api/contract/verification';
 import type { FleetSnapshot } from '../../../src/progress/members.js';
 import { snapshot, type ReportChanges } from './snapshots.js';
 
-const figure = fc.nat({ max: 1_000_000 });
-const maybe = fc.option(figure, { nil: null });
+const stat = fc.nat({ max: 1_000_000 });
+const maybe = fc.option(stat, { nil: null });
 
 const side: fc.Arbitrary<VerificationSideProgress> = fc.record({
   estimatedDocumentCount: maybe,
@@ -27,8 +27,8 @@ function mostly(value: boolean): fc.Arbitrary<boolean> {
 
 /** Totals are often equal, as they are in a fleet, and often 1, which stands for none. */
 const copy = fc.record({
-  estimatedTotalBytes: fc.oneof(fc.constantFrom(1, 1_000, 2_000), figure),
-  estimatedCopiedBytes: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), figure),
+  estimatedTotalBytes: fc.oneof(fc.constantFrom(1, 1_000, 2_000), stat),
+  estimatedCopiedBytes: fc.oneof(fc.constant(0), fc.nat({ max: 700 }), stat),
 });
 
 const progress: fc.Arbitrary<Partial<Progress>> = fc.record({
@@ -48,7 +48,7 @@ function instance(states: fc.Arbitrary<(typeof migrationStates)[number]>): fc.Ar
     fresh: fc.boolean(),
     silent_ms: fc.nat({ max: 1_200_000 }),
     ready: fc.record({ canCommit: mostly(true), canWrite: mostly(true) }),
-    rates: fc.record({ copyBytesPerSecond: figure, eventsPerSecond: figure }),
+    rates: fc.record({ copyBytesPerSecond: stat, eventsPerSecond: stat }),
     expectedIds: fc.constantFrom<string[][]>([], ['i0', 'i1'], ['i0', 'i1', 'i9']),
     progress,
   });

@@ -26,7 +26,7 @@ async function ask(path: string, header = ''): Promise<{ status: string | undefi
   return { status: /^HTTP\/1\.1 (\d+)/.exec(reply)?.[1], body: reply.slice(reply.indexOf('\r\n\r\n') + 4) };
 }
 
-const oddNames = [
+const outlierNames = [
   ...['', '.', '..', '../x', '%2e%2e/x', '..%2fx', '%2e%2e%2fx', '..\\x', '..%5cx', '%2e%2e/%2e%2e/package.json', '/etc/passwd'],
   ...['%00', 'a%00b', '%25', '.env', '__proto__', 'style.css/', 'style.css/x', 'a'.repeat(300), 'a/'.repeat(3_000)],
 ];
@@ -41,7 +41,7 @@ async function otherAnswers(prefix: string, names: readonly string[], expected: 
 }
 
 it.each(['/dashboard/', '/dashboard/modules/', '/dashboard/charts/'])('below %s a path that leads nowhere is unknown', async (prefix) => {
-  expect(await otherAnswers(prefix, oddNames, '404 unknownPath')).toEqual([]);
+  expect(await otherAnswers(prefix, outlierNames, '404 unknownPath')).toEqual([]);
 });
 
 it('beside the API a path is unknown', async () => {

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import type { Door } from '../../cluster/door.js';
+import type { NodeClient } from '../../cluster/node-client.js';
 import { failureName, codeOf } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { buildSpecification, portableIndex, TTL_OFF_SECONDS } from '../index-spec.js';
@@ -13,7 +13,7 @@ const MILLISECONDS_PER_SECOND = 1_000;
 
 /** Where indexes are built, and for whom. */
 export interface IndexBuilding {
-  door: Door;
+  client: NodeClient;
   signal: AbortSignal;
   /** Asked before every change, so that a leader that was replaced changes nothing more. Throws what ends the work. */
   confirm: () => Promise<void>;
@@ -29,57 +29,57 @@ export interface IndexBuilding {
  * @throws ConvoyError `indexNotSupported` when the server refuses an index, `catalogDiffers` when another index has its name
  */
 export async function buildIndexes(building: IndexBuilding, plan: CollectionPlan, wanted: readonly Document[]): Promise<number> {
-  const { door, signal, confirm, meaning } = building;
+  const { client, signal, confirm, meaning } = building;
   if (wanted.length === 0) return 0;
   const { database, name } = plan.entry;
   const namespace = namespaceOf(plan.entry);
-  const present = await presentIndexes(door, database, name, signal);
+  const present = await presentIndexes(client, database, name, signal);
   const missing = wanted.filter((index) => !isPresent(namespace, index, present));
   if (missing.length > 0) await createIndexes(building, plan, missing);
   for (const index of wanted) {
     const isOff = present.get(index.name as string)?.expireAfterSeconds === TTL_OFF_SECONDS;
     if (index.expireAfterSeconds !== TTL_OFF_SECONDS || isOff) continue;
     await confirm();
-    await changeIndex(door, plan.entry, { name: index.name as string, expireAfterSeconds: TTL_OFF_SECONDS }, signal, meaning);
+    await changeIndex(client, plan.entry, { name: index.name as string, expireAfterSeconds: TTL_OFF_SECONDS }, signal, meaning);
   }
   return missing.length;
 }
 
 /** The indexes of a collection by name, in portable form. */
-export async function presentIndexes(door: Door, database: string, collection: string, signal: AbortSignal): Promise<Map<string, Document>> {
-  const listed = (await listIndexes(door, database, collection, signal)) ?? [];
+export async function presentIndexes(client: NodeClient, database: string, collection: string, signal: AbortSignal): Promise<Map<string, Document>> {
+  const listed = (await listIndexes(client, database, collection, signal)) ?? [];
   const namespace = `${database}.${collection}`;
   return new Map(listed.map((index) => [index.name as string, portableIndex(namespace, index).index]));
 }
 
 /** `collMod` of one index. */
 export async function changeIndex(
-  door: Door,
+  client: NodeClient,
   collection: { database: string; name: string },
   index: Document,
   signal: AbortSignal,
   meaning: Document = {},
 ): Promise<void> {
   const command = { collMod: collection.name, index, ...meaning, writeConcern: { w: 'majority' } };
-  await door.command(collection.database, command, { signal });
+  await client.command(collection.database, command, { signal });
 }
 
 /** `createIndexes` with the specifications that give exactly these indexes. Throws the server's error. */
-export async function sendCreateIndexes(door: Door, plan: CollectionPlan, indexes: readonly Document[], signal: AbortSignal, meaning: Document = {}): Promise<void> {
+export async function sendCreateIndexes(client: NodeClient, plan: CollectionPlan, indexes: readonly Document[], signal: AbortSignal, meaning: Document = {}): Promise<void> {
   const now_seconds = Date.now() / MILLISECONDS_PER_SECOND;
   const specifications = indexes.map((index) => buildSpecification(index, plan.options.collation, now_seconds));
   const command = { createIndexes: plan.entry.name, indexes: specifications, ...meaning, writeConcern: { w: 'majority' } };
-  await door.command(plan.entry.database, command, { signal });
+  await client.command(plan.entry.database, command, { signal });
 }
 
-async function createIndexes({ door, signal, confirm, meaning }: IndexBuilding, plan: CollectionPlan, missing: readonly Document[]): Promise<void> {
+async function createIndexes({ client, signal, confirm, meaning }: IndexBuilding, plan: CollectionPlan, missing: readonly Document[]): Promise<void> {
   await confirm();
   try {
-    await sendCreateIndexes(door, plan, missing, signal, meaning);
+    await sendCreateIndexes(client, plan, missing, signal, meaning);
   } catch (failure) {
     if (!REFUSALS.has(codeOf(failure))) throw failure;
     // A repeated build may have been finished by its first sending: only what is still missing was refused.
-    const present = await presentIndexes(door, plan.entry.database, plan.entry.name, signal);
+    const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
     const refused = missing.filter((index) => !isPresent(namespaceOf(plan.entry), index, present));
     if (refused.length === 0) return;
     const names = refused.map((index) => String(index.name)).join(', ');

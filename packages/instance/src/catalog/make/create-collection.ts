@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 import { buildIndexes } from './build-indexes.js';
 import { createOptions, optionDifferences } from '../collection-options.js';
@@ -26,7 +26,7 @@ export interface CreatedCollection {
 
 /** Where collections are made, and for whom. */
 export interface Making {
-  destination: Cluster;
+  destination: ClusterClient;
   signal: AbortSignal;
   /** Asked before every change, so that a process that was replaced changes nothing more. Throws what ends the work. */
   confirm: () => Promise<void>;
@@ -46,7 +46,7 @@ export async function createCollection(making: Making, plan: CollectionPlan): Pr
   if (plan.entry.type === 'collection') {
     const temporary = plan.indexes.flatMap((index) => (index.temporary === null ? [] : [index.temporary]));
     if (plan.sharding !== null) await ensureSharded(making, plan, temporary);
-    await buildIndexes({ door: destination.router, signal, confirm }, plan, temporary);
+    await buildIndexes({ client: destination.router, signal, confirm }, plan, temporary);
   }
   return { database, name, sourceUuid: uuid, destinationUuid: created.uuid };
 }
@@ -68,7 +68,7 @@ async function ensureCreated({ destination, signal, confirm }: Making, plan: Col
 }
 
 /** The namespace of a plan on the destination if it is there in the planned form, null if there is none. */
-async function findNamespace(destination: Cluster, plan: CollectionPlan, signal: AbortSignal): Promise<ListedNamespace | null> {
+async function findNamespace(destination: ClusterClient, plan: CollectionPlan, signal: AbortSignal): Promise<ListedNamespace | null> {
   const { entry } = plan;
   const [listed] = await listCollections(destination.router, entry.database, signal, entry.name);
   if (listed === undefined) return null;
@@ -90,7 +90,7 @@ async function ensureSharded({ destination, signal, confirm }: Making, plan: Col
     throw new ConvoyError('destinationNotEmpty', `The destination has documents in ${namespace}, which cannot be placed any more; drop it there.`);
   }
   const supporting = supportingIndex(temporary, sharding.key, sharding.unique);
-  if (supporting !== undefined) await buildIndexes({ door: destination.router, signal, confirm }, plan, [supporting]);
+  if (supporting !== undefined) await buildIndexes({ client: destination.router, signal, confirm }, plan, [supporting]);
   await confirm();
   await placeChunks(destination, plan, signal);
 }

@@ -1,4 +1,4 @@
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { addZones, removeZones } from './place-chunks.js';
 import { createCollection } from './create-collection.js';
 import type { CreatedCollection, Making } from './create-collection.js';
@@ -55,7 +55,7 @@ export async function createCollections(input: CreateCollectionsInput): Promise<
 }
 
 /** A database that exists keeps its primary shard; only databases that sharded collections are in need to be enabled. */
-async function createDatabases(destination: Cluster, plan: DestinationPlan, signal: AbortSignal): Promise<void> {
+async function createDatabases(destination: ClusterClient, plan: DestinationPlan, signal: AbortSignal): Promise<void> {
   const rows = await readConfig(destination.router, { find: 'databases', filter: {} }, signal);
   const present = new Map(rows.map((row) => [row._id as string, row]));
   for (const [database, primaryShard] of plan.databases) {

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { buildIndexes, changeIndex, type IndexBuilding, presentIndexes, sendCreateIndexes } from './build-indexes.js';
 import { dropIndex } from './drop-index.js';
 import type { CollectionPlan, DestinationPlan } from '../plan/destination-plan.js';
@@ -14,7 +14,7 @@ const COLLECTIONS_PARALLEL = 4;
 const HELPER_NAME = `${TEMPORARY_INDEX_PREFIX}shard_key`;
 
 export interface DeferAttributesInput {
-  destination: Cluster;
+  destination: ClusterClient;
   /** The plan for the catalog that both clusters have, in which the destination has every index in its final form. */
   plan: DestinationPlan;
   signal: AbortSignal;
@@ -28,27 +28,27 @@ export interface DeferAttributesInput {
  * @throws what the door throws; as `buildIndexes`
  */
 export async function deferAttributes({ destination, plan, signal, confirm }: DeferAttributesInput): Promise<void> {
-  const deferring = { door: destination.router, signal, confirm };
+  const deferring = { client: destination.router, signal, confirm };
   const collections = plan.collections.filter(({ entry }) => entry.type === 'collection');
   await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) => deferCollection(deferring, collection));
 }
 
 async function deferCollection(deferring: IndexBuilding, plan: CollectionPlan): Promise<void> {
-  const { door, signal, confirm } = deferring;
+  const { client, signal, confirm } = deferring;
   const { database, name } = plan.entry;
   if (plan.options.expireAfterSeconds !== undefined) {
     await confirm();
-    await door.command(database, { collMod: name, expireAfterSeconds: 'off', writeConcern: { w: 'majority' } }, { signal });
+    await client.command(database, { collMod: name, expireAfterSeconds: 'off', writeConcern: { w: 'majority' } }, { signal });
   }
   for (const index of plan.indexes) await deferIndex(deferring, plan, index);
-  const present = await presentIndexes(door, database, name, signal);
+  const present = await presentIndexes(client, database, name, signal);
   if (present.has(HELPER_NAME)) await dropIndex(deferring, plan.entry, HELPER_NAME);
 }
 
 async function deferIndex(deferring: IndexBuilding, plan: CollectionPlan, { final, temporary }: IndexPlan): Promise<void> {
-  const { door, signal, confirm } = deferring;
+  const { client, signal, confirm } = deferring;
   const name = final.name as string;
-  const present = await presentIndexes(door, plan.entry.database, plan.entry.name, signal);
+  const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
   const found = present.get(name);
   if (found?.unique === true && temporary?.unique !== true) {
     await support(deferring, plan, name, present);
@@ -59,7 +59,7 @@ async function deferIndex(deferring: IndexBuilding, plan: CollectionPlan, { fina
   if (standsAsPlanned) {
     for (const change of changesOf(found, temporary)) {
       await confirm();
-      await changeIndex(door, plan.entry, { name, ...change }, signal);
+      await changeIndex(client, plan.entry, { name, ...change }, signal);
     }
     return;
   }
@@ -72,7 +72,7 @@ async function support(deferring: IndexBuilding, plan: CollectionPlan, leaving: 
   const others = [...present.values()].filter((index) => index.name !== leaving);
   if (key === undefined || isIdKey(key) || supportingIndex(others, key, false) !== undefined) return;
   await deferring.confirm();
-  await sendCreateIndexes(deferring.door, plan, [{ key, name: HELPER_NAME }], deferring.signal);
+  await sendCreateIndexes(deferring.client, plan, [{ key, name: HELPER_NAME }], deferring.signal);
 }
 
 function changesOf(found: Document, temporary: Document): Document[] {

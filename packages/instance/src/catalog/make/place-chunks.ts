@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { losslessDocument } from '../../bson/lossless.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 import { mapBounded } from '../map-bounded.js';
 import { namespaceOf } from '../namespace.js';
@@ -18,7 +18,7 @@ const ZONE_PREFIX = 'convoy_';
 const ZONES_PARALLEL = 8;
 
 /** Puts every destination shard into a zone of its own. Repeating it changes nothing. */
-export async function addZones(destination: Cluster, signal: AbortSignal): Promise<void> {
+export async function addZones(destination: ClusterClient, signal: AbortSignal): Promise<void> {
   for (const shard of destination.shardIds) {
     await destination.router.command('admin', { addShardToZone: shard, zone: zoneOf(shard) }, { signal });
   }
@@ -28,7 +28,7 @@ export async function addZones(destination: Cluster, signal: AbortSignal): Promi
  * Removes every zone and zone range of Convoy's, those of an earlier attempt that was cut off included; zones of others
  * are left alone.
  */
-export async function removeZones(destination: Cluster, signal: AbortSignal): Promise<void> {
+export async function removeZones(destination: ClusterClient, signal: AbortSignal): Promise<void> {
   const { router } = destination;
   const ranges = await readConfig(router, { find: 'tags', filter: {} }, signal);
   const own = ranges.filter(({ tag }) => String(tag).startsWith(ZONE_PREFIX));
@@ -47,7 +47,7 @@ export async function removeZones(destination: Cluster, signal: AbortSignal): Pr
  * ranges first (`addZones` was called before), then one `shardCollection`, then the zones' ranges are removed.
  * The supporting index must exist already.
  */
-export async function placeChunks(destination: Cluster, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
+export async function placeChunks(destination: ClusterClient, plan: CollectionPlan, signal: AbortSignal): Promise<void> {
   if (plan.sharding === null) return;
   const { key, unique, ranges } = plan.sharding;
   const namespace = namespaceOf(plan.entry);
@@ -59,7 +59,7 @@ export async function placeChunks(destination: Cluster, plan: CollectionPlan, si
 }
 
 async function shardCollection(
-  destination: Cluster,
+  destination: ClusterClient,
   plan: CollectionPlan,
   command: Document,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ async function shardCollection(
 
 /** Puts a range of a collection into a zone, or out of every one when the zone is null. */
 export function setZone(
-  destination: Cluster,
+  destination: ClusterClient,
   namespace: string,
   { min, max }: { min: Uint8Array; max: Uint8Array },
   zone: string | null,

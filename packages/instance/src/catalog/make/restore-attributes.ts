@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Document } from 'mongodb';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { changeIndex, type IndexBuilding, presentIndexes, sendCreateIndexes } from './build-indexes.js';
 import { dropIndex } from './drop-index.js';
 import { sameDocument } from '../canonical-text.js';
@@ -15,7 +15,7 @@ import { UniqueIndexViolated, type UniqueViolation, violationOf } from '../uniqu
 const COLLECTIONS_PARALLEL = 4;
 
 export interface RestoreAttributesInput {
-  destination: Cluster;
+  destination: ClusterClient;
   /** The plan for the source's catalog as it is at commit time. */
   plan: DestinationPlan;
   signal: AbortSignal;
@@ -41,7 +41,7 @@ export async function restoreAttributes(input: RestoreAttributesInput): Promise<
   const { destination, plan, signal } = input;
   const collections = plan.collections.filter((collection) => needsRestoring(collection));
   const conversion = uniqueConversion(destination.version);
-  const restoring = { door: destination.router, conversion, signal, confirm: input.confirm };
+  const restoring = { client: destination.router, conversion, signal, confirm: input.confirm };
   const refusals = await mapBounded(collections, COLLECTIONS_PARALLEL, (collection) => restoreUnique(restoring, collection));
   throwViolations(refusals.flat());
   let collectionsFinished = 0;
@@ -68,11 +68,11 @@ function throwViolations(refusals: readonly Refusal[]): void {
 }
 
 async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promise<Refusal[]> {
-  const { door, conversion, signal } = restoring;
+  const { client, conversion, signal } = restoring;
   const refusals: Refusal[] = [];
   for (const index of plan.indexes) {
     if (index.final.unique !== true || index.temporary?.unique === true) continue;
-    const present = await presentIndexes(door, plan.entry.database, plan.entry.name, signal);
+    const present = await presentIndexes(client, plan.entry.database, plan.entry.name, signal);
     const isUnique = present.get(index.final.name as string)?.unique === true;
     const refusal = isUnique ? null : await makeUnique(restoring, plan, index, present);
     if (refusal !== null) {
@@ -88,31 +88,31 @@ async function restoreUnique(restoring: Restoring, plan: CollectionPlan): Promis
 
 /** @returns why it could not be made so when documents stand against it */
 async function makeUnique(restoring: Restoring, plan: CollectionPlan, index: IndexPlan, present: ReadonlyMap<string, Document>): Promise<Refusal | null> {
-  const { door, conversion, signal, confirm } = restoring;
+  const { client, conversion, signal, confirm } = restoring;
   const name = index.final.name as string;
   const temporaryName = index.temporary?.name as string | undefined;
   if (conversion === 'instead' && temporaryName !== undefined && present.has(temporaryName)) await dropIndex(restoring, plan.entry, temporaryName);
   await confirm();
   try {
     if (present.has(name)) {
-      await changeIndex(door, plan.entry, { name, prepareUnique: true }, signal);
+      await changeIndex(client, plan.entry, { name, prepareUnique: true }, signal);
       await confirm();
-      await changeIndex(door, plan.entry, { name, unique: true }, signal);
+      await changeIndex(client, plan.entry, { name, unique: true }, signal);
     } else {
-      await sendCreateIndexes(door, plan, [index.final], signal);
+      await sendCreateIndexes(client, plan, [index.final], signal);
     }
     return null;
   } catch (failure) {
-    const violation = await violationOf(door, plan, index.final, failure, signal);
+    const violation = await violationOf(client, plan, index.final, failure, signal);
     if (violation === null) throw failure;
     return { violation, cause: failure };
   }
 }
 
 /** Attributes that every version changes in place. TTL comes last: from then on the server deletes by it. */
-async function restoreInPlace({ door, signal, confirm }: Restoring, plan: CollectionPlan): Promise<void> {
+async function restoreInPlace({ client, signal, confirm }: Restoring, plan: CollectionPlan): Promise<void> {
   const { database, name: collection } = plan.entry;
-  const present = await presentIndexes(door, database, collection, signal);
+  const present = await presentIndexes(client, database, collection, signal);
   for (const { final } of plan.indexes) {
     const name = final.name as string;
     const found = present.get(name);
@@ -121,13 +121,13 @@ async function restoreInPlace({ door, signal, confirm }: Restoring, plan: Collec
     }
     for (const change of inPlaceChanges(final, found)) {
       await confirm();
-      await changeIndex(door, plan.entry, { name, ...change }, signal);
+      await changeIndex(client, plan.entry, { name, ...change }, signal);
     }
   }
   if (plan.options.expireAfterSeconds !== undefined) {
     await confirm();
     const command = { collMod: collection, expireAfterSeconds: plan.options.expireAfterSeconds as unknown, writeConcern: { w: 'majority' } };
-    await door.command(database, command, { signal });
+    await client.command(database, command, { signal });
   }
 }
 

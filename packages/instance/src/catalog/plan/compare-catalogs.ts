@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { sameDocument } from '../canonical-text.js';
 import { optionDifferences } from '../collection-options.js';
 import { planIndexes } from './index-plan.js';
-import type { IndexPlanContext } from './index-plan.js';
+import type { IndexPlanDependencies } from './index-plan.js';
 import { isIdIndex, portableIndex } from '../index-spec.js';
 import { sameKey } from '../key-pattern.js';
 import type { Catalog, CatalogEntry, Sharding } from '../namespace.js';
@@ -17,7 +17,7 @@ export interface CatalogDifference {
   detail: string;
 }
 
-export interface CompareOptions extends IndexPlanContext {
+export interface CompareOptions extends IndexPlanDependencies {
   /** `temporary`: before commit, while attributes are deferred; `final`: after they were restored. */
   form: 'temporary' | 'final';
 }

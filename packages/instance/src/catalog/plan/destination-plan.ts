@@ -1,6 +1,6 @@
 import type { Warning } from '@convoy/api/contract/progress';
 import type { Document } from 'mongodb';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { portableOptions } from '../collection-options.js';
 import { distributeChunks, distributeDatabases } from './distribution.js';
 import type { DestinationRange } from './distribution.js';
@@ -29,9 +29,9 @@ export interface DestinationPlan {
 }
 
 /** What a plan depends on besides the catalog. */
-export interface PlanContext {
-  source: Pick<Cluster, 'shardIds'>;
-  destination: Pick<Cluster, 'kind' | 'version' | 'shardIds'>;
+export interface PlanDependencies {
+  source: Pick<ClusterClient, 'shardIds'>;
+  destination: Pick<ClusterClient, 'kind' | 'version' | 'shardIds'>;
   buildIndexes: 'beforeDataCopy' | 'never';
 }
 
@@ -39,20 +39,20 @@ export interface PlanContext {
  * Plans the destination for a source catalog.
  * @param catalog for a migration from a replica set to a sharded cluster: as `applyShardingEntries` returns it
  */
-export function planDestination(catalog: Catalog, context: PlanContext): DestinationPlan {
-  const planned = catalog.map((entry) => planCollection(entry, context));
+export function planDestination(catalog: Catalog, deps: PlanDependencies): DestinationPlan {
+  const planned = catalog.map((entry) => planCollection(entry, deps));
   return {
-    databases: planDatabases(catalog, context),
+    databases: planDatabases(catalog, deps),
     collections: planned.map((one) => one.plan),
     warnings: planned.flatMap((one) => one.warnings),
   };
 }
 
 /** Plans one collection, for example one that appeared during the migration. */
-export function planCollection(entry: CatalogEntry, context: PlanContext): { plan: CollectionPlan; warnings: Warning[] } {
+export function planCollection(entry: CatalogEntry, deps: PlanDependencies): { plan: CollectionPlan; warnings: Warning[] } {
   const { options, warnings } = portableOptions(entry);
-  const indexes = planIndexes(entry, { buildIndexes: context.buildIndexes, destinationVersion: context.destination.version });
-  const sharding = context.destination.kind === 'sharded' ? entry.sharding : null;
+  const indexes = planIndexes(entry, { buildIndexes: deps.buildIndexes, destinationVersion: deps.destination.version });
+  const sharding = deps.destination.kind === 'sharded' ? entry.sharding : null;
   const plan: CollectionPlan = {
     entry,
     options,
@@ -60,13 +60,13 @@ export function planCollection(entry: CatalogEntry, context: PlanContext): { pla
     sharding: sharding === null ? null : {
       key: sharding.key,
       unique: sharding.unique,
-      ranges: distributeChunks(sharding.key, sharding.chunks, context.source.shardIds, context.destination.shardIds),
+      ranges: distributeChunks(sharding.key, sharding.chunks, deps.source.shardIds, deps.destination.shardIds),
     },
   };
   return { plan, warnings: [...warnings, ...indexes.warnings] };
 }
 
-function planDatabases(catalog: Catalog, context: PlanContext): Map<string, string | null> {
-  if (context.destination.kind === 'replicaSet') return new Map(catalog.map((entry) => [entry.database, null]));
-  return distributeDatabases(catalog, context.source.shardIds, context.destination.shardIds);
+function planDatabases(catalog: Catalog, deps: PlanDependencies): Map<string, string | null> {
+  if (deps.destination.kind === 'replicaSet') return new Map(catalog.map((entry) => [entry.database, null]));
+  return distributeDatabases(catalog, deps.source.shardIds, deps.destination.shardIds);
 }

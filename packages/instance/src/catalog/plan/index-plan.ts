@@ -15,7 +15,7 @@ export interface IndexPlan {
 }
 
 /** What decides about the form of indexes besides the source's catalog. */
-export interface IndexPlanContext {
+export interface IndexPlanDependencies {
   buildIndexes: 'beforeDataCopy' | 'never';
   /** Version of the destination: it decides how indexes become unique. */
   destinationVersion: readonly [number, number, number];
@@ -44,7 +44,7 @@ export function uniqueConversion(version: readonly [number, number, number]): Un
  * excepted, which the server demands), TTL ones never expire, hidden ones are visible. With `buildIndexes` `never` only
  * what a shard key needs is built. A shard key without supporting index gets a placeholder, which is kept.
  */
-export function planIndexes(entry: CatalogEntry, context: IndexPlanContext): { indexes: IndexPlan[]; warnings: Warning[] } {
+export function planIndexes(entry: CatalogEntry, deps: IndexPlanDependencies): { indexes: IndexPlan[]; warnings: Warning[] } {
   if (entry.type === 'view') return { indexes: [], warnings: [] };
   const namespace = namespaceOf(entry);
   const portable = entry.indexes.filter((index) => !isIdIndex(index)).map((index) => portableIndex(namespace, index));
@@ -52,13 +52,13 @@ export function planIndexes(entry: CatalogEntry, context: IndexPlanContext): { i
   const all = portable.map((one) => one.index);
   const shardKey = entry.sharding?.key;
   const supporting = shardKey === undefined ? undefined : supportingIndex(all, shardKey, entry.sharding?.unique === true);
-  const wanted = context.buildIndexes === 'never' ? (supporting === undefined ? [] : [supporting]) : all;
+  const wanted = deps.buildIndexes === 'never' ? (supporting === undefined ? [] : [supporting]) : all;
   const finals = [...wanted];
   if (shardKey !== undefined && supporting === undefined && !isIdKey(shardKey)) {
     finals.push(placeholderIndex(shardKey, entry.sharding?.unique === true, all));
     warnings.push({ name: 'shardKeyIndexAdded', description: `${namespace} has no index that supports its shard key; one is added and kept.` });
   }
-  return { indexes: deferAttributes(finals, entry, context), warnings };
+  return { indexes: deferAttributes(finals, entry, deps), warnings };
 }
 
 /**
@@ -97,8 +97,8 @@ function placeholderIndex(shardKey: KeyPattern, unique: boolean, others: readonl
   return unique ? { key: shardKey, name, unique } : { key: shardKey, name };
 }
 
-function deferAttributes(finals: readonly Document[], entry: CatalogEntry, context: IndexPlanContext): IndexPlan[] {
-  const conversion = uniqueConversion(context.destinationVersion);
+function deferAttributes(finals: readonly Document[], entry: CatalogEntry, deps: IndexPlanDependencies): IndexPlan[] {
+  const conversion = uniqueConversion(deps.destinationVersion);
   const keepsUnique = (index: Document): boolean =>
     entry.sharding?.unique === true && sameKey(keyOf(index), entry.sharding.key);
   const isDeferred = (index: Document): boolean => index.unique === true && !keepsUnique(index);

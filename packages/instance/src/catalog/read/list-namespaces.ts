@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Door } from '../../cluster/door.js';
+import type { NodeClient } from '../../cluster/node-client.js';
 import { decodeListedCollection, uuidHex } from './decode-catalog.js';
 import { mapBounded } from '../map-bounded.js';
 import type { NamespaceFilter } from '../namespace-filter.js';
@@ -19,15 +19,15 @@ export interface ListedNamespace {
 }
 
 /** All included namespaces of a cluster, in order of database and name (by code unit). */
-export async function listNamespaces(door: Door, filter: NamespaceFilter, signal: AbortSignal): Promise<ListedNamespace[]> {
-  const databases = (await listDatabaseNames(door, signal)).filter((database) => filter.mayInclude(database));
-  const perDatabase = await mapBounded(databases, DATABASES_PARALLEL, (database) => listCollections(door, database, signal));
+export async function listNamespaces(client: NodeClient, filter: NamespaceFilter, signal: AbortSignal): Promise<ListedNamespace[]> {
+  const databases = (await listDatabaseNames(client, signal)).filter((database) => filter.mayInclude(database));
+  const perDatabase = await mapBounded(databases, DATABASES_PARALLEL, (database) => listCollections(client, database, signal));
   return perDatabase.flat().filter((listed) => filter.includes(listed.database, listed.name));
 }
 
 /** Names of all databases in order, the server's own included. */
-export async function listDatabaseNames(door: Door, signal: AbortSignal): Promise<string[]> {
-  const reply = await door.command('admin', { listDatabases: 1, nameOnly: true }, { signal });
+export async function listDatabaseNames(client: NodeClient, signal: AbortSignal): Promise<string[]> {
+  const reply = await client.command('admin', { listDatabases: 1, nameOnly: true }, { signal });
   return (reply.databases as { name: string }[]).map((row) => row.name).sort();
 }
 
@@ -36,13 +36,13 @@ export async function listDatabaseNames(door: Door, signal: AbortSignal): Promis
  * @param name only the collection of this name
  */
 export async function listCollections(
-  door: Door,
+  client: NodeClient,
   database: string,
   signal: AbortSignal,
   name?: string,
 ): Promise<ListedNamespace[]> {
   const command = { listCollections: 1, ...(name === undefined ? {} : { filter: { name } }), cursor: {} };
-  const rows = await readCursor(door, database, command, decodeListedCollection, signal);
+  const rows = await readCursor(client, database, command, decodeListedCollection, signal);
   return rows.map((row) => listedNamespace(database, row)).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -1,4 +1,4 @@
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { listCollections, listNamespaces } from './list-namespaces.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import { mapBounded } from '../map-bounded.js';
@@ -27,12 +27,12 @@ export interface CatalogReport {
  * namespace. Collections that are dropped meanwhile are left out; time series are left out.
  * @throws what the door throws (permissions, lost connections); estimates alone may fail without harm
  */
-export async function readCatalog(cluster: Cluster, filter: NamespaceFilter, signal: AbortSignal): Promise<Catalog> {
+export async function readCatalog(cluster: ClusterClient, filter: NamespaceFilter, signal: AbortSignal): Promise<Catalog> {
   return (await readCatalogReport(cluster, filter, signal)).catalog;
 }
 
 /** As `readCatalog`, with the time series and inconsistent indexes that a start has to refuse. */
-export async function readCatalogReport(cluster: Cluster, filter: NamespaceFilter, signal: AbortSignal): Promise<CatalogReport> {
+export async function readCatalogReport(cluster: ClusterClient, filter: NamespaceFilter, signal: AbortSignal): Promise<CatalogReport> {
   const listed = await listNamespaces(cluster.router, filter, signal);
   const placements = await openPlacementReader(cluster, signal);
   const ordinary = listed.filter((row) => row.type !== 'timeseries');
@@ -50,7 +50,7 @@ export async function readCatalogReport(cluster: Cluster, filter: NamespaceFilte
  * @returns null when the database has none of this UUID, or it is being dropped
  * @throws what the door throws
  */
-export async function readCollectionByUuid(cluster: Cluster, database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null> {
+export async function readCollectionByUuid(cluster: ClusterClient, database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null> {
   const listed = (await listCollections(cluster.router, database, signal)).find((row) => row.uuid === uuid);
   if (listed === undefined) return null;
   const placements = await openPlacementReader(cluster, signal);
@@ -63,7 +63,7 @@ interface ReadEntry {
 }
 
 async function readEntry(
-  cluster: Cluster,
+  cluster: ClusterClient,
   placements: PlacementReader,
   listed: ListedNamespace,
   signal: AbortSignal,

@@ -1,18 +1,18 @@
 import type { Document } from 'mongodb';
-import type { Door } from '../../cluster/door.js';
+import type { NodeClient } from '../../cluster/node-client.js';
 
 /**
  * Reads a cursor to its end and decodes every document. Only for catalogs, whose size the cluster itself bounds.
  * @throws what the door throws; the cursor is closed in any case
  */
 export async function readCursor<Decoded>(
-  door: Door,
+  client: NodeClient,
   database: string,
   command: Document,
   decode: (bytes: Uint8Array) => Decoded,
   signal: AbortSignal,
 ): Promise<Decoded[]> {
-  const cursor = await door.openCursor(database, command, { signal });
+  const cursor = await client.openCursor(database, command, { signal });
   try {
     const decoded = cursor.first.documents.map(decode);
     while (cursor.open) {

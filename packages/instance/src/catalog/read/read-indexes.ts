@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Cluster, Door } from '../../cluster/door.js';
+import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 import { canonicalText } from '../canonical-text.js';
 import { decodeIndex, decodeIndexStats } from './decode-catalog.js';
@@ -28,15 +28,15 @@ export interface CollectionIndexes {
  * @returns null when the collection is gone
  */
 export async function readIndexes(
-  cluster: Cluster,
+  cluster: ClusterClient,
   listed: ListedNamespace,
   sharding: Sharding | null,
   signal: AbortSignal,
 ): Promise<CollectionIndexes | null> {
   const owners = [...new Set(sharding?.chunks.map((chunk) => chunk.shard) ?? [])].sort();
-  const doors = owners.map((owner) => directDoor(cluster, owner));
-  if (owners.length > 0 && doors.every((door) => door !== null)) {
-    const perShard = await Promise.all(doors.map((door) => listIndexes(door, listed.database, listed.name, signal)));
+  const clients = owners.map((owner) => directClient(cluster, owner));
+  if (owners.length > 0 && clients.every((client) => client !== null)) {
+    const perShard = await Promise.all(clients.map((client) => listIndexes(client, listed.database, listed.name, signal)));
     return mergedIndexes(listed, owners, perShard);
   }
   const indexes = await listIndexes(cluster.router, listed.database, listed.name, signal);
@@ -49,13 +49,13 @@ export async function readIndexes(
 
 /** Index specifications of a collection behind one door; null when there is no such collection. */
 export async function listIndexes(
-  door: Door,
+  client: NodeClient,
   database: string,
   collection: string,
   signal: AbortSignal,
 ): Promise<Document[] | null> {
   try {
-    return await readCursor(door, database, { listIndexes: collection, cursor: {} }, decodeIndex, signal);
+    return await readCursor(client, database, { listIndexes: collection, cursor: {} }, decodeIndex, signal);
   } catch (failure) {
     if (codeOf(failure) === serverCode.namespaceNotFound) return null;
     throw failure;
@@ -63,7 +63,7 @@ export async function listIndexes(
 }
 
 /** The door to a shard, or null on clusters that were opened without direct access. */
-function directDoor(cluster: Cluster, shard: string): Door | null {
+function directClient(cluster: ClusterClient, shard: string): NodeClient | null {
   try {
     return cluster.shard(shard);
   } catch {
@@ -90,7 +90,7 @@ function mergedIndexes(
 }
 
 /** What `$indexStats` says of each shard; empty where the user may not ask or the server does not give specifications. */
-async function indexStatsByShard(router: Door, listed: ListedNamespace, signal: AbortSignal): Promise<Map<string, Document[]>> {
+async function indexStatsByShard(router: NodeClient, listed: ListedNamespace, signal: AbortSignal): Promise<Map<string, Document[]>> {
   const perShard = new Map<string, Document[]>();
   const command = { aggregate: listed.name, pipeline: [{ $indexStats: {} }], cursor: {} };
   let rows: Document[];

@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb';
 import type { Document } from 'mongodb';
-import type { Cluster, Door } from '../../cluster/door.js';
+import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { decodeConfigDocument, uuidHex } from './decode-catalog.js';
 import type { ListedNamespace } from './list-namespaces.js';
 import type { KeyPattern } from '../key-pattern.js';
@@ -28,7 +28,7 @@ export interface PlacementReader {
 }
 
 /** Loads `config.databases` and `config.collections`. A replica set is one shard, on which nothing is sharded. */
-export async function openPlacementReader(cluster: Cluster, signal: AbortSignal): Promise<PlacementReader> {
+export async function openPlacementReader(cluster: ClusterClient, signal: AbortSignal): Promise<PlacementReader> {
   const firstShard = cluster.shardIds[0] ?? '';
   if (cluster.kind === 'replicaSet') {
     return { placementOf: () => Promise.resolve({ sharding: null, primaryShard: firstShard }) };
@@ -37,7 +37,7 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
     readConfig(cluster.router, { find: 'databases', filter: {} }, signal),
     readConfig(cluster.router, { find: 'collections', filter: {} }, signal),
   ]);
-  const movesBegun = mayShowOrphans(cluster) ? await readMovesBegun(cluster.router, signal) : new Set<string>();
+  const startedMoves = mayShowOrphans(cluster) ? await readStartedMoves(cluster.router, signal) : new Set<string>();
   const primaries = new Map(databases.map((row) => [row._id as string, row]));
   const rows = new Map(collections.filter((row) => row.dropped !== true).map((row) => [row._id as string, row]));
   return {
@@ -50,7 +50,7 @@ export async function openPlacementReader(cluster: Cluster, signal: AbortSignal)
       if (chunks.length === 0) return null;
       // From 8.0 on unsharded collections that were moved are listed too, with one chunk at their owner.
       if (row.unsplittable === true) return { sharding: null, ...primary, primaryShard: chunks[0]?.shard ?? primary.primaryShard };
-      const mayHaveOrphans = everMoved || movesBegun.has(row._id as string);
+      const mayHaveOrphans = everMoved || startedMoves.has(row._id as string);
       return { sharding: { key: row.key as KeyPattern, unique: row.unique === true, chunks, everMoved: mayHaveOrphans }, ...primary };
     },
   };
@@ -64,7 +64,7 @@ function primaryOf(row: Document | undefined, firstShard: string): Pick<Placemen
 }
 
 /** Before 6.0 streams show what happens to orphans, and a router's does not say on which shard. */
-function mayShowOrphans({ access, version }: Cluster): boolean {
+function mayShowOrphans({ access, version }: ClusterClient): boolean {
   return access === 'router' && version[0] < 6;
 }
 
@@ -72,13 +72,13 @@ function mayShowOrphans({ access, version }: Cluster): boolean {
  * Collections of which a chunk's move was begun, as far back as the capped log of the config servers reaches: one that
  * was broken off leaves orphans on its recipient, and the chunks' versions as they were.
  */
-async function readMovesBegun(router: Door, signal: AbortSignal): Promise<Set<string>> {
-  const begun = await readConfig(router, { find: 'changelog', filter: { what: 'moveChunk.start' }, projection: { _id: 0, ns: 1 } }, signal);
-  return new Set(begun.map((entry) => entry.ns as string));
+async function readStartedMoves(router: NodeClient, signal: AbortSignal): Promise<Set<string>> {
+  const started = await readConfig(router, { find: 'changelog', filter: { what: 'moveChunk.start' }, projection: { _id: 0, ns: 1 } }, signal);
+  return new Set(started.map((entry) => entry.ns as string));
 }
 
 /** Documents of a collection of the config database, read at majority and decoded by `decodeConfigDocument`. */
-export function readConfig(router: Door, find: Document, signal: AbortSignal): Promise<Document[]> {
+export function readConfig(router: NodeClient, find: Document, signal: AbortSignal): Promise<Document[]> {
   return readCursor(router, 'config', { ...find, readConcern: MAJORITY }, decodeConfigDocument, signal);
 }
 
@@ -86,7 +86,7 @@ export function readConfig(router: Door, find: Document, signal: AbortSignal): P
  * Chunks go by the collection's UUID from 5.0 on, by its name before (and until the feature version is raised). Their
  * version's first number is 1 after the first distribution and grows with every chunk that moves.
  */
-async function readChunks(router: Door, row: Document, signal: AbortSignal): Promise<Pick<Sharding, 'chunks' | 'everMoved'>> {
+async function readChunks(router: NodeClient, row: Document, signal: AbortSignal): Promise<Pick<Sharding, 'chunks' | 'everMoved'>> {
   const find = (filter: Document): Promise<Document[]> => readConfig(router, { find: 'chunks', filter, sort: { min: 1 } }, signal);
   let rows = row.uuid === undefined ? [] : await find({ uuid: row.uuid as unknown });
   if (rows.length === 0) rows = await find({ ns: row._id as string });

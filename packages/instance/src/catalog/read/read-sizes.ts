@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { Door } from '../../cluster/door.js';
+import type { NodeClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 import { decodePlain } from './decode-catalog.js';
 import { readCursor } from './read-cursor.js';
@@ -19,7 +19,7 @@ const PIPELINE = [
 ];
 
 /** Reads the estimate, or zeros when the server refuses: nothing may depend on it but progress and the order of work. */
-export async function readSize(router: Door, database: string, collection: string, signal: AbortSignal): Promise<CollectionSize> {
+export async function readSize(router: NodeClient, database: string, collection: string, signal: AbortSignal): Promise<CollectionSize> {
   try {
     const command = { aggregate: collection, pipeline: PIPELINE, cursor: {} };
     const rows = await readCursor(router, database, command, decodePlain, signal);

@@ -1,4 +1,4 @@
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { compareRaw } from '../../bson/compare.js';
 import { isLossless } from '../../bson/lossless.js';
 import { findValue, maxKey, minKey, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
@@ -27,8 +27,8 @@ const COLLECTIONS_PARALLEL = 4;
  */
 export async function withSampledRanges(
   plan: DestinationPlan,
-  source: Cluster,
-  destination: Pick<Cluster, 'shardIds'>,
+  source: ClusterClient,
+  destination: Pick<ClusterClient, 'shardIds'>,
   signal: AbortSignal,
 ): Promise<DestinationPlan> {
   const collections = await mapBounded(plan.collections, COLLECTIONS_PARALLEL, async (collection): Promise<CollectionPlan> => {
@@ -40,7 +40,7 @@ export async function withSampledRanges(
 }
 
 async function sampleRanges(
-  source: Cluster,
+  source: ClusterClient,
   entry: CatalogEntry,
   key: KeyPattern,
   destinationShardIds: readonly string[],
@@ -68,7 +68,7 @@ function rangedFields(key: KeyPattern): string[] {
 }
 
 /** Shard-key values of random documents in the order of the key; missing fields count as null, as they do for the server. */
-async function sampleKeys(source: Cluster, entry: CatalogEntry, fields: readonly string[], size: number, signal: AbortSignal): Promise<RawValue[][]> {
+async function sampleKeys(source: ClusterClient, entry: CatalogEntry, fields: readonly string[], size: number, signal: AbortSignal): Promise<RawValue[][]> {
   const names = fields.map((_, position) => `v${position}`);
   const pipeline = [
     { $sample: { size } },

@@ -2,7 +2,7 @@ import { Long, Timestamp, type ClientSession, type Document, type MongoClient, t
 import { findElement, readTimestamp } from '../../bson/scan.js';
 import type { CallsInFlight } from '../call-scope.js';
 import { type CursorReply, readCursorReply } from './cursor-reply.js';
-import type { CallOptions, RawBatch, RawCursor } from '../door.js';
+import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 
 /** Time for killCursors when a cursor is closed early; the server forgets it by itself if this fails. */
 const killLimit_ms = 5_000;

@@ -3,7 +3,7 @@ import type { Document } from 'mongodb';
 import { idClass } from '../../bson/id-class.js';
 import { isLossless, losslessValue } from '../../bson/lossless.js';
 import { bufferOf, findValue, int32At, nullValue, ownedValue, type RawValue } from '../../bson/scan.js';
-import type { CallOptions, RawBatch, RawCursor } from '../door.js';
+import type { CallOptions, RawBatch, RawCursor } from '../node-client.js';
 import { codeOf, CursorLostError, objectTooLargeCode } from '../failure.js';
 import { openIdRange } from '../id-range.js';
 import { commandBytesMax, partsWithin } from './write-limits.js';

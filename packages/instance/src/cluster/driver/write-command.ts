@@ -1,5 +1,5 @@
 import { Binary, Long, type Document, type Timestamp } from 'mongodb';
-import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../door.js';
+import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../node-client.js';
 import { statementField } from './driver-sequence.js';
 import { objectTooLargeCode } from '../failure.js';
 import { assertWithinLimits, documentBytesMax } from './write-limits.js';

@@ -1,14 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeAboveAll, timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
-import type { Cluster, Door } from '../../cluster/door.js';
+import type { ClusterClient, NodeClient } from '../../cluster/node-client.js';
 import { classify, codeOf, failureName } from '../../cluster/failure.js';
 import { historyLost } from '../../cluster/history-lost.js';
 import { within } from '../../cluster/within.js';
-import { parseDefinitionEvent } from '../../ddl/definition-stream.js';
+import { parseDdlEvent } from '../../ddl/ddl-stream.js';
 import type { MigrationRecord, MigrationRecords, Reversal } from '../../store/migration-record.js';
 import { type Connect, openSource, requireClusterName } from '../migration/clusters.js';
-import { filterOf } from '../migration/migration-context.js';
+import { filterOf } from '../migration/migration-dependencies.js';
 import type { MigrationRun } from '../run/migration-run.js';
 import type { Runtime } from '../migration/runtime.js';
 import { bringBlock } from '../migration/write-blocks.js';
@@ -30,7 +30,7 @@ const dataAndCollections = [
 /** What a reversible migration has to know of its destination: how it can be read, and the shards that it has. */
 export async function planReversal(
   runtime: Runtime,
-  clusters: { source: Cluster; destination: Cluster },
+  clusters: { source: ClusterClient; destination: ClusterClient },
   recorded: MigrationRecord | null,
   connect: Connect,
   signal: AbortSignal,
@@ -68,9 +68,9 @@ export async function readReversible(run: MigrationRun, signal: AbortSignal): Pr
  * A source that a committed migration no longer needs may be gone: an operator who waits for an answer is told at once.
  * @throws ConvoyError `sourceUnavailable`; `wrongCluster` when it is another cluster by now
  */
-export async function requireAnswer({ clock }: Pick<Runtime, 'clock'>, former: Cluster, signal: AbortSignal): Promise<void> {
-  const doors = former.access === 'direct' ? former.shardIds.map((id) => former.shard(id)) : [];
-  const ask = (each: AbortSignal) => Promise.all([former.router, ...doors].map((door) => door.command('admin', { ping: 1 }, { signal: each })));
+export async function requireAnswer({ clock }: Pick<Runtime, 'clock'>, former: ClusterClient, signal: AbortSignal): Promise<void> {
+  const clients = former.access === 'direct' ? former.shardIds.map((id) => former.shard(id)) : [];
+  const ask = (each: AbortSignal) => Promise.all([former.router, ...clients].map((client) => client.command('admin', { ping: 1 }, { signal: each })));
   try {
     await within(answer_ms, clock, ask, signal);
   } catch (error) {
@@ -84,7 +84,7 @@ export async function requireAnswer({ clock }: Pick<Runtime, 'clock'>, former: C
  * Connects to the destination as the source that it is to become.
  * @throws ConvoyError `wrongCluster`, `reversibleNeedsEqualShardCounts` when it has got other shards since
  */
-export async function openNextSource(runtime: Runtime, record: MigrationRecord, connect: Connect, signal: AbortSignal): Promise<Cluster> {
+export async function openNextSource(runtime: Runtime, record: MigrationRecord, connect: Connect, signal: AbortSignal): Promise<ClusterClient> {
   const { accessBack, destinationShards } = requireReversible(record);
   const { name, clusterId } = record.destination;
   const next = await openSource(runtime, requireClusterName(name), accessBack, signal, connect);
@@ -100,9 +100,9 @@ export interface ReverseCheck {
   runtime: Pick<Runtime, 'retrying'>;
   records: Pick<MigrationRecords, 'read'>;
   /** The present source, which nobody may have written to since the commit. */
-  former: Cluster;
+  former: ClusterClient;
   /** The present destination, opened as a source. */
-  next: Cluster;
+  next: ClusterClient;
   record: MigrationRecord;
   signal: AbortSignal;
 }
@@ -122,7 +122,7 @@ export async function checkReverse({ runtime, records, former, next, record, sig
   await look(quietUpTo);
 }
 
-async function requireHistory(next: Cluster, openedAt: bigint, signal: AbortSignal): Promise<void> {
+async function requireHistory(next: ClusterClient, openedAt: bigint, signal: AbortSignal): Promise<void> {
   try {
     const { router, version } = next;
     const cursor = await openChangeStream(router, { startAtOperationTime: timestampOf(openedAt), batchDocumentsMax: 1, signal, allChangesForCluster: true, version });
@@ -138,7 +138,7 @@ async function requireHistory(next: Cluster, openedAt: bigint, signal: AbortSign
 }
 
 /** @returns a time up to which nothing was written */
-async function lookForWrites(former: Cluster, record: MigrationRecord, since: bigint, signal: AbortSignal): Promise<bigint> {
+async function lookForWrites(former: ClusterClient, record: MigrationRecord, since: bigint, signal: AbortSignal): Promise<bigint> {
   const end = await timeAboveAll(former, { signal });
   if (since > end) return since;
   try {
@@ -159,13 +159,13 @@ async function lookForWrites(former: Cluster, record: MigrationRecord, since: bi
 
 async function refuseWritesUpTo(
   end: bigint,
-  { former, record, cursor }: { former: Cluster; record: MigrationRecord; cursor: Awaited<ReturnType<typeof openChangeStream>> },
+  { former, record, cursor }: { former: ClusterClient; record: MigrationRecord; cursor: Awaited<ReturnType<typeof openChangeStream>> },
   signal: AbortSignal,
 ): Promise<void> {
   const filter = filterOf(record);
   const within = AbortSignal.any([signal, AbortSignal.timeout(lookWithin_ms)]);
   for (let batch = cursor.first; ; batch = await cursor.next({ signal: within, maxTime_ms: awaitData_ms })) {
-    const written = batch.documents.map(parseDefinitionEvent).find(({ database, name, to }) => filter.includes(database, name) || (to !== null && filter.includes(to.database, to.name)));
+    const written = batch.documents.map(parseDdlEvent).find(({ database, name, to }) => filter.includes(database, name) || (to !== null && filter.includes(to.database, to.name)));
     if (written !== undefined) {
       const namespace = written.name === '' ? written.database : `${written.database}.${written.name}`;
       throw new ConvoyError('sourceChangedSinceCommit', `${former.name} was written to since the commit (${written.operation} in ${namespace}), so that a reverse would not make the clusters equal. Keep what was written there by other means, and start a new migration.`);
@@ -175,8 +175,8 @@ async function refuseWritesUpTo(
   }
 }
 
-async function reverseHistoryLost(cluster: Cluster, position: bigint, what: string, signal: AbortSignal): Promise<ConvoyError> {
-  const doors: Door[] = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [];
-  const { errorDescription } = await historyLost(doors, position, signal);
+async function reverseHistoryLost(cluster: ClusterClient, position: bigint, what: string, signal: AbortSignal): Promise<ConvoyError> {
+  const clients: NodeClient[] = cluster.access === 'direct' ? cluster.shardIds.map((id) => cluster.shard(id)) : [];
+  const { errorDescription } = await historyLost(clients, position, signal);
   return new ConvoyError('reverseHistoryLost', `${what}. ${errorDescription}`);
 }

@@ -1,14 +1,14 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import { callRoll } from '../../cleanup/roll-call.js';
+import { checkMembers } from '../../cleanup/member-check.js';
 import { type CleanupStep, cleanupSteps } from '../../cleanup/cleanup-steps.js';
 import { findLeftoverZones } from '../../cleanup/leftover-zones.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { retryingFor } from '../../cluster/retry.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { Metadata } from '../../store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
 import { isRetryable } from '../../store/retryable.js';
-import { ShareRecords } from '../../store/share-record.js';
+import { TaskRecords } from '../../store/task-record.js';
 import { turnsOf } from '../../store/reversal.js';
 import { type ClusterName, connectConfigured } from '../migration/clusters.js';
 import { setOrExplain } from '../migration/write-blocks.js';
@@ -49,13 +49,13 @@ export async function cleanUp(
   const { record, home, other } = found;
   try {
     const metadata = new Metadata(home.router, retry);
-    const [records, shares] = [new MigrationRecords(metadata), new ShareRecords(metadata)];
-    if (record !== null) await refuseLive(records, shares, record, limits.answerWithin_ms, signal);
+    const [records, tasks] = [new MigrationRecords(metadata), new TaskRecords(metadata)];
+    if (record !== null) await refuseLive(records, tasks, record, limits.answerWithin_ms, signal);
     const sides = sidesOf(found);
     const stored = { home: await metadataOn(home, signal), other: other === null ? [] : await metadataOn(other, signal) };
     const zones = await findLeftoverZones(sides.destination, signal);
-    const allowWrites = (cluster: Cluster, attempt: AbortSignal): Promise<void> => setOrExplain(cluster, false, attempt);
-    const steps = cleanupSteps({ record, ...sides, home, other, records, shares, zones, metadata: stored, retrying: retry, allowWrites });
+    const allowWrites = (cluster: ClusterClient, attempt: AbortSignal): Promise<void> => setOrExplain(cluster, false, attempt);
+    const steps = cleanupSteps({ record, ...sides, home, other, records, tasks, zones, metadata: stored, retrying: retry, allowWrites });
     const plan = { found: steps.length === 0 ? null : describe(record), steps, remarks: remarksOn(record, sides.destination) };
     if (!(await agree(plan))) return false;
     for (const step of steps) await retry(step.description, () => step.run(signal), signal);
@@ -66,18 +66,18 @@ export async function cleanUp(
 }
 
 /** The clusters by their roles; without a migration, the one that was looked at is the destination. */
-function sidesOf({ record, home, other }: FoundMigration): { source: Cluster | null; destination: Cluster } {
+function sidesOf({ record, home, other }: FoundMigration): { source: ClusterClient | null; destination: ClusterClient } {
   const isOfHome = record === null || record.destination.clusterId === home.clusterId;
   return isOfHome || other === null ? { source: other, destination: home } : { source: home, destination: other };
 }
 
 /** A migration that has come to its end has no work left, whatever its processes still answer. */
-async function refuseLive(records: MigrationRecords, shares: ShareRecords, record: MigrationRecord, within_ms: number, signal: AbortSignal): Promise<void> {
+async function refuseLive(records: MigrationRecords, tasks: TaskRecords, record: MigrationRecord, within_ms: number, signal: AbortSignal): Promise<void> {
   if (record.phase === 'committed' || record.failure !== null) return;
   if (record.phase === 'opening') {
     throw new ConvoyError('migrationLives', 'The commit is decided and only has to be finished: start the instances again, and clean up once they are COMMITTED.');
   }
-  const present = await callRoll(records, shares, within_ms, signal);
+  const present = await checkMembers(records, tasks, within_ms, signal);
   if (present.length === 0) return;
   throw new ConvoyError('migrationLives', `The migration is at work (${present.join(', ')} answered): let it end, or stop all its instances first.`);
 }
@@ -89,7 +89,7 @@ function describe(record: MigrationRecord | null): string {
   return record.phase === 'committed' ? `${way} is committed.` : `${way} has not ended, and none of its instances is at work.`;
 }
 
-function remarksOn(record: MigrationRecord | null, destination: Cluster): string[] {
+function remarksOn(record: MigrationRecord | null, destination: ClusterClient): string[] {
   if (record === null) return [];
   if (record.phase !== 'committed' && turnsOf(record) > 0) {
     return [`What was replayed to ${destination.name} stays there; it goes on refusing the writes of users. ${record.source.name} has everything.`];

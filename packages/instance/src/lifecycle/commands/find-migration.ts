@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { listCollections } from '../../catalog/read/list-namespaces.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { isNetworkFailure } from '../../cluster/failure.js';
 import type { Retrying } from '../../cluster/retry.js';
 import { Metadata, metadataDatabase } from '../../store/metadata.js';
@@ -14,13 +14,13 @@ export interface FoundMigration {
   /** Null when there is none (any more). */
   record: MigrationRecord | null;
   /** Where its state is, or was looked for. */
-  home: Cluster;
+  home: ClusterClient;
   /** The other cluster; null where nothing is to be done there, or it is gone. */
-  other: Cluster | null;
+  other: ClusterClient | null;
 }
 
 /** Connects to a configured cluster. */
-export type ConnectByName = (name: ClusterName) => Promise<Cluster>;
+export type ConnectByName = (name: ClusterName) => Promise<ClusterClient>;
 
 /**
  * Looks for the state of a migration on a cluster; where that has only what a reverse needs there, on the other one.
@@ -29,8 +29,8 @@ export type ConnectByName = (name: ClusterName) => Promise<Cluster>;
  */
 export async function findMigration(connect: ConnectByName, named: ClusterName, retrying: Retrying, signal: AbortSignal): Promise<FoundMigration> {
   const home = await connect(named);
-  const opened: Cluster[] = [home];
-  const open = async (name: ClusterName): Promise<Cluster> => {
+  const opened: ClusterClient[] = [home];
+  const open = async (name: ClusterName): Promise<ClusterClient> => {
     const cluster = await connect(name);
     opened.push(cluster);
     return cluster;
@@ -52,12 +52,12 @@ export async function findMigration(connect: ConnectByName, named: ClusterName, 
 }
 
 /** Names of the collections of Convoy's database. */
-export async function metadataOn(cluster: Cluster, signal: AbortSignal): Promise<string[]> {
+export async function metadataOn(cluster: ClusterClient, signal: AbortSignal): Promise<string[]> {
   return (await listCollections(cluster.router, metadataDatabase, signal)).map(({ name }) => name);
 }
 
 /** A state that was copied here from another cluster, or that a later release has written, is not understood. */
-async function recordOn(cluster: Cluster, retrying: Retrying, signal: AbortSignal): Promise<MigrationRecord | null> {
+async function recordOn(cluster: ClusterClient, retrying: Retrying, signal: AbortSignal): Promise<MigrationRecord | null> {
   const record = await new MigrationRecords(new Metadata(cluster.router, retrying)).read(signal);
   if (record === null) return null;
   refuseNewerRelease(record.release, release);
@@ -65,11 +65,11 @@ async function recordOn(cluster: Cluster, retrying: Retrying, signal: AbortSigna
   return record;
 }
 
-function isAbout(record: MigrationRecord, cluster: Cluster): boolean {
+function isAbout(record: MigrationRecord, cluster: ClusterClient): boolean {
   return record.source.clusterId === cluster.clusterId || record.destination.clusterId === cluster.clusterId;
 }
 
-async function otherOf(record: MigrationRecord, home: Cluster, open: () => Promise<Cluster>): Promise<Cluster | null> {
+async function otherOf(record: MigrationRecord, home: ClusterClient, open: () => Promise<ClusterClient>): Promise<ClusterClient | null> {
   const isCommitted = record.phase === 'committed';
   if (isCommitted && turnsOf(record) === 0) return null;
   const mayBeGone = isCommitted && record.destination.clusterId === home.clusterId;

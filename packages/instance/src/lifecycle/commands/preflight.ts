@@ -1,5 +1,5 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { asUnavailable } from '../../cluster/connection-failure.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
 import { reportStart } from '../../preflight/check-start.js';
@@ -27,7 +27,7 @@ export async function preflight(config: InstanceConfig, request: StartRequest, s
   }
 }
 
-async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+async function connected(config: InstanceConfig, role: 'source' | 'destination', name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
   try {
     if (role === 'source') return await connectSource(config, name, config.sourceAccess, signal);
     return await connectConfigured(config, name, 'router', signal);

@@ -1,6 +1,6 @@
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import type { Fleet } from '@convoy/api/fleet/fleet';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { checkStart } from '../../preflight/check-start.js';
 import type { PreflightReport } from '../../preflight/report.js';
 import { Metadata } from '../../store/metadata.js';
@@ -17,8 +17,8 @@ export interface RequestedMigration {
   release: string;
   connect: Connect;
   request: StartRequest;
-  source: Cluster;
-  destination: Cluster;
+  source: ClusterClient;
+  destination: ClusterClient;
   /** What a peer, or an earlier call, has recorded before. */
   recorded: MigrationRecord | null;
   signal: AbortSignal;
@@ -32,7 +32,7 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
   const { runtime, fleet, release, connect, request, source, destination, recorded, signal } = requested;
   const { syncUser, memoryBytesMax } = runtime.config;
   const records = new MigrationRecords(new Metadata(destination.router, runtime.retrying));
-  const onReport = (report: PreflightReport): void => fleet.post('preflight', { at_ms: runtime.clock.now_ms(), ...report });
+  const onReport = (report: PreflightReport): void => fleet.publishDetails('preflight', { at_ms: runtime.clock.now_ms(), ...report });
   const input = { source, destination, request, signal, memoryBytesMax, onReport, clock: runtime.clock, ...(syncUser === undefined ? {} : { syncUser }) };
   const check = await checkStart({ ...input, alreadyRecorded: recorded !== null }).catch(async (error: unknown) => {
     // A peer that was started at the same moment may have recorded the migration meanwhile: this instance then joins it.
@@ -47,7 +47,7 @@ export async function recordMigration(requested: RequestedMigration): Promise<Mi
       source: { name: source.name, clusterId: source.clusterId },
       destination: { name: destination.name, clusterId: destination.clusterId },
       access: source.access,
-      shareIds: [...source.shardIds],
+      taskIds: [...source.shardIds],
       warnings: check.warnings,
       reversal: request.reversible ? await planReversal(runtime, { source, destination }, recorded, connect, signal) : null,
     },

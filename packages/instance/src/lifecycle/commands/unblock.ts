@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { systemClock } from '../../cluster/clock.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { codeOf } from '../../cluster/failure.js';
 import { type Retrying, retryingFor } from '../../cluster/retry.js';
 import { within } from '../../cluster/within.js';
@@ -25,10 +25,10 @@ const gone_ms = 5_000;
  */
 export async function unblock(config: InstanceConfig, name: ClusterName, signal: AbortSignal, connect: Connect = connectConfigured): Promise<void> {
   const retry = retryingFor(retry_ms, isRetryable);
-  const open = (one: ClusterName, each: AbortSignal): Promise<Cluster> => retry(`connect to ${one}`, () => connect(config, one, 'router', each), each);
+  const open = (one: ClusterName, each: AbortSignal): Promise<ClusterClient> => retry(`connect to ${one}`, () => connect(config, one, 'router', each), each);
   const cluster = await open(name, signal);
   try {
-    const openOther = (each: AbortSignal): Promise<Cluster> => open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
+    const openOther = (each: AbortSignal): Promise<ClusterClient> => open(name === 'cluster0' ? 'cluster1' : 'cluster0', each);
     const mayLackOther = sparesOther(await recordOn(cluster, retry, signal), cluster);
     const other = mayLackOther ? await unlessGone(openOther, retry, signal) : await openOther(signal);
     try {
@@ -42,8 +42,8 @@ export async function unblock(config: InstanceConfig, name: ClusterName, signal:
 }
 
 /** A cluster that answers, although nothing needs it any more: another migration may have been started towards it. */
-async function unlessGone(open: (signal: AbortSignal) => Promise<Cluster>, retry: Retrying, signal: AbortSignal): Promise<Cluster | null> {
-  const look = async (each: AbortSignal): Promise<Cluster> => {
+async function unlessGone(open: (signal: AbortSignal) => Promise<ClusterClient>, retry: Retrying, signal: AbortSignal): Promise<ClusterClient | null> {
+  const look = async (each: AbortSignal): Promise<ClusterClient> => {
     const cluster = await open(each);
     try {
       await recordOn(cluster, retry, each);
@@ -68,7 +68,7 @@ async function unlessGone(open: (signal: AbortSignal) => Promise<Cluster>, retry
  * @param other null when it is gone
  * @throws ConvoyError `migrationLives`, `writeBlockingFailed`
  */
-export async function lift(cluster: Cluster, other: Cluster | null, retry: Retrying, signal: AbortSignal): Promise<void> {
+export async function lift(cluster: ClusterClient, other: ClusterClient | null, retry: Retrying, signal: AbortSignal): Promise<void> {
   if (cluster.version[0] < writeBlockVersion) {
     throw new ConvoyError('writeBlockingFailed', `${cluster.name} runs ${cluster.version.join('.')}: servers before ${writeBlockVersion}.0 have no block of user writes, so there is none to lift. What refuses the writes is something else.`);
   }
@@ -85,13 +85,13 @@ export async function lift(cluster: Cluster, other: Cluster | null, retry: Retry
 }
 
 /** As what the migration whose state the destination holds needs the cluster closed; null when it does not. */
-async function neededAs(cluster: Cluster, destination: Cluster, retry: Retrying, signal: AbortSignal): Promise<'source' | 'destination' | null> {
+async function neededAs(cluster: ClusterClient, destination: ClusterClient, retry: Retrying, signal: AbortSignal): Promise<'source' | 'destination' | null> {
   const record = await recordOn(destination, retry, signal);
   if (record === null || record.failure !== null || record.phase === 'committed') return null;
   const side = sideOf(record, cluster.clusterId);
   return side !== null && wantedBlocks(record)[side] === true ? side : null;
 }
 
-function recordOn({ router }: Cluster, retry: Retrying, signal: AbortSignal): Promise<MigrationRecord | null> {
+function recordOn({ router }: ClusterClient, retry: Retrying, signal: AbortSignal): Promise<MigrationRecord | null> {
   return new MigrationRecords(new Metadata(router, retry)).read(signal);
 }

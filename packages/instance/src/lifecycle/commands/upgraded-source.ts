@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { isOlder, readFeatureVersion, releaseText } from '../../cluster/topology.js';
 import { within } from '../../cluster/within.js';
 import type { Runtime } from '../migration/runtime.js';
@@ -15,7 +15,7 @@ const answer_ms = 5_000;
  */
 export async function refuseUpgradedSource(
   { clock }: Pick<Runtime, 'clock'>,
-  { source, destination, home }: Record<'source' | 'destination' | 'home', Cluster>,
+  { source, destination, home }: Record<'source' | 'destination' | 'home', ClusterClient>,
   signal: AbortSignal,
 ): Promise<void> {
   const ask = (each: AbortSignal) => Promise.all([source, destination].map(({ router }) => readFeatureVersion(router, { signal: each })));

@@ -1,7 +1,7 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { failureName } from '../../cluster/failure.js';
 import { untilAborted, within } from '../../cluster/within.js';
-import type { MigrationContext } from '../migration/migration-context.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { bringBlock } from '../migration/write-blocks.js';
 import { balancersAfter, restoreBalancer } from './initialise.js';
 
@@ -36,33 +36,33 @@ const balanced: Wish = {
  * opening is decided the source may be gone for good: it is asked for a bounded time, and what it has not done is told in a
  * warning.
  */
-export async function keepSourceClosed(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime: { clock }, watch } = context;
+export async function keepSourceClosed(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime: { clock }, watch } = deps;
   if (!watch.view.record.options.enableUserWriteBlocking) return;
   let outcome: Outcome = null;
   const onOutcome = (each: Outcome): void => void (outcome = each);
-  await untilAborted(bringBlock(context, 'source', signal, { clock, within_ms: block_ms, onOutcome }), signal);
-  await tellOutcome(context, leaderEpoch, closed, outcome, signal);
+  await untilAborted(bringBlock(deps, 'source', signal, { clock, within_ms: block_ms, onOutcome }), signal);
+  await reportOutcome(deps, leaderEpoch, closed, outcome, signal);
 }
 
 /** Starts the source's balancer again if it was on, in the same way. */
-export async function restoreSourceBalancer(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime: { clock }, watch } = context;
-  const ask = (each: AbortSignal): Promise<void> => restoreBalancer(context, 'source', balancersAfter(watch.view.record), each);
+export async function restoreSourceBalancer(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime: { clock }, watch } = deps;
+  const ask = (each: AbortSignal): Promise<void> => restoreBalancer(deps, 'source', balancersAfter(watch.view.record), each);
   const outcome = await within(balancer_ms, clock, ask, signal).then(() => null, (error: unknown) => ({ error }));
-  await tellOutcome(context, leaderEpoch, balanced, outcome, signal);
+  await reportOutcome(deps, leaderEpoch, balanced, outcome, signal);
 }
 
-async function tellOutcome(context: MigrationContext, leaderEpoch: number, { warning, describe }: Wish, outcome: Outcome, signal: AbortSignal): Promise<void> {
+async function reportOutcome(deps: MigrationDependencies, leaderEpoch: number, { warning, describe }: Wish, outcome: Outcome, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  if (outcome === null) return tell(context, leaderEpoch, warning, null, signal);
+  if (outcome === null) return report(deps, leaderEpoch, warning, null, signal);
   const { error } = outcome;
-  context.runtime.logger.warn({ event: warning, err: error }, 'the source was not left as it should be');
-  await tell(context, leaderEpoch, warning, describe(context.source.name, error instanceof ConvoyError ? error.error : failureName(error)), signal);
+  deps.runtime.logger.warn({ event: warning, err: error }, 'the source was not left as it should be');
+  await report(deps, leaderEpoch, warning, describe(deps.source.name, error instanceof ConvoyError ? error.error : failureName(error)), signal);
 }
 
 /** @param description null when there is nothing to be told, also where a leader before this one has told of it */
-async function tell({ records, watch }: MigrationContext, leaderEpoch: number, name: string, description: string | null, signal: AbortSignal): Promise<void> {
+async function report({ records, watch }: MigrationDependencies, leaderEpoch: number, name: string, description: string | null, signal: AbortSignal): Promise<void> {
   const { warnings } = watch.view.record;
   const others = warnings.filter((warning) => warning.name !== name);
   if (description === null && others.length === warnings.length) return;

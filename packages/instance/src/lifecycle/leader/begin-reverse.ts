@@ -2,7 +2,7 @@ import { deferAttributes } from '../../catalog/make/defer-attributes.js';
 import { createFence } from '../../store/fence.js';
 import { turnsOf } from '../../store/reversal.js';
 import { planOf, stopBalancers } from './initialise.js';
-import { type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
+import { type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { bringBlock } from '../migration/write-blocks.js';
 
@@ -11,17 +11,17 @@ import { bringBlock } from '../migration/write-blocks.js';
  * fence made there, and its indexes brought into the form that they have while changes are applied. Every step may be
  * repeated by a later leader.
  */
-export async function beginReverse(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records, shareRecords, watch } = context;
-  await shareRecords.beginTurn(turnsOf(watch.view.record), signal);
-  stepDone('sharesBegunAnew');
-  await bringBlock(context, 'destination', signal);
+export async function beginReverse(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records, taskRecords, watch } = deps;
+  await taskRecords.beginTurn(turnsOf(watch.view.record), signal);
+  stepDone('tasksRestarted');
+  await bringBlock(deps, 'destination', signal);
   stepDone('formerSourceClosed');
-  await stopBalancers(context, leaderEpoch, signal);
+  await stopBalancers(deps, leaderEpoch, signal);
   stepDone('reverseBalancersStopped');
   await runtime.retrying('make the fence', () => createFence(destination.router, destination.kind, destination.shardIds, { signal }), signal);
   stepDone('reverseFenceMade');
-  const plan = planOf(context, await readBegunCatalog(context, signal));
+  const plan = planOf(deps, await readStartCatalog(deps, signal));
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
   await runtime.retrying('defer attributes', () => deferAttributes({ destination, plan, signal, confirm }), signal);
   stepDone('attributesDeferred');

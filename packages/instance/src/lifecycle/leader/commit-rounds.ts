@@ -6,14 +6,14 @@ import { storedEntry } from '../../catalog/stored-catalog.js';
 import { secondsOf, timeOf, timestampOf } from '../../cluster/cluster-time.js';
 import { refuseFunctionChanges } from '../../ddl/server-functions.js';
 import type { CommitRound } from '../../store/migration-record.js';
-import { storeEntries } from '../../store/share-storage.js';
+import { storeEntries } from '../../store/task-storage.js';
 import { refuseDifferences } from './commit.js';
-import type { DefinitionLeader } from './definition-leader.js';
+import type { DdlLeader } from './ddl-leader.js';
 import { finalTotal } from './final-total.js';
 import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
-import { filterOf, type MigrationContext } from '../migration/migration-context.js';
-import { allShares, untilOrFor } from '../migration/migration-watch.js';
+import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
+import { allTasks, untilOrFor } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 import { untilTransactionsEnd } from './source-transactions.js';
 import { noteDifferences } from './verification-leader.js';
@@ -37,32 +37,32 @@ const roundPause_ms = 500;
  * catalog that belongs to it.
  * @throws ConvoyError `transactionsNotEnded`, `catalogDiffers` when definitions cannot be brought into line, `commitRoundsExceeded`
  */
-export async function drainRounds(context: MigrationContext, definitions: DefinitionLeader, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, watch } = context;
+export async function drainRounds(deps: MigrationDependencies, ddlChanges: DdlLeader, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, watch } = deps;
   let last = watch.view.record.commit?.round ?? 0;
-  let begun = await begunRound(context, signal);
+  let started = await startedRound(deps, signal);
   let differences: CatalogDifference[] = [];
-  for (let drainedRounds = 0; drainedRounds < roundsMax; begun = null) {
+  for (let drainedRounds = 0; drainedRounds < roundsMax; started = null) {
     if (drainedRounds > 0) await runtime.clock.sleep(roundPause_ms, signal);
-    const { round, time } = begun ?? (await beginRound(context, definitions, leaderEpoch, last + 1, signal));
+    const { round, time } = started ?? (await beginRound(deps, ddlChanges, leaderEpoch, last + 1, signal));
     last = round;
     const above = timeOf(time);
-    const [isDrained] = await Promise.all([drained(context, round, signal), definitions.untilApplied(above, signal)]);
+    const [isDrained] = await Promise.all([drained(deps, round, signal), ddlChanges.untilApplied(above, signal)]);
     if (!isDrained) continue;
     drainedRounds += 1;
     stepDone('roundDrained');
-    await definitions.compare(signal);
-    const [catalog, found] = await Promise.all([definitions.readSource(signal), readDestination(context, signal)]);
+    await ddlChanges.compare(signal);
+    const [catalog, found] = await Promise.all([ddlChanges.readSource(signal), readDestination(deps, signal)]);
     if (lateWrites(watch.view, catalog) > 0) continue;
-    differences = differencesOf(context, catalog, found);
+    differences = differencesOf(deps, catalog, found);
     stepDone('definitionsCompared');
-    if (differences.length > 0 || definitions.changedAfter(above)) continue;
-    await runtime.retrying('compare functions', () => refuseFunctionChanges(context.source, context.destination, catalog, signal), signal);
-    await seal(context, leaderEpoch, { round, time, catalog }, signal);
+    if (differences.length > 0 || ddlChanges.changedAfter(above)) continue;
+    await runtime.retrying('compare functions', () => refuseFunctionChanges(deps.source, deps.destination, catalog, signal), signal);
+    await seal(deps, leaderEpoch, { round, time, catalog }, signal);
     stepDone('commitSealed');
     return;
   }
-  await noteDifferences(context, differences, signal);
+  await noteDifferences(deps, differences, signal);
   refuseDifferences(differences);
   throw new ConvoyError('commitRoundsExceeded', `The source was written to in each of ${roundsMax} rounds of the commit. Stop its writers and commit a new migration.`);
 }
@@ -72,50 +72,50 @@ export async function drainRounds(context: MigrationContext, definitions: Defini
  * A leader that is replaced again and again gets on in this way.
  * @returns null when there is none, or when its time is too old
  */
-async function begunRound(context: MigrationContext, signal: AbortSignal): Promise<Pick<CommitRound, 'round' | 'time'> | null> {
-  const { commit } = context.watch.view.record;
+async function startedRound(deps: MigrationDependencies, signal: AbortSignal): Promise<Pick<CommitRound, 'round' | 'time'> | null> {
+  const { commit } = deps.watch.view.record;
   if (commit === null) return null;
-  const age_seconds = secondsOf(await sourceTimeAboveAll(context, signal)) - secondsOf(timeOf(commit.time));
+  const age_seconds = secondsOf(await sourceTimeAboveAll(deps, signal)) - secondsOf(timeOf(commit.time));
   return age_seconds * 1_000 < roundAgeMax_ms ? commit : null;
 }
 
 async function beginRound(
-  context: MigrationContext,
-  definitions: DefinitionLeader,
+  deps: MigrationDependencies,
+  ddlChanges: DdlLeader,
   leaderEpoch: number,
   round: number,
   signal: AbortSignal,
 ): Promise<Pick<CommitRound, 'round' | 'time'>> {
-  await untilTransactionsEnd(context, leaderEpoch, signal);
+  await untilTransactionsEnd(deps, leaderEpoch, signal);
   stepDone('transactionsEnded');
-  definitions.holdHorizon();
-  const time = timestampOf(await sourceTimeAboveAll(context, signal));
+  ddlChanges.holdDdlWatermark();
+  const time = timestampOf(await sourceTimeAboveAll(deps, signal));
   const commit = { round, time, sealed: false, catalogEpoch: null };
-  await context.records.updateAsLeader(leaderEpoch, { phase: 'committing', commit }, signal);
+  await deps.records.updateAsLeader(leaderEpoch, { phase: 'committing', commit }, signal);
   stepDone('commitTimeTaken');
-  context.fleet.nudge();
+  deps.fleet.wake();
   return commit;
 }
 
 async function seal(
-  context: MigrationContext,
+  deps: MigrationDependencies,
   leaderEpoch: number,
   { round, time, catalog }: { round: number; time: ReturnType<typeof timestampOf>; catalog: Catalog },
   signal: AbortSignal,
 ): Promise<void> {
-  await storeEntries(context.metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
+  await storeEntries(deps.metadata, leaderEpoch, catalog.map(storedEntry), signal, 'committedCollections');
   // A commit that came right after the copy may have been told before the last shares had stored what they copied.
-  const total = finalTotal(context.watch.view);
-  await context.records.updateAsLeader(leaderEpoch, { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch }, ...total }, signal);
-  context.fleet.nudge();
+  const total = finalTotal(deps.watch.view);
+  await deps.records.updateAsLeader(leaderEpoch, { commit: { round, time, sealed: true, catalogEpoch: leaderEpoch }, ...total }, signal);
+  deps.fleet.wake();
 }
 
-function readDestination({ runtime, destination, watch }: MigrationContext, signal: AbortSignal): Promise<Catalog> {
+function readDestination({ runtime, destination, watch }: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   return runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(watch.view.record), signal), signal);
 }
 
 /** What of the destination's definitions is not as it should be before attributes are restored. */
-function differencesOf({ destination, watch }: MigrationContext, catalog: Catalog, found: Catalog): CatalogDifference[] {
+function differencesOf({ destination, watch }: MigrationDependencies, catalog: Catalog, found: Catalog): CatalogDifference[] {
   const { buildIndexes } = watch.view.record.options;
   return compareCatalogs(catalog, found, { form: 'temporary', buildIndexes, destinationVersion: destination.version });
 }
@@ -125,14 +125,14 @@ function differencesOf({ destination, watch }: MigrationContext, catalog: Catalo
  * and that of definition changes, which the shares wait for.
  * @returns false when the round grew too old before
  */
-async function drained(context: MigrationContext, round: number, signal: AbortSignal): Promise<boolean> {
-  const { watch, runtime } = context;
-  const begun_ms = runtime.clock.monotonic_ms();
-  const isDrained = (): boolean => allShares(watch.view, (share) => share.drained?.round === round);
+async function drained(deps: MigrationDependencies, round: number, signal: AbortSignal): Promise<boolean> {
+  const { watch, runtime } = deps;
+  const started_ms = runtime.clock.monotonic_ms();
+  const isDrained = (): boolean => allTasks(watch.view, (task) => task.drained?.round === round);
   while (!isDrained()) {
-    if (runtime.clock.monotonic_ms() - begun_ms >= roundAgeMax_ms) return false;
-    await wakeSource(context, signal);
-    await untilOrFor(context, isDrained, poke_ms, signal);
+    if (runtime.clock.monotonic_ms() - started_ms >= roundAgeMax_ms) return false;
+    await wakeSource(deps, signal);
+    await untilOrFor(deps, isDrained, poke_ms, signal);
   }
   return true;
 }

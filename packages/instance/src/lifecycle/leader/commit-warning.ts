@@ -1,8 +1,8 @@
-import type { MigrationContext } from '../migration/migration-context.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 
 /** Tells, in the migration's record, why a commit waits. @param description null when it does not any more */
 export async function warnOfCommit(
-  { records, watch }: Pick<MigrationContext, 'records' | 'watch'>,
+  { records, watch }: Pick<MigrationDependencies, 'records' | 'watch'>,
   leaderEpoch: number,
   name: string,
   description: string | null,

@@ -6,12 +6,12 @@ import { restoreAttributes } from '../../catalog/make/restore-attributes.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
 import { timeAboveAll, timestampOf } from '../../cluster/cluster-time.js';
 import { isVerified } from '../../store/migration-record.js';
-import { storeEntries } from '../../store/share-storage.js';
+import { storeEntries } from '../../store/task-storage.js';
 import { keepSourceClosed, restoreSourceBalancer } from './ask-source.js';
 import { balancersAfter, planOf, restoreBalancer } from './initialise.js';
 import { holdWhileViolated } from './hold-commit.js';
 import { refuseLateWrites } from './last-look.js';
-import { filterOf, type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
+import { filterOf, type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
 import { stepDone } from '../migration/steps.js';
 import { noteDifferences, verifyDocuments } from './verification-leader.js';
 import { bringBlock } from '../migration/write-blocks.js';
@@ -22,71 +22,71 @@ const differencesNamedMax = 5;
  * The leader's way from the sealed commit time to COMMITTED. May be repeated by a later leader at every step: every
  * attribute is looked at before it is changed. From the decision to open on nothing depends on the source any more.
  */
-export async function commit(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { records, watch, fleet, runtime } = context;
-  const { phase, attributesRestoring } = await refreshed(context, signal);
+export async function commit(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { records, watch, fleet, runtime } = deps;
+  const { phase, attributesRestoring } = await refreshed(deps, signal);
   if (phase === 'committing') {
     // Once attributes are being restored, the look after that is the one that counts.
-    if (attributesRestoring !== true) await verifyDocuments(context, leaderEpoch, false, signal);
+    if (attributesRestoring !== true) await verifyDocuments(deps, leaderEpoch, false, signal);
     stepDone('documentsVerified');
     // From then on the destination may expire documents by itself, which a later leader's look must allow for.
     if (isVerified(watch.view.record)) await records.updateAsLeader(leaderEpoch, { attributesRestoring: true }, signal);
-    const catalog = await readCommittedCatalog(context, signal);
-    await finishCatalog(context, catalog, leaderEpoch, signal);
+    const catalog = await readCommittedCatalog(deps, signal);
+    await finishCatalog(deps, catalog, leaderEpoch, signal);
     stepDone('catalogsEqual');
-    await verifyDocuments(context, leaderEpoch, true, signal);
+    await verifyDocuments(deps, leaderEpoch, true, signal);
     stepDone('verifiedAgain');
-    await refuseLateWrites(context, leaderEpoch, catalog, signal);
+    await refuseLateWrites(deps, leaderEpoch, catalog, signal);
     stepDone('sourceLookedAt');
     const opening = await records.openAsLeader(leaderEpoch, signal);
-    if (!opening) throw failedBefore(context);
+    if (!opening) throw failedBefore(deps);
     stepDone('openingDecided');
-    fleet.nudge();
+    fleet.wake();
   }
-  await storeOpening(context, leaderEpoch, signal);
+  await storeOpening(deps, leaderEpoch, signal);
   stepDone('openingTimeStored');
-  await keepSourceClosed(context, leaderEpoch, signal);
-  await bringBlock(context, 'destination', signal);
+  await keepSourceClosed(deps, leaderEpoch, signal);
+  await bringBlock(deps, 'destination', signal);
   stepDone('destinationOpened');
   await records.updateAsLeader(leaderEpoch, { canWrite: true }, signal);
   stepDone('writesAllowed');
-  fleet.nudge();
-  await restoreBalancer(context, 'destination', balancersAfter(watch.view.record), signal);
-  await restoreSourceBalancer(context, leaderEpoch, signal);
+  fleet.wake();
+  await restoreBalancer(deps, 'destination', balancersAfter(watch.view.record), signal);
+  await restoreSourceBalancer(deps, leaderEpoch, signal);
   stepDone('balancersRestored');
   await records.updateAsLeader(leaderEpoch, { phase: 'committed' }, signal);
   stepDone('committed');
   runtime.logger.info({ event: 'committed' }, 'the migration is committed');
-  fleet.nudge();
+  fleet.wake();
   await watch.refresh(signal);
 }
 
-async function refreshed(context: MigrationContext, signal: AbortSignal): Promise<MigrationContext['watch']['view']['record']> {
-  return (await context.watch.refresh(signal)).record;
+async function refreshed(deps: MigrationDependencies, signal: AbortSignal): Promise<MigrationDependencies['watch']['view']['record']> {
+  return (await deps.watch.refresh(signal)).record;
 }
 
 /** Compares what is there, restores the deferred attributes, and compares again in the final form. */
-async function finishCatalog(context: MigrationContext, catalog: Catalog, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records } = context;
-  const plan = planOf(context, catalog);
+async function finishCatalog(deps: MigrationDependencies, catalog: Catalog, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records } = deps;
+  const plan = planOf(deps, catalog);
   const confirm = (): Promise<void> => records.confirmLeader(leaderEpoch, signal);
-  await holdWhileViolated(context, leaderEpoch, () => runtime.retrying('restore attributes', () => restoreAttributes({ destination, plan, signal, confirm }), signal), signal);
+  await holdWhileViolated(deps, leaderEpoch, () => runtime.retrying('restore attributes', () => restoreAttributes({ destination, plan, signal, confirm }), signal), signal);
   stepDone('attributesRestored');
-  const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(context.watch.view.record), signal), signal);
-  const { buildIndexes } = context.watch.view.record.options;
+  const found = await runtime.retrying('read the destination catalog', () => readCatalog(destination, filterOf(deps.watch.view.record), signal), signal);
+  const { buildIndexes } = deps.watch.view.record.options;
   const differences = compareCatalogs(catalog, found, { form: 'final', buildIndexes, destinationVersion: destination.version });
-  await noteDifferences(context, differences, signal);
+  await noteDifferences(deps, differences, signal);
   refuseDifferences(differences);
-  const { reversal } = context.watch.view.record;
+  const { reversal } = deps.watch.view.record;
   if (!reversal) return;
-  await storeEntries(context.metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
+  await storeEntries(deps.metadata, leaderEpoch, found.map(storedEntry), signal, 'openedCollections');
   await records.noteOpening(leaderEpoch, { openedCatalogEpoch: leaderEpoch }, signal);
 }
 
 /** From this time on a reverse replays the destination's changes: nothing of Convoy's own comes after it, and nothing of users before. */
-async function storeOpening(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records } = context;
-  const { reversal } = await refreshed(context, signal);
+async function storeOpening(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records } = deps;
+  const { reversal } = await refreshed(deps, signal);
   if (!reversal || reversal.openedAt !== null) return;
   const time = await runtime.retrying('take a time of the destination', () => timeAboveAll(destination, { signal }), signal);
   await records.noteOpening(leaderEpoch, { openedAt: timestampOf(time) }, signal);
@@ -99,7 +99,7 @@ export function refuseDifferences(differences: readonly CatalogDifference[]): vo
   throw new ConvoyError('catalogDiffers', `Source and destination differ in ${differences.length} definitions: ${named.join('; ')}.`);
 }
 
-function failedBefore(context: MigrationContext): ConvoyError {
-  const failure = context.watch.view.record.failure;
+function failedBefore(deps: MigrationDependencies): ConvoyError {
+  const failure = deps.watch.view.record.failure;
   return failure === null ? new ConvoyError('migrationFailed') : new ConvoyError(failure.error, failure.errorDescription);
 }

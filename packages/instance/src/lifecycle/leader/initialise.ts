@@ -2,18 +2,18 @@ import { planDestination, type DestinationPlan } from '../../catalog/plan/destin
 import { mapBounded } from '../../catalog/map-bounded.js';
 import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
 import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
-import { sampleShareBounds } from '../../catalog/share-bounds.js';
+import { sampleTaskBounds } from '../../catalog/task-bounds.js';
 import { storedEntry } from '../../catalog/stored-catalog.js';
 import { readBalancer, restoreBalancer as startAgain, stopBalancer } from '../../cluster/balancer.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { refuseExpiring } from '../../preflight/check-verification.js';
 import { createFence } from '../../store/fence.js';
-import { storeEntries } from '../../store/share-storage.js';
+import { storeEntries } from '../../store/task-storage.js';
 import { isOpeningDecided, type MigrationRecord } from '../../store/migration-record.js';
 import { UuidPairs } from '../../store/uuid-pairs.js';
 import { makeCollections } from './make-collections.js';
-import { absentRequests, type MigrationContext, readSourceCatalog } from '../migration/migration-context.js';
+import { absentRequests, type MigrationDependencies, readSourceCatalog } from '../migration/migration-dependencies.js';
 import { sourceTimeAboveAll } from '../migration/source-time.js';
 import { stepDone } from '../migration/steps.js';
 import { bringBlock } from '../migration/write-blocks.js';
@@ -22,47 +22,47 @@ import { bringBlock } from '../migration/write-blocks.js';
  * The leader's first work: the destination closed to users where that was asked for, both balancers at rest, the start time taken above every shard's running operations, the
  * catalog as it is after that stored, collections and indexes made. Every step may be repeated by a later leader.
  */
-export async function initialise(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, destination, records } = context;
-  await bringBlock(context, 'destination', signal);
+export async function initialise(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, destination, records } = deps;
+  await bringBlock(deps, 'destination', signal);
   stepDone('destinationClosed');
-  await stopBalancers(context, leaderEpoch, signal);
+  await stopBalancers(deps, leaderEpoch, signal);
   stepDone('balancersStopped');
   await runtime.retrying('make the fence', () => createFence(destination.router, destination.kind, destination.shardIds, { signal }), signal);
   stepDone('fenceMade');
-  const startTime = await sourceTimeAboveAll(context, signal);
+  const startTime = await sourceTimeAboveAll(deps, signal);
   stepDone('startTimeTaken');
-  const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(context, signal), signal);
-  refuseExpiring(context.watch.view.record.options, catalog);
-  await storeEntries(context.metadata, leaderEpoch, (await withShareBounds(context, 'source', catalog, signal)).map(storedEntry), signal);
+  const catalog = await runtime.retrying('read the source catalog', () => readSourceCatalog(deps, signal), signal);
+  refuseExpiring(deps.watch.view.record.options, catalog);
+  await storeEntries(deps.metadata, leaderEpoch, (await withTaskBounds(deps, 'source', catalog, signal)).map(storedEntry), signal);
   stepDone('catalogStored');
-  const plan = await runtime.retrying('sample shard keys', () => withSampledRanges(planOf(context, catalog), context.source, destination, signal), signal);
-  const created = await makeCollections(context, leaderEpoch, catalog, plan, signal);
-  const pairs = await UuidPairs.read(context.metadata, leaderEpoch, signal);
+  const plan = await runtime.retrying('sample shard keys', () => withSampledRanges(planOf(deps, catalog), deps.source, destination, signal), signal);
+  const created = await makeCollections(deps, leaderEpoch, catalog, plan, signal);
+  const pairs = await UuidPairs.read(deps.metadata, leaderEpoch, signal);
   await pairs.record(created.filter(({ sourceUuid }) => sourceUuid !== ''), signal);
   stepDone('collectionsMade');
   const estimatedTotalBytes = catalog.reduce((sum, entry) => sum + entry.sizeBytes, 0);
-  const begun = { phase: 'syncing' as const, catalogEpoch: leaderEpoch, startTime: timestampOf(startTime), estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)) };
-  const warnings = [...context.watch.view.record.warnings, ...absentRequests(context, catalog)];
-  await records.updateAsLeader(leaderEpoch, { ...begun, warnings }, signal);
-  stepDone('syncBegun');
+  const started = { phase: 'syncing' as const, catalogEpoch: leaderEpoch, startTime: timestampOf(startTime), estimatedTotalBytes: Math.max(1, Math.round(estimatedTotalBytes)) };
+  const warnings = [...deps.watch.view.record.warnings, ...absentRequests(deps, catalog)];
+  await records.updateAsLeader(leaderEpoch, { ...started, warnings }, signal);
+  stepDone('syncStarted');
 }
 
 /** What is to be made on the destination for a catalog. */
-export function planOf(context: MigrationContext, catalog: Catalog): DestinationPlan {
-  const { buildIndexes } = context.watch.view.record.options;
-  return planDestination(catalog, { source: context.source, destination: context.destination, buildIndexes });
+export function planOf(deps: MigrationDependencies, catalog: Catalog): DestinationPlan {
+  const { buildIndexes } = deps.watch.view.record.options;
+  return planDestination(catalog, { source: deps.source, destination: deps.destination, buildIndexes });
 }
 
 /**
  * The balancers' states are recorded before they are stopped, once: a later leader finds them off. The record is looked at
  * once more afterwards, for a leader that comes too late.
  */
-export async function stopBalancers(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, source, destination, records, watch } = context;
+export async function stopBalancers(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, source, destination, records, watch } = deps;
   let { balancers } = watch.view.record;
   if (balancers === null) {
-    const isOn = async (cluster: Cluster) => (await runtime.retrying('look at a balancer', () => readBalancer(cluster, { signal }), signal))?.enabled === true;
+    const isOn = async (cluster: ClusterClient) => (await runtime.retrying('look at a balancer', () => readBalancer(cluster, { signal }), signal))?.enabled === true;
     balancers = { source: await isOn(source), destination: await isOn(destination) };
     await records.updateAsLeader(leaderEpoch, { balancers }, signal);
   }
@@ -71,7 +71,7 @@ export async function stopBalancers(context: MigrationContext, leaderEpoch: numb
   const record = await records.read(signal);
   if (record === null || isOpeningDecided(record)) {
     const before = balancersAfter({ balancers, reversal: watch.view.record.reversal ?? null });
-    for (const side of ['destination', 'source'] as const) await restoreBalancer(context, side, before, signal);
+    for (const side of ['destination', 'source'] as const) await restoreBalancer(deps, side, before, signal);
   }
   await records.confirmLeader(leaderEpoch, signal);
 }
@@ -84,12 +84,12 @@ export function balancersAfter({ balancers, reversal }: Pick<MigrationRecord, 'b
 
 /** Starts a balancer that was on; also behind a leader that was frozen before it stopped it, and thaws when it has been started again. */
 export async function restoreBalancer(
-  context: Pick<MigrationContext, 'runtime' | 'source' | 'destination'>,
+  deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination'>,
   side: 'source' | 'destination',
   before: NonNullable<MigrationRecord['balancers']>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, [side]: cluster } = context;
+  const { runtime, [side]: cluster } = deps;
   await runtime.retrying('restore a balancer', () => startAgain(cluster, { enabled: before[side], busy: false }, { signal }), signal);
 }
 
@@ -100,10 +100,10 @@ const samplesParallel = 8;
  * Through a router every instance reads a range of the large collections, which all have to agree about.
  * @param side whose catalog it is; the destination's is read as it will be once it is the source
  */
-export async function withShareBounds(context: MigrationContext, side: 'source' | 'destination', catalog: Catalog, signal: AbortSignal): Promise<Catalog> {
-  const { runtime, [side]: cluster, watch } = context;
+export async function withTaskBounds(deps: MigrationDependencies, side: 'source' | 'destination', catalog: Catalog, signal: AbortSignal): Promise<Catalog> {
+  const { runtime, [side]: cluster, watch } = deps;
   const access = side === 'source' ? cluster.access : (watch.view.record.reversal?.accessBack ?? cluster.access);
   if (access === 'direct') return catalog;
-  const bounds = (entry: CatalogEntry) => runtime.retrying('sample _ids', () => sampleShareBounds(cluster, entry, signal), signal);
-  return mapBounded(catalog, samplesParallel, async (entry) => ({ ...entry, shareBounds: await bounds(entry) }));
+  const bounds = (entry: CatalogEntry) => runtime.retrying('sample _ids', () => sampleTaskBounds(cluster, entry, signal), signal);
+  return mapBounded(catalog, samplesParallel, async (entry) => ({ ...entry, taskBounds: await bounds(entry) }));
 }

@@ -1,8 +1,8 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
-import type { MigrationContext } from '../migration/migration-context.js';
-import { allShares, type MigrationView, untilOrFor } from '../migration/migration-watch.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
+import { allTasks, type MigrationView, untilOrFor } from '../migration/migration-watch.js';
 import { sourceTimeAboveAll, wakeSource } from '../migration/source-time.js';
 import { lateWrites } from './late-writes.js';
 import { untilTransactionsEnd } from './source-transactions.js';
@@ -16,17 +16,17 @@ const wake_ms = 500;
  * A share that is away is waited for, as everywhere in a commit.
  * @throws ConvoyError `sourceWritesAfterCommit`, `transactionsNotEnded`
  */
-export async function refuseLateWrites(context: MigrationContext, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
-  const { watch, records, fleet } = context;
-  await untilTransactionsEnd(context, leaderEpoch, signal);
-  const lastLook = timestampOf(await sourceTimeAboveAll(context, signal));
+export async function refuseLateWrites(deps: MigrationDependencies, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { watch, records, fleet } = deps;
+  await untilTransactionsEnd(deps, leaderEpoch, signal);
+  const lastLook = timestampOf(await sourceTimeAboveAll(deps, signal));
   await records.updateAsLeader(leaderEpoch, { lastLook }, signal);
-  fleet.nudge();
+  fleet.wake();
   const isDecided = (view: MigrationView): boolean =>
-    lateWrites(view, catalog) > 0 || allShares(view, ({ drained }) => drained?.lookedTo?.equals(lastLook) === true);
+    lateWrites(view, catalog) > 0 || allTasks(view, ({ drained }) => drained?.lookedTo?.equals(lastLook) === true);
   for (let view = await watch.refresh(signal); !isDecided(view); view = watch.view) {
-    await untilOrFor(context, isDecided, wake_ms, signal);
-    if (!isDecided(watch.view)) await wakeSource(context, signal);
+    await untilOrFor(deps, isDecided, wake_ms, signal);
+    if (!isDecided(watch.view)) await wakeSource(deps, signal);
   }
   const late = lateWrites(watch.view, catalog);
   if (late > 0) throw new ConvoyError('sourceWritesAfterCommit', `The source saw ${late} or more writes after the commit time, which the destination does not have. The destination stays closed.`);

@@ -9,8 +9,8 @@ import type { MigrationView } from '../migration/migration-watch.js';
  * @param catalog the source's at the commit time
  * @returns how many at least: of deletes one for each collection
  */
-export function lateWrites({ shares }: Pick<MigrationView, 'shares'>, catalog: Catalog): number {
+export function lateWrites({ tasks }: Pick<MigrationView, 'tasks'>, catalog: Catalog): number {
   const expiring = new Set(catalog.filter(expires).map(({ uuid }) => uuid));
-  const ofShare = [...shares.values()].map(({ drained }) => (drained?.eventsAbove ?? 0) + (drained?.deletedIn ?? []).filter((uuid) => !expiring.has(uuid)).length);
-  return ofShare.reduce((sum, count) => sum + count, 0);
+  const ofTask = [...tasks.values()].map(({ drained }) => (drained?.eventsAbove ?? 0) + (drained?.deletedIn ?? []).filter((uuid) => !expiring.has(uuid)).length);
+  return ofTask.reduce((sum, count) => sum + count, 0);
 }

@@ -7,7 +7,7 @@ import { holdsDocuments } from '../../catalog/read/holds-documents.js';
 import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { readCatalog } from '../../catalog/read/read-catalog.js';
 import { drop } from '../../ddl/destination-collections.js';
-import { filterOf, type MigrationContext } from '../migration/migration-context.js';
+import { filterOf, type MigrationDependencies } from '../migration/migration-dependencies.js';
 
 /** A former leader that still goes on ends at the first thing that it finds in its way. */
 const clearingsMax = 5;
@@ -21,10 +21,10 @@ const inTheWay: readonly string[] = ['destinationNotEmpty', 'catalogDiffers', 'i
  * @param catalog that was planned
  * @throws as `createCollections`; `staleEpoch` when another leader has taken over
  */
-export async function makeCollections(context: MigrationContext, leaderEpoch: number, catalog: Catalog, plan: DestinationPlan, signal: AbortSignal): Promise<CreatedCollection[]> {
-  const { runtime, destination } = context;
-  const onProgress = context.onIndexProgress.bind(context);
-  const confirm = (): Promise<void> => context.records.confirmLeader(leaderEpoch, signal);
+export async function makeCollections(deps: MigrationDependencies, leaderEpoch: number, catalog: Catalog, plan: DestinationPlan, signal: AbortSignal): Promise<CreatedCollection[]> {
+  const { runtime, destination } = deps;
+  const onProgress = deps.onIndexProgress.bind(deps);
+  const confirm = (): Promise<void> => deps.records.confirmLeader(leaderEpoch, signal);
   for (let clearings = 0; ; clearings += 1) {
     await confirm();
     try {
@@ -32,13 +32,13 @@ export async function makeCollections(context: MigrationContext, leaderEpoch: nu
     } catch (error) {
       const isLeft = leaderEpoch > 1 && error instanceof ConvoyError && inTheWay.includes(error.error);
       if (!isLeft || clearings === clearingsMax) throw error;
-      await runtime.retrying('clear leavings away', () => clearLeavings(context, leaderEpoch, catalog, signal), signal);
+      await runtime.retrying('clear leavings away', () => clearLeavings(deps, leaderEpoch, catalog, signal), signal);
     }
   }
 }
 
-async function clearLeavings(context: MigrationContext, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
-  const { destination, records, watch } = context;
+async function clearLeavings(deps: MigrationDependencies, leaderEpoch: number, catalog: Catalog, signal: AbortSignal): Promise<void> {
+  const { destination, records, watch } = deps;
   const { record } = watch.view;
   const found = await readCatalog(destination, filterOf(record), signal);
   const differences = compareCatalogs(catalog, found, { form: 'temporary', buildIndexes: record.options.buildIndexes, destinationVersion: destination.version });

@@ -1,5 +1,5 @@
 import { highestTime, noteEachShard, operationTimes, wakeStreams } from '../../cluster/cluster-time.js';
-import type { CallOptions, Cluster } from '../../cluster/door.js';
+import type { CallOptions, ClusterClient } from '../../cluster/node-client.js';
 
 /**
  * Moves the streams of idle shards on. A stream of the whole cluster is as far as its slowest shard, which by itself moves
@@ -11,16 +11,16 @@ export class ShardWaker {
   /** Everything new that was seen lies at or below it. */
   #newest = 0n;
 
-  constructor(private readonly source: Cluster) {}
+  constructor(private readonly source: ClusterClient) {}
 
   /**
    * Writes a note on every shard when there is anything at or above the horizon but such notes. Where shards cannot be asked
    * (through a router), or take no notes, it moves them every time.
    * @param horizon everything below has been seen
    */
-  async wake(horizon: bigint, options: CallOptions): Promise<void> {
+  async wake(ddlWatermark: bigint, options: CallOptions): Promise<void> {
     const sawNew = this.source.access === 'direct' && (await this.#lookForNew(options));
-    if (this.source.access === 'direct' && horizon > this.#newest) return;
+    if (this.source.access === 'direct' && ddlWatermark > this.#newest) return;
     const noted = await noteEachShard(this.source, options);
     if (noted === null) {
       await wakeStreams(this.source, options);

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { openTransactions } from '../../cluster/open-transactions.js';
-import type { MigrationContext } from '../migration/migration-context.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { warnOfCommit } from './commit-warning.js';
 
 /** Transactions that have not ended are looked for this often. */
@@ -19,28 +19,28 @@ export const transactionsWarning = 'commitHeldByTransactions';
  * later are not waited for.
  * @throws ConvoyError `transactionsNotEnded` when one stays for too long
  */
-export async function untilTransactionsEnd(context: MigrationContext, leaderEpoch: number, signal: AbortSignal): Promise<void> {
-  const { runtime, source } = context;
-  const begun_ms = runtime.clock.monotonic_ms();
+export async function untilTransactionsEnd(deps: MigrationDependencies, leaderEpoch: number, signal: AbortSignal): Promise<void> {
+  const { runtime, source } = deps;
+  const started_ms = runtime.clock.monotonic_ms();
   const look = (): Promise<Set<string>> => runtime.retrying('look for open transactions', () => openTransactions(source, { signal }), signal);
   for (let open = await look(); open.size > 0; ) {
-    const waited_ms = runtime.clock.monotonic_ms() - begun_ms;
+    const waited_ms = runtime.clock.monotonic_ms() - started_ms;
     const description = `${source.name} has ${open.size} transactions that have not ended on all shards.`;
     if (waited_ms > transactionsWithin_ms) throw new ConvoyError('transactionsNotEnded', `${description} ${advice}`);
-    if (waited_ms > quietFor_ms && !isTold(context)) {
+    if (waited_ms > quietFor_ms && !isRequested(deps)) {
       runtime.logger.warn({ event: 'commitHeldByTransactions', transactions: open.size }, 'the commit waits until transactions of the source have ended');
-      await warnOfCommit(context, leaderEpoch, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
+      await warnOfCommit(deps, leaderEpoch, transactionsWarning, `The commit waits: ${description} ${advice}`, signal);
     }
     await runtime.clock.sleep(transactionsPoll_ms, signal);
     const stillOpen = await look();
     open = new Set([...open].filter((transaction) => stillOpen.has(transaction)));
   }
   // A leader before this one may have told of it.
-  if (isTold(context)) await warnOfCommit(context, leaderEpoch, transactionsWarning, null, signal);
+  if (isRequested(deps)) await warnOfCommit(deps, leaderEpoch, transactionsWarning, null, signal);
 }
 
 const advice = 'Find them with $currentOp. Kill the sessions of open ones; for prepared ones, bring back the shards that take part.';
 
-function isTold({ watch }: MigrationContext): boolean {
+function isRequested({ watch }: MigrationDependencies): boolean {
   return watch.view.record.warnings.some(({ name }) => name === transactionsWarning);
 }

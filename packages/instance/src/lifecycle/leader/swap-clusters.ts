@@ -3,44 +3,44 @@ import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
 import { restoredEntry, storedEntry } from '../../catalog/stored-catalog.js';
 import type { MigrationRecord } from '../../store/migration-record.js';
 import { swapped, turnsOf } from '../../store/reversal.js';
-import { clearDirection, readStoredEntries, storeEntries } from '../../store/share-storage.js';
+import { clearDirection, readStoredEntries, storeEntries } from '../../store/task-storage.js';
 import { type UuidPair, UuidPairs } from '../../store/uuid-pairs.js';
-import { withShareBounds } from './initialise.js';
-import { type MigrationContext, readCommittedCatalog } from '../migration/migration-context.js';
-import { allShares, type MigrationView } from '../migration/migration-watch.js';
+import { withTaskBounds } from './initialise.js';
+import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
+import { allTasks, type MigrationView } from '../migration/migration-watch.js';
 import { stepDone } from '../migration/steps.js';
 
 /** A process that is not the leader looks this often whether it has become so. */
 const leadershipInterval_ms = 500;
 
 /** Whether a share was told to reverse the migration as it stands now. */
-export function isToldToReverse(record: MigrationRecord, share: { reverseTold?: number } | undefined): boolean {
-  return record.phase === 'committed' && share?.reverseTold === turnsOf(record);
+export function isReverseRequested(record: MigrationRecord, task: { reverseRequested?: number } | undefined): boolean {
+  return record.phase === 'committed' && task?.reverseRequested === turnsOf(record);
 }
 
 /**
  * Waits until every share of a committed migration was told to reverse; whoever leads then swaps the clusters.
  * Resolves once they are swapped.
  */
-export async function swapWhenTold(context: MigrationContext, signal: AbortSignal): Promise<void> {
-  const { watch, fleet, runtime } = context;
+export async function swapWhenRequested(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
+  const { watch, fleet, runtime } = deps;
   const turns = turnsOf(watch.view.record);
   const isSwapped = ({ record }: MigrationView): boolean => turnsOf(record) > turns;
-  await watch.until((view) => isSwapped(view) || allShares(view, (share) => isToldToReverse(view.record, share)), signal);
+  await watch.until((view) => isSwapped(view) || allTasks(view, (task) => isReverseRequested(view.record, task)), signal);
   while (!isSwapped(watch.view)) {
-    if (fleet.isLeader()) await swapUnlessDeposed(context, signal);
+    if (fleet.isLeader()) await swapUnlessDeposed(deps, signal);
     else await runtime.clock.sleep(leadershipInterval_ms, signal);
     await watch.refresh(signal);
   }
 }
 
-async function swapUnlessDeposed(context: MigrationContext, signal: AbortSignal): Promise<void> {
+async function swapUnlessDeposed(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
   try {
-    await swapAsLeader(context, signal);
+    await swapAsLeader(deps, signal);
   } catch (error) {
     if (!(error instanceof ConvoyError) || error.error !== 'staleEpoch') throw error;
-    context.runtime.logger.info({ event: 'leadershipLost' }, 'another instance leads');
-    await context.runtime.clock.sleep(leadershipInterval_ms, signal);
+    deps.runtime.logger.info({ event: 'leadershipLost' }, 'another instance leads');
+    await deps.runtime.clock.sleep(leadershipInterval_ms, signal);
   }
 }
 
@@ -48,24 +48,24 @@ async function swapUnlessDeposed(context: MigrationContext, signal: AbortSignal)
  * Everything of the new direction is written before the one conditional write that swaps the clusters: until then the
  * migration is committed as it was, and may be again and again.
  */
-async function swapAsLeader(context: MigrationContext, signal: AbortSignal): Promise<void> {
-  const { records, watch, metadata, fleet } = context;
+async function swapAsLeader(deps: MigrationDependencies, signal: AbortSignal): Promise<void> {
+  const { records, watch, metadata, fleet } = deps;
   const leaderEpoch = await records.takeLeaderEpoch(signal);
-  stepDone('reverseBegun');
-  const { record, shares } = await watch.refresh(signal);
+  stepDone('reverseStarted');
+  const { record, tasks } = await watch.refresh(signal);
   const { reversal } = record;
   if (record.phase !== 'committed' || !reversal) return;
   if (reversal.isOver) throw new ConvoyError('notReversible', 'The migration was cleaned up, so it can no longer be reversed.');
-  const [committed, opened] = [await readCommittedCatalog(context, signal), await readOpenedCatalog(context, signal)];
-  await storeEntries(metadata, leaderEpoch, (await withShareBounds(context, 'destination', opened, signal)).map(storedEntry), signal);
+  const [committed, opened] = [await readCommittedCatalog(deps, signal), await readOpenedCatalog(deps, signal)];
+  await storeEntries(metadata, leaderEpoch, (await withTaskBounds(deps, 'destination', opened, signal)).map(storedEntry), signal);
   stepDone('reverseCatalogStored');
-  await clearDirection(metadata, leaderEpoch, new Map([...shares.values()].map(({ _id, epoch }) => [_id, epoch])), signal);
+  await clearDirection(metadata, leaderEpoch, new Map([...tasks.values()].map(({ _id, epoch }) => [_id, epoch])), signal);
   const pairs = await UuidPairs.read(metadata, leaderEpoch, signal);
   await pairs.record(reversedPairs(committed, opened), signal);
   stepDone('formerDirectionCleared');
   await records.turnAsLeader(leaderEpoch, reversal.turns, swapped(record, reversal, leaderEpoch), signal);
   stepDone('clustersSwapped');
-  fleet.nudge();
+  fleet.wake();
 }
 
 /** Both catalogs were compared before the destination was opened: a name means the same collection in both. */
@@ -78,7 +78,7 @@ function reversedPairs(committed: Catalog, opened: Catalog): UuidPair[] {
 }
 
 /** The destination's catalog right before it was opened to users. */
-async function readOpenedCatalog({ metadata, watch }: MigrationContext, signal: AbortSignal): Promise<Catalog> {
+async function readOpenedCatalog({ metadata, watch }: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
   const epoch = watch.view.record.reversal?.openedCatalogEpoch ?? null;
   if (epoch === null) throw new ConvoyError('internalError', 'What the destination was when it was opened is not recorded.');
   return (await readStoredEntries(metadata, epoch, signal, 'openedCollections')).map(restoredEntry);

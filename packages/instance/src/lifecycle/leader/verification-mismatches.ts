@@ -38,9 +38,9 @@ export async function* readMismatches(metadata: Metadata, { phase }: MigrationRe
 }
 
 /** What differs, whichever share has found it. */
-export function nameOfMismatch({ _id, share }: Document): string {
+export function nameOfMismatch({ _id, task }: Document): string {
   const name = String(_id);
-  return share === undefined ? name : name.slice(0, -String(share).length - 1);
+  return task === undefined ? name : name.slice(0, -String(task).length - 1);
 }
 
 function described(stored: Document, isFailed: boolean): Mismatch {
@@ -66,7 +66,7 @@ export class ReportedMismatches {
 
   /** Reads them anew when it is time and there may be any; what cannot be read stays as it was. */
   refresh(view: MigrationView | null, now_ms: number, read: (query: MismatchQuery) => AsyncIterable<Mismatch>): void {
-    const differs = view !== null && (view.record.failure !== null || isHeld(view.record) || [...view.shares.values()].some(({ verification }) => (verification?.differing ?? 0) > 0));
+    const differs = view !== null && (view.record.failure !== null || isHeld(view.record) || [...view.tasks.values()].some(({ verification }) => (verification?.differing ?? 0) > 0));
     if (!differs) this.mismatches = [];
     if (!differs || this.#reading || now_ms - this.#read_ms < reported_ms) return;
     this.#reading = true;

@@ -1,6 +1,6 @@
 import { clusterTimeOf, secondsOf } from '../../cluster/cluster-time.js';
 import type { Clock } from '../../cluster/clock.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { type OplogWindow, readOplogWindow } from '../../cluster/oplog-window.js';
 
 /** Both clusters are asked this often: a ping each, and from time to time two small reads of the own shards' oplogs. */
@@ -23,8 +23,8 @@ export class ClusterWatch {
 
   /** @param ownIds the source's shards that this process syncs */
   constructor(
-    private readonly source: Cluster,
-    private readonly destination: Cluster,
+    private readonly source: ClusterClient,
+    private readonly destination: ClusterClient,
     private readonly ownIds: readonly string[],
     private readonly clock: Clock,
   ) {}
@@ -54,7 +54,7 @@ export class ClusterWatch {
   }
 
   /** @returns the average with the new round trip in it; null without an answer */
-  async #ping(cluster: Cluster, before: number | null, signal: AbortSignal, onTime: (time_seconds: number) => void): Promise<number | null> {
+  async #ping(cluster: ClusterClient, before: number | null, signal: AbortSignal, onTime: (time_seconds: number) => void): Promise<number | null> {
     const asked_ms = this.clock.monotonic_ms();
     try {
       const reply = await cluster.router.command('admin', { ping: 1 }, { signal: timely(signal) });

@@ -1,6 +1,6 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { DeferredCluster } from '../../cluster/deferred-cluster.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { displayHost } from '../../cluster/driver/connection-string.js';
 import { openCluster } from '../../cluster/open-cluster.js';
 import type { InstanceConfig } from '../../config/instance-schema.js';
@@ -23,13 +23,13 @@ export function requireClusterName(name: string): ClusterName {
 }
 
 /** How a source is read. */
-export type SourceAccess = Cluster['access'];
+export type SourceAccess = ClusterClient['access'];
 
 /** How a cluster is connected to, once: by its configured connection string, unless a test puts its own way in place. */
-export type Connect = (config: InstanceConfig, name: ClusterName, access: SourceAccess, signal: AbortSignal) => Promise<Cluster>;
+export type Connect = (config: InstanceConfig, name: ClusterName, access: SourceAccess, signal: AbortSignal) => Promise<ClusterClient>;
 
 /** Connects to a configured cluster for its router, retrying while it cannot be reached. */
-export function openDestination(runtime: Runtime, name: ClusterName, signal: AbortSignal, connect: Connect = connectConfigured): Promise<Cluster> {
+export function openDestination(runtime: Runtime, name: ClusterName, signal: AbortSignal, connect: Connect = connectConfigured): Promise<ClusterClient> {
   return runtime.retrying(`connect to ${name}`, () => connect(runtime.config, name, 'router', signal), signal);
 }
 
@@ -46,7 +46,7 @@ export async function openSource(
   recorded: SourceAccess | null,
   signal: AbortSignal,
   connect: Connect = connectConfigured,
-): Promise<Cluster> {
+): Promise<ClusterClient> {
   const { sourceAccess } = runtime.config;
   if (recorded !== null && sourceAccess !== 'auto' && sourceAccess !== recorded) {
     throw new ConvoyError('optionsDiffer', `The migration reads its source by sourceAccess ${recorded}; give this instance the same, or auto.`);
@@ -63,7 +63,7 @@ export async function openRecordedSource(
   { source: { name, clusterId }, access }: Pick<MigrationRecord, 'source' | 'access'>,
   signal: AbortSignal,
   connect: Connect = connectConfigured,
-): Promise<Cluster> {
+): Promise<ClusterClient> {
   const source = await openSource(runtime, requireClusterName(name), access, signal, connect);
   if (source.clusterId === clusterId) return source;
   await source.close();
@@ -78,15 +78,15 @@ export function mayLackSource(record: MigrationRecord): boolean {
 /**
  * Whether a cluster holds the state of a migration that goes on without the other one, which may be gone for good then.
  */
-export function sparesOther(record: MigrationRecord | null, { name, clusterId }: Pick<Cluster, 'name' | 'clusterId'>): boolean {
+export function sparesOther(record: MigrationRecord | null, { name, clusterId }: Pick<ClusterClient, 'name' | 'clusterId'>): boolean {
   return record !== null && mayLackSource(record) && record.destination.name === name && record.destination.clusterId === clusterId;
 }
 
 /** The source of a recorded migration that may lack it: connected to when it is first asked something, as `openRecordedSource` does. */
-export function deferredSource(runtime: Runtime, record: MigrationRecord, connect: Connect = connectConfigured): Cluster {
+export function deferredSource(runtime: Runtime, record: MigrationRecord, connect: Connect = connectConfigured): ClusterClient {
   const { source: { name, clusterId }, access } = record;
   const host = displayHost(runtime.config[requireClusterName(name)].reveal());
-  const known = { name, clusterId, access, displayHost: host, shardIds: record.shareIds.map((id) => sourceShardOf(record, id)) };
+  const known = { name, clusterId, access, displayHost: host, shardIds: record.taskIds.map((id) => sourceShardOf(record, id)) };
   const once: Runtime = { ...runtime, retrying: (_what, operation) => operation() };
   return new DeferredCluster(known, (signal) => openRecordedSource(once, record, signal, connect));
 }
@@ -98,7 +98,7 @@ export async function connectSource(
   access: SourceAccess | 'auto',
   signal: AbortSignal,
   connect: Connect = connectConfigured,
-): Promise<Cluster> {
+): Promise<ClusterClient> {
   if (access !== 'auto') return connect(config, name, access, signal);
   try {
     return await connect(config, name, 'direct', signal);
@@ -113,7 +113,7 @@ export async function connectSource(
  * @param access `direct` also opens a door to every shard
  * @throws ConvoyError as `openCluster`
  */
-export async function connectConfigured(config: InstanceConfig, name: ClusterName, access: SourceAccess, signal: AbortSignal): Promise<Cluster> {
+export async function connectConfigured(config: InstanceConfig, name: ClusterName, access: SourceAccess, signal: AbortSignal): Promise<ClusterClient> {
   const direct = access === 'direct';
   const credentials = config.shards[name];
   const shardCredentials = credentials === undefined ? {} : { shardCredentials: { ...credentials, password: credentials.password.reveal() } };
@@ -126,5 +126,5 @@ export async function connectConfigured(config: InstanceConfig, name: ClusterNam
 const otherConnections = 8;
 
 function poolSize(config: InstanceConfig): number {
-  return config.readers + config.writers + config.lanes + otherConnections;
+  return config.readers + config.writers + config.applyWorkers + otherConnections;
 }

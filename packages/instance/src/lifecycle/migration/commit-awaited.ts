@@ -13,9 +13,9 @@ export function isHeld({ warnings }: Pick<MigrationRecord, 'warnings'>): boolean
  * Whether a commit goes from hand to hand: from the command to the last share until the destination is to be opened. Not
  * while it waits for people, who may take hours.
  */
-export function isCommitAwaited({ record, shares }: MigrationView): boolean {
+export function isCommitAwaited({ record, tasks }: MigrationView): boolean {
   if (record.phase === 'committing') return !isHeld(record);
-  return record.phase === 'syncing' && record.shareIds.every((id) => shares.get(id)?.commitRequested === true);
+  return record.phase === 'syncing' && record.taskIds.every((id) => tasks.get(id)?.commitRequested === true);
 }
 
 /** Whether the commit waits, or is about to, for streams to pass a time: they wait for events that no longer come. */
@@ -25,8 +25,8 @@ export function isStreamAwaited(view: MigrationView): boolean {
 }
 
 /** Whether the share still has to apply what lies below the commit time, or the time is about to be taken. */
-export function isDraining({ record, shares }: MigrationView, shareId: string): boolean {
+export function isDraining({ record, tasks }: MigrationView, taskId: string): boolean {
   const { phase, commit } = record;
   if (phase !== 'committing' || commit?.sealed === true) return false;
-  return commit === null || shares.get(shareId)?.drained?.round !== commit.round;
+  return commit === null || tasks.get(taskId)?.drained?.round !== commit.round;
 }

@@ -2,7 +2,7 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Warning } from '@convoy/api/contract/progress';
 import type { InstanceReport } from '@convoy/api/fleet/fleet';
 import { connectionFailure, unreachable, type ConnectionFailure } from '../../cluster/connection-failure.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { failureName } from '../../cluster/failure.js';
 import { Metadata } from '../../store/metadata.js';
 import { MigrationRecords } from '../../store/migration-record.js';
@@ -15,7 +15,7 @@ const names: readonly ClusterName[] = ['cluster1', 'cluster0'];
 
 /** Both clusters that an instance is configured with, each connected to once, for its router. */
 export class ConfiguredClusters {
-  readonly #connected = new Map<ClusterName, Cluster>();
+  readonly #connected = new Map<ClusterName, ClusterClient>();
   readonly #unreachable = new Map<ClusterName, ConnectionFailure>();
   #refusal: string | null = null;
 
@@ -25,7 +25,7 @@ export class ConfiguredClusters {
   ) {}
 
   /** Those that are connected to. */
-  get connected(): (readonly [ClusterName, Cluster])[] {
+  get connected(): (readonly [ClusterName, ClusterClient])[] {
     return names.flatMap((name) => {
       const cluster = this.#connected.get(name);
       return cluster === undefined ? [] : [[name, cluster] as const];
@@ -63,7 +63,7 @@ export class ConfiguredClusters {
       try {
         return await this.#open(name, each);
       } catch (error) {
-        if (!each.aborted) this.#tellRefusal(name, error);
+        if (!each.aborted) this.#reportRefusal(name, error);
         throw error;
       }
     });
@@ -77,14 +77,14 @@ export class ConfiguredClusters {
   }
 
   /** @throws ConvoyError `notReady` while it is not connected to */
-  get(name: ClusterName): Cluster {
+  get(name: ClusterName): ClusterClient {
     const cluster = this.#connected.get(name);
     if (cluster === undefined) throw new ConvoyError('notReady');
     return cluster;
   }
 
   /** Connects to one that was left out. */
-  async reach(name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+  async reach(name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
     return this.#connected.get(name) ?? this.#open(name, signal);
   }
 
@@ -92,7 +92,7 @@ export class ConfiguredClusters {
     for (const [, cluster] of this.connected) await cluster.close();
   }
 
-  async #open(name: ClusterName, signal: AbortSignal): Promise<Cluster> {
+  async #open(name: ClusterName, signal: AbortSignal): Promise<ClusterClient> {
     const connect: Connect = (...args) => this.connect(...args).catch((error: unknown) => this.#fail(name, error));
     const cluster = await openDestination(this.runtime, name, signal, connect).finally(() => this.#unreachable.delete(name));
     if (signal.aborted) await cluster.close();
@@ -107,12 +107,12 @@ export class ConfiguredClusters {
     throw error;
   }
 
-  #tellRefusal(name: ClusterName, error: unknown): void {
+  #reportRefusal(name: ClusterName, error: unknown): void {
     this.#refusal = `${name} cannot be connected to (${error instanceof ConvoyError ? error.error : failureName(error)})`;
     this.runtime.logger.error({ event: 'clusterRefused', cluster: name, err: error }, 'a cluster cannot be connected to; the instance begins only if the other one needs it no more');
   }
 
-  async #sparesOther(cluster: Cluster, signal: AbortSignal): Promise<boolean> {
+  async #sparesOther(cluster: ClusterClient, signal: AbortSignal): Promise<boolean> {
     return sparesOther(await new MigrationRecords(new Metadata(cluster.router, this.runtime.retrying)).read(signal), cluster);
   }
 }

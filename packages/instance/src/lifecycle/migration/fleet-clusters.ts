@@ -1,10 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import type { ClusterName } from './clusters.js';
 
 /** The ids of both configured clusters; null until both were reached. */
-export function clusterIdsOf(clusters: ReadonlyMap<ClusterName, Pick<Cluster, 'clusterId'>>): InstanceReport['clusterIds'] {
+export function clusterIdsOf(clusters: ReadonlyMap<ClusterName, Pick<ClusterClient, 'clusterId'>>): InstanceReport['clusterIds'] {
   const [cluster0, cluster1] = [clusters.get('cluster0'), clusters.get('cluster1')];
   return cluster0 === undefined || cluster1 === undefined ? null : { cluster0: cluster0.clusterId, cluster1: cluster1.clusterId };
 }

@@ -2,14 +2,14 @@ import type { Fleet } from '@convoy/api/fleet/fleet';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { timeOf } from '../../cluster/cluster-time.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import type { ShareRecord, ShareRecords } from '../../store/share-record.js';
-import { Signalled } from '../../store/signalled.js';
+import type { TaskRecord, TaskRecords } from '../../store/task-record.js';
+import { Condition } from '../../store/condition.js';
 import type { Runtime } from './runtime.js';
 
 /** The durable state of the whole migration as it was read last. */
 export interface MigrationView {
   record: MigrationRecord;
-  shares: ReadonlyMap<string, ShareRecord>;
+  tasks: ReadonlyMap<string, TaskRecord>;
 }
 
 /** What tells a migration from others of the same fleet: the time of the source at which it began. */
@@ -18,10 +18,10 @@ export function migrationName({ startTime }: MigrationRecord): string {
 }
 
 /** Whether every share of the migration has a record for which the condition holds. */
-export function allShares(view: MigrationView, condition: (share: ShareRecord) => boolean): boolean {
-  return view.record.shareIds.every((id) => {
-    const share = view.shares.get(id);
-    return share !== undefined && condition(share);
+export function allTasks(view: MigrationView, condition: (task: TaskRecord) => boolean): boolean {
+  return view.record.taskIds.every((id) => {
+    const task = view.tasks.get(id);
+    return task !== undefined && condition(task);
   });
 }
 
@@ -51,7 +51,7 @@ export interface Journalled {
   known: number;
   done: number;
   /** All definition changes below this cluster time are among the entries that count; null before the first word of it. */
-  horizon: bigint | null;
+  ddlWatermark: bigint | null;
 }
 
 /** Without news from peers the state is read this often: two small reads. */
@@ -69,20 +69,20 @@ const commitPollMin_ms = 10;
  * decides, and the fleet's messages only say when to look, which no number of them makes happen more often than the pauses allow.
  */
 export class MigrationWatch {
-  readonly #changed = new Signalled();
+  readonly #changed = new Condition();
   #view: MigrationView;
   /** Of the migration of this start time; nothing of it goes back. */
   #journalled: { migration: string } & Journalled;
   #wake: () => void = () => undefined;
   /** The state, or only how far definition changes are known, may have changed since the last reading of it began. */
   #hasNews = false;
-  #hasHorizonNews = false;
-  #refreshesBegun = 0;
+  #hasDdlWatermarkNews = false;
+  #refreshesStarted = 0;
   #refreshShown = 0;
 
   constructor(
     private readonly records: MigrationRecords,
-    private readonly shares: ShareRecords,
+    private readonly tasks: TaskRecords,
     private readonly fleet: Fleet,
     private readonly runtime: Runtime,
     initial: MigrationView,
@@ -108,12 +108,12 @@ export class MigrationWatch {
 
   /** Reads the state now. Of several reads at once the one that began last counts: the view never goes back. */
   async refresh(signal: AbortSignal): Promise<MigrationView> {
-    const turn = (this.#refreshesBegun += 1);
-    const [record, shares] = await Promise.all([this.records.read(signal), this.shares.readAll(signal)]);
+    const turn = (this.#refreshesStarted += 1);
+    const [record, tasks] = await Promise.all([this.records.read(signal), this.tasks.readAll(signal)]);
     if (record === null) throw stateVanished();
     if (turn < this.#refreshShown) return this.#view;
     this.#refreshShown = turn;
-    this.#view = { record, shares: new Map(shares.map((share) => [share._id, share])) };
+    this.#view = { record, tasks: new Map(tasks.map((task) => [task._id, task])) };
     this.#takeJournalled(record);
     this.#changed.changed();
     return this.#view;
@@ -123,9 +123,9 @@ export class MigrationWatch {
   async run(signal: AbortSignal): Promise<void> {
     const unwatch = this.fleet.watch((news) => {
       // Who has changed the state says so by a nudge. Reports come all the time and tell nothing of it.
-      if (news.has('nudge') || news.has('leader')) this.#hasNews = true;
-      if (news.has('horizon')) this.#hasHorizonNews = true;
-      if (this.#hasNews || this.#hasHorizonNews) this.#wake();
+      if (news.has('wake') || news.has('leader')) this.#hasNews = true;
+      if (news.has('ddlWatermark')) this.#hasDdlWatermarkNews = true;
+      if (this.#hasNews || this.#hasDdlWatermarkNews) this.#wake();
     });
     try {
       await this.#look(signal);
@@ -139,9 +139,9 @@ export class MigrationWatch {
     const { clock } = this.runtime;
     for (let refreshed_ms = clock.monotonic_ms(); ; ) {
       await clock.sleep(this.#pause_ms(), signal);
-      if (!this.#hasNews && !this.#hasHorizonNews) await this.#newsOrTime(signal);
-      const isDue = this.#hasNews || !this.#hasHorizonNews || clock.monotonic_ms() - refreshed_ms >= poll_ms;
-      [this.#hasNews, this.#hasHorizonNews] = [false, false];
+      if (!this.#hasNews && !this.#hasDdlWatermarkNews) await this.#newsOrTime(signal);
+      const isDue = this.#hasNews || !this.#hasDdlWatermarkNews || clock.monotonic_ms() - refreshed_ms >= poll_ms;
+      [this.#hasNews, this.#hasDdlWatermarkNews] = [false, false];
       if (isDue) {
         refreshed_ms = clock.monotonic_ms();
         await this.refresh(signal);
@@ -165,15 +165,15 @@ export class MigrationWatch {
       migration: found.migration,
       known: Math.max(before.known, found.known),
       done: Math.max(before.done, found.done),
-      horizon: before.horizon === null || (found.horizon ?? 0n) > before.horizon ? found.horizon : before.horizon,
+      ddlWatermark: before.ddlWatermark === null || (found.ddlWatermark ?? 0n) > before.ddlWatermark ? found.ddlWatermark : before.ddlWatermark,
     };
   }
 
   #pause_ms(): number {
-    const { record, shares } = this.#view;
-    const isTold = record.phase === 'syncing' && [...shares.values()].some(({ commitRequested }) => commitRequested);
-    const isCommitting = isTold || record.phase === 'committing' || record.phase === 'opening';
-    return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * shares.size) : pollMin_ms;
+    const { record, tasks } = this.#view;
+    const isRequested = record.phase === 'syncing' && [...tasks.values()].some(({ commitRequested }) => commitRequested);
+    const isCommitting = isRequested || record.phase === 'committing' || record.phase === 'opening';
+    return isCommitting ? Math.min(pollMin_ms, commitPollMin_ms * tasks.size) : pollMin_ms;
   }
 
   /** Resolves at the next news, or when it is time; rejects when the signal is aborted. */
@@ -189,8 +189,8 @@ export class MigrationWatch {
 }
 
 function journalledBy(record: MigrationRecord): { migration: string } & Journalled {
-  const { known, done } = record.definitions;
-  return { migration: migrationName(record), known, done, horizon: record.horizon === null ? null : timeOf(record.horizon.time) };
+  const { known, done } = record.ddlChanges;
+  return { migration: migrationName(record), known, done, ddlWatermark: record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time) };
 }
 
 function stateVanished(): ConvoyError {

@@ -15,11 +15,11 @@ export function refuseNewerRelease(recorded: string, own: string): void {
 }
 
 /** From this release on the copy's figures are those of the contract; what an earlier one has counted means something else. */
-const copyFiguresRelease = '1.8.0';
+const copyStatsRelease = '1.8.0';
 
 /** Whether the copy's figures of a migration that a release has begun are to be counted anew. */
 export function countsCopyAnew(recorded: string): boolean {
-  const [here, there] = [numbersOf(copyFiguresRelease), numbersOf(recorded)];
+  const [here, there] = [numbersOf(copyStatsRelease), numbersOf(recorded)];
   for (const [position, number] of here.entries()) {
     const other = there[position] ?? 0;
     if (other !== number) return other < number;

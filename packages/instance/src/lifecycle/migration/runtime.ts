@@ -43,6 +43,6 @@ export function createRuntime(config: InstanceConfig, clock: Clock, logger: Logg
 }
 
 /** Server sessions of a share: one per write that may be in flight, and one for repairs. */
-export function writeSessionsMax({ lanes, writers }: InstanceConfig): number {
-  return lanes + writers + 1;
+export function writeSessionsMax({ applyWorkers, writers }: InstanceConfig): number {
+  return applyWorkers + writers + 1;
 }

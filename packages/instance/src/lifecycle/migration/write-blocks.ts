@@ -1,10 +1,10 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { classify, codeOf, failureName, unauthorizedCode } from '../../cluster/failure.js';
 import { within } from '../../cluster/within.js';
 import { setWriteBlock, standingBlock } from '../../cluster/write-block.js';
 import type { MigrationRecord, MigrationRecords } from '../../store/migration-record.js';
-import type { MigrationContext } from './migration-context.js';
+import type { MigrationDependencies } from './migration-dependencies.js';
 import type { Runtime } from './runtime.js';
 
 /** What the clusters' blocks of user writes have to be; null for one that is not Convoy's to decide. */
@@ -44,7 +44,7 @@ export function sideOf({ source, destination }: Pick<MigrationRecord, 'source' |
 }
 
 /** What the block of the source, or the destination, of one direction is brought in line with. */
-export interface BlockContext extends Pick<MigrationContext, 'source' | 'destination'> {
+export interface BlockDependencies extends Pick<MigrationDependencies, 'source' | 'destination'> {
   runtime: Pick<Runtime, 'retrying'>;
   records: Pick<MigrationRecords, 'read'>;
 }
@@ -65,10 +65,10 @@ export interface BlockWish {
  *   alone, not of reading the record
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses, unless it is a wish
  */
-export async function bringBlock(context: BlockContext, side: keyof WantedBlocks, signal: AbortSignal, wish: BlockWish | null = null): Promise<void> {
-  const cluster = context[side];
+export async function bringBlock(deps: BlockDependencies, side: keyof WantedBlocks, signal: AbortSignal, wish: BlockWish | null = null): Promise<void> {
+  const cluster = deps[side];
   const read = async (each: AbortSignal): Promise<boolean | null> => {
-    const record = await context.records.read(each);
+    const record = await deps.records.read(each);
     const present = record === null ? null : sideOf(record, cluster.clusterId);
     return record === null || present === null ? null : wantedBlocks(record)[present];
   };
@@ -79,7 +79,7 @@ export async function bringBlock(context: BlockContext, side: keyof WantedBlocks
   for (;;) {
     const wanted: boolean | null = decided ?? (isBlocked ? false : null);
     if (wanted === null) break;
-    await outlasting(signal, (each) => send(context.runtime, cluster, wanted, wish, each));
+    await outlasting(signal, (each) => send(deps.runtime, cluster, wanted, wish, each));
     isBlocked = wanted;
     decided = await outlasting(signal, read);
     if (decided === wanted) break;
@@ -87,7 +87,7 @@ export async function bringBlock(context: BlockContext, side: keyof WantedBlocks
   signal.throwIfAborted();
 }
 
-async function send({ retrying }: Pick<Runtime, 'retrying'>, cluster: Cluster, wanted: boolean, wish: BlockWish | null, signal: AbortSignal): Promise<void> {
+async function send({ retrying }: Pick<Runtime, 'retrying'>, cluster: ClusterClient, wanted: boolean, wish: BlockWish | null, signal: AbortSignal): Promise<void> {
   const repeat = (until: AbortSignal, attempt?: AbortSignal): Promise<void> =>
     retrying(`${wanted ? 'block' : 'allow'} user writes`, () => setOrExplain(cluster, wanted, attempt), until);
   if (wish === null) return repeat(signal);
@@ -114,7 +114,7 @@ async function outlasting<T>(signal: AbortSignal, work: (lasting: AbortSignal) =
  * @param attempt ends it when it takes too long
  * @throws ConvoyError `writeBlockingFailed` when the cluster refuses
  */
-export async function setOrExplain(cluster: Cluster, blocked: boolean, attempt = AbortSignal.timeout(attempt_ms)): Promise<void> {
+export async function setOrExplain(cluster: ClusterClient, blocked: boolean, attempt = AbortSignal.timeout(attempt_ms)): Promise<void> {
   try {
     await setWriteBlock(cluster, blocked, { signal: attempt });
   } catch (error) {
@@ -124,14 +124,14 @@ export async function setOrExplain(cluster: Cluster, blocked: boolean, attempt =
   }
 }
 
-async function remedyOf(error: unknown, cluster: Cluster, signal: AbortSignal): Promise<string> {
+async function remedyOf(error: unknown, cluster: ClusterClient, signal: AbortSignal): Promise<string> {
   const code = codeOf(error);
   if (code === illegalOperation) return heldByAnother(cluster, signal);
   return code === unauthorizedCode ? ' Give the user of its connection string the action setUserWriteBlockMode, which the roles backup and restore have, and repeat this.' : '';
 }
 
 /** Somebody else may lift a block at any time: it is no substitute for Convoy's own. */
-async function heldByAnother(cluster: Cluster, signal: AbortSignal): Promise<string> {
+async function heldByAnother(cluster: ClusterClient, signal: AbortSignal): Promise<string> {
   const reason = (await standingBlock(cluster, { signal }))?.foreignReason ?? null;
   return reason === null ? '' : ` They are blocked for the reason ${reason}, and not by Convoy: have that block lifted by who has set it, with setUserWriteBlockMode and this reason.`;
 }

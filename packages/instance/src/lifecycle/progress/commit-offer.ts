@@ -1,14 +1,14 @@
-import { blockedBy, blockerText, toldOfItself, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import { blockedBy, blockerText, reportedBlockers, type CommitBlocker, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
 import type { Warning } from '@convoy/api/contract/progress';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { Clock } from '../../cluster/clock.js';
-import { CommitReadiness } from '../figures/commit-readiness.js';
-import type { VerificationFigures } from '../figures/verification-figures.js';
+import { CommitReadiness } from '../stats/commit-readiness.js';
+import type { VerificationStats } from '../stats/verification-stats.js';
 import type { MigrationRun } from '../run/migration-run.js';
 
 /** The part of a run that an offer depends on. */
-type OfferedRun = Pick<MigrationRun, 'failure' | 'state' | 'verification' | 'liveFigures' | 'view' | 'isCommitRequested'> & { readonly input: Pick<MigrationRun['input'], 'ownIds'> };
+type OfferedRun = Pick<MigrationRun, 'failure' | 'state' | 'verification' | 'liveStats' | 'view' | 'isCommitRequested'> & { readonly deps: Pick<MigrationRun['deps'], 'ownIds'> };
 
 /** What progress has offered is kept for so long: peers hear of each other about a second late, and a request is on its way for a while. */
 const offeredFor_ms = 10_000;
@@ -51,7 +51,7 @@ export class CommitOffer {
 
   /** Why no commit has been offered for a while, although all is copied; to be called several times a second. */
   warnings(run: OfferedRun): readonly Warning[] {
-    const isDue = run.state === 'RUNNING' && run.liveFigures.length > 0 && run.liveFigures.every(({ copyDone }) => copyDone);
+    const isDue = run.state === 'RUNNING' && run.liveStats.length > 0 && run.liveStats.every(({ copyDone }) => copyDone);
     const missing = isDue ? this.#missing(run) : [];
     if (missing.length === 0) {
       this.#unofferedSince_ms = null;
@@ -60,7 +60,7 @@ export class CommitOffer {
     const now_ms = this.clock.monotonic_ms();
     this.#unofferedSince_ms ??= now_ms;
     if (now_ms - this.#unofferedSince_ms < unoffered_ms) return [];
-    const description = `No commit is offered at present, as ${run.input.ownIds.join(', ')} sees it: ${textOf(missing)}.`;
+    const description = `No commit is offered at present, as ${run.deps.ownIds.join(', ')} sees it: ${textOf(missing)}.`;
     return [{ name: 'commitNotOffered', description }];
   }
 
@@ -88,22 +88,22 @@ export class CommitOffer {
       this.#offeredAt_ms = Number.NEGATIVE_INFINITY;
       return [blockedBy('notRunning', 'it does not run')];
     }
-    const blockers = run.verification?.flatMap((figures) => verifierBlocker(figures) ?? []) ?? [];
+    const blockers = run.verification?.flatMap((stats) => verifierBlocker(stats) ?? []) ?? [];
     if (blockers.length > 0) this.#readiness.withdraw();
-    return blockers.length > 0 ? blockers : this.#readiness.judge(run.liveFigures, run.input.ownIds.length);
+    return blockers.length > 0 ? blockers : this.#readiness.judge(run.liveStats, run.deps.ownIds.length);
   }
 
   /** A peer's word that it is ready counts only where its record says that its copy is done. */
-  #missingElsewhere({ view, input }: OfferedRun): readonly CommitBlocker[] {
+  #missingElsewhere({ view, deps }: OfferedRun): readonly CommitBlocker[] {
     const reports = this.fleet.reports();
-    return view.record.shareIds.flatMap((instance): readonly CommitBlocker[] => {
-      if (input.ownIds.includes(instance)) return [];
+    return view.record.taskIds.flatMap((instance): readonly CommitBlocker[] => {
+      if (deps.ownIds.includes(instance)) return [];
       const seen = reports.get(instance);
       if (seen?.fresh !== true) return [{ instance, ...blockedBy('silent', 'it does not answer') }];
       const { ready, progress } = seen.report;
-      const share = view.shares.get(instance);
-      if (share?.copyDone !== true || share.paused) return toldOfItself(instance, progress.commitBlockers, blockedBy('copyNotRecorded', 'it has not recorded the end of its copy'));
-      return ready.canCommit ? [] : toldOfItself(instance, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
+      const task = view.tasks.get(instance);
+      if (task?.copyDone !== true || task.paused) return reportedBlockers(instance, progress.commitBlockers, blockedBy('copyNotRecorded', 'it has not recorded the end of its copy'));
+      return ready.canCommit ? [] : reportedBlockers(instance, progress.commitBlockers, blockedBy('notReady', 'it is not ready'));
     });
   }
 }
@@ -113,7 +113,7 @@ function textOf(blockers: readonly CommitBlocker[]): string {
 }
 
 /** What a share's verifier waits for; figures that an older release has stored do not tell. */
-function verifierBlocker(figures: VerificationFigures | null): OwnBlocker | null {
-  if (figures?.blocker === null) return null;
-  return figures?.blocker ?? blockedBy('verifying', 'the verifier has not compared everything');
+function verifierBlocker(stats: VerificationStats | null): OwnBlocker | null {
+  if (stats?.blocker === null) return null;
+  return stats?.blocker ?? blockedBy('verifying', 'the verifier has not compared everything');
 }

@@ -1,6 +1,6 @@
 import type { Fleet } from '@convoy/api/fleet/fleet';
 import type { History } from '@convoy/api/contract/history';
-import { emptyHistory, withEntries, withPoint } from '../../history/course.js';
+import { emptyHistory, withEntries, withPoint } from '../../history/history-points.js';
 import { type FleetLook, lookAt, pointOf } from '../../history/fleet-look.js';
 import { whatHappened } from '../../history/what-happened.js';
 import type { HistoryRecord, StoredHistory } from '../../store/history-record.js';
@@ -12,9 +12,9 @@ const look_ms = 1_000;
 /** What has changed is stored this often at most. */
 const store_ms = 5_000;
 /** Posted this often, since Redis may have lost it. */
-const post_ms = 2_000;
+const publishInterval_ms = 2_000;
 
-export interface HistoryKeeperInput {
+export interface HistoryKeeperDependencies {
   runtime: Runtime;
   fleet: Fleet;
   record: HistoryRecord;
@@ -29,56 +29,56 @@ export interface HistoryKeeperInput {
  */
 export class HistoryKeeper {
   #look: FleetLook | null = null;
-  #kept: StoredHistory | null = null;
+  #cached: StoredHistory | null = null;
   #isStored = true;
   #storedAt_ms = -Infinity;
-  #postedAt_ms = -Infinity;
+  #publishedAt_ms = -Infinity;
 
-  constructor(private readonly input: HistoryKeeperInput) {}
+  constructor(private readonly deps: HistoryKeeperDependencies) {}
 
   /** Looks until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.input.runtime;
+    const { clock, logger } = this.deps.runtime;
     while (!signal.aborted) {
       await this.#step(signal).catch((error: unknown) => {
-        this.#kept = null;
-        if (!signal.aborted) logger.debug({ event: 'historyNotKept', err: error }, 'the history could not be kept, the next look tries again');
+        this.#cached = null;
+        if (!signal.aborted) logger.debug({ event: 'historyNotStored', err: error }, 'the history could not be kept, the next look tries again');
       });
       await clock.sleep(look_ms, signal);
     }
   }
 
   async #step(signal: AbortSignal): Promise<void> {
-    const { fleet, runtime, expectedIds } = this.input;
+    const { fleet, runtime, expectedIds } = this.deps;
     const reports = fleet.reports();
     const before = this.#look;
     const look = lookAt(reports, expectedIds(), fleet.leader());
     // What differs from instance to instance is as it was until all have it alike.
     this.#look = { ...look, state: look.state ?? before?.state ?? null, info: look.info ?? before?.info ?? null, canCommit: look.canCommit ?? before?.canCommit ?? null };
     if (!fleet.isLeader()) {
-      this.#kept = null;
+      this.#cached = null;
       return;
     }
-    this.#kept ??= await this.#read(signal);
-    if (this.#kept === null) return;
+    this.#cached ??= await this.#read(signal);
+    if (this.#cached === null) return;
     const at_ms = runtime.clock.now_ms();
     const entries = whatHappened(before ?? unseen, this.#look, at_ms).filter((entry) => before !== null || this.#isNews(entry.text));
-    let history = withEntries(this.#kept.history, entries);
+    let history = withEntries(this.#cached.history, entries);
     const point = pointOf(reports, expectedIds(), at_ms);
     if (!isOver(this.#look) || differs(history, point)) history = withPoint(history, point);
-    if (history !== this.#kept.history) this.#isStored = false;
-    this.#kept = { ...this.#kept, history };
+    if (history !== this.#cached.history) this.#isStored = false;
+    this.#cached = { ...this.#cached, history };
     await this.#store(at_ms, isOver(this.#look), signal);
-    this.#post(at_ms, { ...history, points: withLatest(history, point) });
+    this.#publish(at_ms, { ...history, points: withLatest(history, point) });
   }
 
   /** After a restart the first look is compared with what the time line has last said of the same thing. */
   #isNews(text: string): boolean {
-    return !(this.#kept?.history.timeline ?? []).slice(-20).some((entry) => entry.text === text);
+    return !(this.#cached?.history.timeline ?? []).slice(-20).some((entry) => entry.text === text);
   }
 
   async #read(signal: AbortSignal): Promise<StoredHistory | null> {
-    const { record, view } = this.input;
+    const { record, view } = this.deps;
     const stored = await record.read(signal);
     if (stored !== null) return stored;
     const { phase, failure } = view().record;
@@ -88,18 +88,18 @@ export class HistoryKeeper {
   }
 
   async #store(at_ms: number, isOverNow: boolean, signal: AbortSignal): Promise<void> {
-    if (this.#kept === null || this.#isStored || (!isOverNow && at_ms - this.#storedAt_ms < store_ms)) return;
+    if (this.#cached === null || this.#isStored || (!isOverNow && at_ms - this.#storedAt_ms < store_ms)) return;
     this.#storedAt_ms = at_ms;
-    const { history, revision } = this.#kept;
-    const written = await this.input.record.replace(history, revision, signal);
+    const { history, revision } = this.#cached;
+    const written = await this.deps.record.replace(history, revision, signal);
     this.#isStored = written;
-    this.#kept = written ? { history, revision: revision + 1 } : null;
+    this.#cached = written ? { history, revision: revision + 1 } : null;
   }
 
-  #post(at_ms: number, history: History): void {
-    if (at_ms - this.#postedAt_ms < post_ms) return;
-    this.#postedAt_ms = at_ms;
-    this.input.fleet.post('history', history);
+  #publish(at_ms: number, history: History): void {
+    if (at_ms - this.#publishedAt_ms < publishInterval_ms) return;
+    this.#publishedAt_ms = at_ms;
+    this.deps.fleet.publishDetails('history', history);
   }
 }
 

@@ -1,13 +1,13 @@
 import type { Clock } from '../../cluster/clock.js';
 import { secondsOf, timeOf } from '../../cluster/cluster-time.js';
 import { ClusterWatch } from '../migration/cluster-watch.js';
-import { type LagFigures, LagTracker } from '../figures/lag.js';
+import { type LagStats, LagTracker } from '../stats/lag.js';
 import { sourceShardOf } from '../../store/reversal.js';
 import type { MigrationRun } from '../run/migration-run.js';
-import { oplogRemaining, oplogTimeInWords } from '../figures/oplog-time.js';
+import { oplogRemaining, oplogTimeInWords } from '../stats/oplog-time.js';
 
 /** What is seen of the way from the source to the destination; null where something is not known. */
-export interface Observed extends LagFigures {
+export interface Observed extends LagStats {
   /** Milliseconds of a round trip. */
   sourcePing_ms: number | null;
   destinationPing_ms: number | null;
@@ -26,7 +26,7 @@ export class LagObserver {
     private readonly run: MigrationRun,
     private readonly clock: Clock,
   ) {
-    const { source, destination, ownIds } = run.input;
+    const { source, destination, ownIds } = run.deps;
     const shardIds = ownIds.map((id) => sourceShardOf(run.view.record, id));
     this.#watch = new ClusterWatch(source, destination, shardIds, clock);
     this.#seen = this.#look();
@@ -51,24 +51,24 @@ export class LagObserver {
     const { run } = this;
     const { sourcePing_ms, destinationPing_ms, sourceTime_seconds, seesOplogs } = this.#watch;
     const oplogRemaining_seconds = this.#oplogRemaining();
-    const { horizon } = run.watch.journalled;
-    const { definitions, commit } = run.view.record;
+    const { ddlWatermark } = run.watch.journalled;
+    const { ddlChanges, commit } = run.view.record;
     // Nobody is told of a horizon beyond the commit time: it stands still there, and nothing is behind.
-    const isPassed = commit !== null && horizon !== null && horizon > timeOf(commit.time);
-    const horizon_seconds = horizon === null ? null : isPassed ? sourceTime_seconds : secondsOf(horizon);
-    const figures = run.liveFigures;
-    const lag = this.#tracker.take({ at_ms: this.clock.monotonic_ms(), figures, sourceTime_seconds, horizon_seconds, definitions, oplogRemaining_seconds });
+    const isPassed = commit !== null && ddlWatermark !== null && ddlWatermark > timeOf(commit.time);
+    const ddlWatermark_seconds = ddlWatermark === null ? null : isPassed ? sourceTime_seconds : secondsOf(ddlWatermark);
+    const stats = run.liveStats;
+    const lag = this.#tracker.take({ at_ms: this.clock.monotonic_ms(), stats, sourceTime_seconds, ddlWatermark_seconds, ddlChanges, oplogRemaining_seconds });
     const oplogTime = seesOplogs ? oplogTimeInWords(oplogRemaining_seconds) : null;
     return { ...lag, sourcePing_ms, destinationPing_ms, oplogTime, oplogRemaining_seconds };
   }
 
   /** The shortest of the own shards'; a checkpoint in a pause stands still, while the oplog goes on. */
   #oplogRemaining(): number | null {
-    const { view, input } = this.run;
-    const remaining = input.ownIds.flatMap((id) => {
+    const { view, deps } = this.run;
+    const remaining = deps.ownIds.flatMap((id) => {
       const window = this.#watch.oplogs.get(sourceShardOf(view.record, id));
       if (window === undefined) return [];
-      const checkpoint = view.shares.get(id)?.checkpoint ?? null;
+      const checkpoint = view.tasks.get(id)?.checkpoint ?? null;
       return oplogRemaining(window, checkpoint === null ? null : secondsOf(timeOf(checkpoint))) ?? [];
     });
     return remaining.length === 0 ? null : Math.min(...remaining);

@@ -1,11 +1,11 @@
 import { type Progress, progressInfo, ceaStages, idleProgress, type Warning, type MigrationState } from '@convoy/api/contract/progress';
 import type { Leader } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
-import { steadyLagMax_seconds } from '../figures/catch-up.js';
+import { steadyLagMax_seconds } from '../stats/catch-up.js';
 import type { Observed } from './lag-observer.js';
 import type { MigrationView } from '../migration/migration-watch.js';
-import type { ShareFigures } from '../figures/share-figures.js';
-import { type VerificationFigures, verificationOf } from '../figures/verification-figures.js';
+import type { TaskStats } from '../stats/task-stats.js';
+import { type VerificationStats, verificationOf } from '../stats/verification-stats.js';
 
 /** What an instance's progress is made of. */
 export interface ProgressSource {
@@ -13,9 +13,9 @@ export interface ProgressSource {
   view: MigrationView;
   ownIds: readonly string[];
   /** Of each own share; empty while none runs. */
-  figures: readonly ShareFigures[];
+  stats: readonly TaskStats[];
   /** Of each own share's verifier; null when the migration is not verified. */
-  verification: readonly (VerificationFigures | null)[] | null;
+  verification: readonly (VerificationStats | null)[] | null;
   syncID: string;
   leader: Leader | null;
   directionMapping: { Source: string; Destination: string };
@@ -61,7 +61,7 @@ function collectionCopyOf(source: ProgressSource): NonNullable<Progress['collect
   if (record.phase === 'starting') return { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 };
   const copied = Math.max(copiedBytes(source), emptySourceByte(source));
   // The leader sets the total to what all have copied a moment after the last one is done; a lone instance knows it at once.
-  const ownsAll = record.shareIds.every((id) => source.ownIds.includes(id));
+  const ownsAll = record.taskIds.every((id) => source.ownIds.includes(id));
   const total = ownsAll && copyIsDone(source) ? copied : Math.max(1, record.estimatedTotalBytes ?? copied);
   return { estimatedTotalBytes: total, estimatedCopiedBytes: Math.min(copied, total) };
 }
@@ -69,32 +69,32 @@ function collectionCopyOf(source: ProgressSource): NonNullable<Progress['collect
 /** A source without documents counts as one byte, which the owner of its first share has copied in the end. */
 function emptySourceByte(source: ProgressSource): number {
   const { record } = source.view;
-  const [first] = record.shareIds;
+  const [first] = record.taskIds;
   const counts = (record.estimatedTotalBytes ?? 1) <= 1 && first !== undefined && source.ownIds.includes(first);
   return counts && copyIsDone(source) ? 1 : 0;
 }
 
-function ownShares({ view, ownIds }: ProgressSource) {
-  return ownIds.flatMap((id) => view.shares.get(id) ?? []);
+function ownTasks({ view, ownIds }: ProgressSource) {
+  return ownIds.flatMap((id) => view.tasks.get(id) ?? []);
 }
 
 /** Live figures; the durable ones until the stations run. */
 function copiedBytes(source: ProgressSource): number {
-  const { figures } = source;
-  if (figures.length > 0) return figures.reduce((sum, one) => sum + one.copiedBytes, 0);
-  return ownShares(source).reduce((sum, share) => sum + share.copied.bytes, 0);
+  const { stats } = source;
+  if (stats.length > 0) return stats.reduce((sum, one) => sum + one.copiedBytes, 0);
+  return ownTasks(source).reduce((sum, task) => sum + task.copied.bytes, 0);
 }
 
 function eventsApplied(source: ProgressSource): number {
-  const { figures } = source;
-  if (figures.length > 0) return figures.reduce((sum, one) => sum + one.eventsApplied, 0);
-  return ownShares(source).reduce((sum, share) => sum + share.eventsApplied, 0);
+  const { stats } = source;
+  if (stats.length > 0) return stats.reduce((sum, one) => sum + one.eventsApplied, 0);
+  return ownTasks(source).reduce((sum, task) => sum + task.eventsApplied, 0);
 }
 
-function lagOf({ state, figures }: ProgressSource): number | null {
+function lagOf({ state, stats }: ProgressSource): number | null {
   if (state === 'PAUSED' || state === 'REVERSING') return null;
   if (state === 'COMMITTED') return 0;
-  return figures.length === 0 ? null : Math.max(...figures.map((one) => one.lag_seconds));
+  return stats.length === 0 ? null : Math.max(...stats.map((one) => one.lag_seconds));
 }
 
 /** The parts of the lag; `lagTimeSeconds` is that of changes of documents. */
@@ -110,14 +110,14 @@ function catchUpOf({ state, observed }: ProgressSource): number | null {
   return state === 'PAUSED' ? null : observed.catchUp_seconds;
 }
 
-function tenths(figure: number | null): number | null {
-  return figure === null ? null : Math.round(figure * 10) / 10;
+function tenths(stat: number | null): number | null {
+  return stat === null ? null : Math.round(stat * 10) / 10;
 }
 
 function copyIsDone(source: ProgressSource): boolean {
-  const { figures } = source;
-  if (figures.length > 0) return figures.every((one) => one.copyDone);
-  return ownShares(source).every((share) => share.copyDone);
+  const { stats } = source;
+  if (stats.length > 0) return stats.every((one) => one.copyDone);
+  return ownTasks(source).every((task) => task.copyDone);
 }
 
 function infoOf(source: ProgressSource): string {

@@ -1,7 +1,7 @@
 import { type MigrationState, migrationStates } from '@convoy/api/contract/progress';
 import type { Metrics } from '../../metrics/metrics.js';
 import type { Observed } from './lag-observer.js';
-import type { ShareFigures } from '../figures/share-figures.js';
+import type { TaskStats } from '../stats/task-stats.js';
 
 /** Counters that only grow, as they were published last. */
 export interface PublishedTotals {
@@ -10,16 +10,16 @@ export interface PublishedTotals {
 }
 
 /** Brings the metrics to the present figures. Returns the totals to be given back next time. */
-export function publishMetrics(metrics: Metrics, state: MigrationState, figures: readonly ShareFigures[], before: PublishedTotals): PublishedTotals {
-  const sum = (of: (one: ShareFigures) => number): number => figures.reduce((total, one) => total + of(one), 0);
+export function publishMetrics(metrics: Metrics, state: MigrationState, stats: readonly TaskStats[], before: PublishedTotals): PublishedTotals {
+  const sum = (of: (one: TaskStats) => number): number => stats.reduce((total, one) => total + of(one), 0);
   const now = { copiedBytes: sum((one) => one.copiedBytes), copiedDocuments: sum((one) => one.copiedDocuments) };
   metrics.copiedBytes.inc(Math.max(0, now.copiedBytes - before.copiedBytes));
   metrics.copiedDocuments.inc(Math.max(0, now.copiedDocuments - before.copiedDocuments));
-  metrics.lag.set(Math.max(0, ...figures.map((one) => one.lag_seconds)));
-  metrics.readLag.set(Math.max(0, ...figures.map((one) => one.readLag_seconds)));
-  metrics.repairSet.set(sum((one) => one.doubtfulKeys));
+  metrics.lag.set(Math.max(0, ...stats.map((one) => one.lag_seconds)));
+  metrics.readLag.set(Math.max(0, ...stats.map((one) => one.readLag_seconds)));
+  metrics.rereadSet.set(sum((one) => one.pendingRereads));
   metrics.bufferedBytes.set(sum((one) => one.bufferedBytes));
-  metrics.heldEvents.set(sum((one) => one.heldEvents));
+  metrics.bufferedEvents.set(sum((one) => one.bufferedEvents));
   for (const each of migrationStates) metrics.state.set({ state: each }, each === state ? 1 : 0);
   for (const each of ['waiting', 'starting', 'copying', 'done'] as const) {
     metrics.partitions.set({ state: each }, sum((one) => one.partitions[each]));
@@ -29,7 +29,7 @@ export function publishMetrics(metrics: Metrics, state: MigrationState, figures:
 
 /** Brings the metrics to what was observed of the way between the clusters. */
 export function publishObserved(metrics: Metrics, { ddlLag_seconds, oplogRemaining_seconds, sourcePing_ms, destinationPing_ms }: Observed): void {
-  metrics.definitionLag.set(ddlLag_seconds ?? NaN);
+  metrics.ddlLag.set(ddlLag_seconds ?? NaN);
   metrics.oplogRemaining.set(oplogRemaining_seconds ?? NaN);
   metrics.pings.set({ cluster: 'source' }, sourcePing_ms === null ? NaN : sourcePing_ms / 1000);
   metrics.pings.set({ cluster: 'destination' }, destinationPing_ms === null ? NaN : destinationPing_ms / 1000);

@@ -3,25 +3,25 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { Timestamp } from 'mongodb';
 import type { Catalog } from '../../catalog/namespace.js';
 import { timeOf } from '../../cluster/cluster-time.js';
-import type { Definition } from '../../store/definition-journal.js';
+import type { DdlChange } from '../../store/ddl-journal.js';
 import { SessionFence } from '../../store/session-fence.js';
 import { sourceShardOf, turnsOf } from '../../store/reversal.js';
 import { runTogether } from '../../store/run-together.js';
-import type { DrainedRound, ShareRecord } from '../../store/share-record.js';
-import { DefinitionFollower, type DefinitionSource, type JournalPosition } from '../share/follow-definitions.js';
-import { followedCatalog } from '../share/followed-catalog.js';
-import { CalmShares } from '../leader/calm.js';
+import type { DrainedRound, TaskRecord } from '../../store/task-record.js';
+import { DdlFollower, type DdlSource, type JournalPosition } from '../task/follow-ddl.js';
+import { followedCatalog } from '../task/followed-catalog.js';
+import { IdleTasks } from '../leader/idle.js';
 import { planOf } from '../leader/initialise.js';
-import { filterOf, type MigrationContext, readBegunCatalog } from '../migration/migration-context.js';
+import { filterOf, type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
 import { isStreamAwaited } from '../migration/commit-awaited.js';
 import { type MigrationView, untilOrFor } from '../migration/migration-watch.js';
-import { recreateCapped } from '../share/recreate-capped.js';
-import { shareCollection, shareCollections } from '../share/share-collections.js';
-import { endWhenReplaced, type Replacement } from '../share/share-replaced.js';
-import type { ShareFigures } from '../figures/share-figures.js';
-import { ShareSync } from '../share/share-sync.js';
+import { recreateCapped } from '../task/recreate-capped.js';
+import { taskCollection, taskCollections } from '../task/task-collections.js';
+import { endWhenReplaced, type Replacement } from '../task/task-replaced.js';
+import type { TaskStats } from '../stats/task-stats.js';
+import { SyncPipeline } from '../task/sync-pipeline.js';
 import { isOpeningDecided, isVerified } from '../../store/migration-record.js';
-import { VerifiedShare } from '../share/verification-share.js';
+import { VerifiedTask } from '../task/verification-task.js';
 
 /** How often a share that waits for the end of the commit looks whether it has later source writes to tell of. */
 const lateWrites_ms = 100;
@@ -34,106 +34,106 @@ const lastLook_ms = 20;
  * @param stop ends the work cleanly (pause, end of the process)
  * @param hard ends it at once
  */
-export async function syncShares(
-  context: MigrationContext,
-  owned: readonly ShareRecord[],
-  onSyncs: (syncs: readonly ShareSync[], verified: readonly VerifiedShare[]) => void,
+export async function syncTasks(
+  deps: MigrationDependencies,
+  owned: readonly TaskRecord[],
+  onSyncs: (syncs: readonly SyncPipeline[], verified: readonly VerifiedTask[]) => void,
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  const { watch } = context;
+  const { watch } = deps;
   await watch.until(({ record }) => record.phase !== 'starting' && record.phase !== 'reversing', stop);
-  const begun = await readBegunCatalog(context, stop);
-  for (const record of owned) await fenceFormerOwner(context, record, stop);
-  const journal = await readJournal(context, stop);
-  const replaced = endWhenReplaced(owned.map(({ _id }) => _id), context.runtime.logger, hard);
-  const syncs = owned.map((record) => shareSync(context, record, begun, journal, owned.length, replaced));
+  const atStart = await readStartCatalog(deps, stop);
+  for (const record of owned) await fenceFormerOwner(deps, record, stop);
+  const journal = await readJournal(deps, stop);
+  const replaced = endWhenReplaced(owned.map(({ _id }) => _id), deps.runtime.logger, hard);
+  const syncs = owned.map((record) => syncPipeline(deps, record, atStart, journal, owned.length, replaced));
   for (const sync of syncs) await sync.prepare(stop);
   const { commit } = watch.view.record;
   if (commit !== null) for (const sync of syncs) sync.setCeiling(timeOf(commit.time));
-  const verified = isVerified(watch.view.record) ? syncs.map((sync, index) => new VerifiedShare(context, sync, owned[index]?.verification ?? null, owned.length, replaced.signal)) : [];
+  const verified = isVerified(watch.view.record) ? syncs.map((sync, index) => new VerifiedTask(deps, sync, owned[index]?.verification ?? null, owned.length, replaced.signal)) : [];
   onSyncs(syncs, verified);
   const done = new AbortController();
   const ending = AbortSignal.any([stop, done.signal]);
   const follow = async (signal: AbortSignal): Promise<void> => {
-    await runTogether(signal, syncs.map((sync, index) => (each: AbortSignal) => followCommit(context, sync, owned[index]?.drained ?? null, each, replaced.signal)));
+    await runTogether(signal, syncs.map((sync, index) => (each: AbortSignal) => followCommit(deps, sync, owned[index]?.drained ?? null, each, replaced.signal)));
     done.abort();
   };
-  const definitions = syncs.map((sync, index) => {
-    const follower = new DefinitionFollower(sync, definitionSource(context), { ...journal.position, consented: owned[index]?.consented ?? 0 });
+  const ddlChanges = syncs.map((sync, index) => {
+    const follower = new DdlFollower(sync, ddlSource(deps), { ...journal.position, acknowledged: owned[index]?.acknowledged ?? 0 });
     return (signal: AbortSignal) => follower.run(signal);
   });
-  const work = [...syncs.map((sync) => (signal: AbortSignal) => sync.run(signal)), ...definitions, ...verified.map((share) => (signal: AbortSignal) => share.run(signal)), follow];
+  const work = [...syncs.map((sync) => (signal: AbortSignal) => sync.run(signal)), ...ddlChanges, ...verified.map((task) => (signal: AbortSignal) => task.run(signal)), follow];
   await runTogether(ending, work, replaced.onFailure).catch(async (error: unknown) => {
     if (!done.signal.aborted && !(await isOfNoMatter(error, watch, stop))) throw error;
   });
 }
 
 /** Once the opening is decided, what a share meets on a source that goes away ends nothing. */
-export async function isOfNoMatter(error: unknown, watch: Pick<MigrationContext['watch'], 'refresh'>, signal: AbortSignal): Promise<boolean> {
+export async function isOfNoMatter(error: unknown, watch: Pick<MigrationDependencies['watch'], 'refresh'>, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted || (error instanceof ConvoyError && error.error === 'staleEpoch')) return false;
   return isOpeningDecided((await watch.refresh(signal)).record);
 }
 
 /** The definition journal as a share's process finds it, after its predecessor can write no more. */
 interface FoundJournal {
-  done: Definition[];
-  undone: Definition[];
-  position: Omit<JournalPosition, 'consented'>;
+  done: DdlChange[];
+  undone: DdlChange[];
+  position: Omit<JournalPosition, 'acknowledged'>;
 }
 
-async function readJournal({ watch, journal }: MigrationContext, signal: AbortSignal): Promise<FoundJournal> {
+async function readJournal({ watch, journal }: MigrationDependencies, signal: AbortSignal): Promise<FoundJournal> {
   const { record } = await watch.refresh(signal);
-  const { known, done } = record.definitions;
-  const definitions = await journal.readAfter(0, known, signal);
+  const { known, done } = record.ddlChanges;
+  const ddlChanges = await journal.readAfter(0, known, signal);
   return {
-    done: definitions.filter(({ ordinal }) => ordinal <= done),
-    undone: definitions.filter(({ ordinal }) => ordinal > done),
+    done: ddlChanges.filter(({ ordinal }) => ordinal <= done),
+    undone: ddlChanges.filter(({ ordinal }) => ordinal > done),
     position: { read: known, taken: done },
   };
 }
 
-function definitionSource({ watch, journal, fleet }: MigrationContext): DefinitionSource {
+function ddlSource({ watch, journal, fleet }: MigrationDependencies): DdlSource {
   return {
     news: () => watch.journalled,
     until: async (condition, signal) => {
       await watch.until(() => condition(watch.journalled), signal);
     },
     readAfter: (ordinal, known, signal) => journal.readAfter(ordinal, known, signal),
-    nudge: () => fleet.nudge(),
+    wake: () => fleet.wake(),
   };
 }
 
-function shareSync(context: MigrationContext, record: ShareRecord, begun: Catalog, journal: FoundJournal, shares: number, replaced: Replacement): ShareSync {
-  const { runtime, source, destination, metadata, shareRecords, watch } = context;
+function syncPipeline(deps: MigrationDependencies, record: TaskRecord, atStart: Catalog, journal: FoundJournal, tasks: number, replaced: Replacement): SyncPipeline {
+  const { runtime, source, destination, metadata, taskRecords, watch } = deps;
   const migration = watch.view.record;
-  const calm = new CalmShares(watch, runtime.clock);
+  const idle = new IdleTasks(watch, runtime.clock);
   const filter = filterOf(migration);
   if (migration.startTime === null) throw new ConvoyError('internalError', 'The migration has no start time.');
-  const { entries, known } = followedCatalog(begun, journal.done);
+  const { entries, known } = followedCatalog(atStart, journal.done);
   const shardId = sourceShardOf(migration, record._id);
-  return new ShareSync(
+  return new SyncPipeline(
     {
       runtime,
       source,
       destination,
       metadata,
-      records: shareRecords,
+      records: taskRecords,
       record,
       shardId,
-      collections: shareCollections(entries, shardId, source, destination),
+      collections: taskCollections(entries, shardId, source, destination),
       known,
       undone: journal.undone,
       startTime: timeOf(migration.startTime),
       beginsCopied: turnsOf(migration) > 0,
-      bytesMax: Math.floor(runtime.config.memoryBytesMax / shares),
+      bytesMax: Math.floor(runtime.config.memoryBytesMax / tasks),
       includes: (database, name) => filter.includes(database, name),
-      shareOf: (followed) => shareCollection(followed, shardId, source, destination),
+      taskOf: (followed) => taskCollection(followed, shardId, source, destination),
       onFailure: replaced.onFailure,
-      nudge: () => context.fleet.nudge(),
-      patience: { isAwaited: () => isStreamAwaited(watch.view), isCalm: () => calm.isCalm() },
+      wake: () => deps.fleet.wake(),
+      patience: { isAwaited: () => isStreamAwaited(watch.view), isIdle: () => idle.isIdle() },
       recreate: async (entry, confirm, signal) => {
-        const [plan] = planOf(context, [entry]).collections;
+        const [plan] = planOf(deps, [entry]).collections;
         if (plan === undefined) throw new ConvoyError('internalError', 'A capped collection cannot be made anew.');
         await recreateCapped({ destination, retrying: runtime.retrying, confirm }, plan, signal);
       },
@@ -143,9 +143,9 @@ function shareSync(context: MigrationContext, record: ShareRecord, begun: Catalo
 }
 
 /** A share that had an owner before: its late writes are refused by the servers from here on. */
-async function fenceFormerOwner(context: MigrationContext, record: ShareRecord, signal: AbortSignal): Promise<void> {
+async function fenceFormerOwner(deps: MigrationDependencies, record: TaskRecord, signal: AbortSignal): Promise<void> {
   if (record.epoch <= 1) return;
-  const { destination, runtime } = context;
+  const { destination, runtime } = deps;
   const sessions = record.sessions.map((session) => session.value());
   await new SessionFence(destination, runtime.retrying).stopFormerOwner(sessions, record.epoch, signal);
 }
@@ -155,15 +155,15 @@ async function fenceFormerOwner(context: MigrationContext, record: ShareRecord, 
  * @param before what an earlier process has told: late writes that it has seen are not taken back while they are read again
  */
 export async function followCommit(
-  context: Pick<MigrationContext, 'watch' | 'fleet' | 'runtime' | 'shareRecords'>,
-  sync: Pick<ShareSync, 'shareId' | 'epoch' | 'drain' | 'figures'>,
-  before: ShareRecord['drained'],
+  deps: Pick<MigrationDependencies, 'watch' | 'fleet' | 'runtime' | 'taskRecords'>,
+  sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'drain' | 'stats'>,
+  before: TaskRecord['drained'],
   stop: AbortSignal,
   hard: AbortSignal,
 ): Promise<void> {
-  const { watch, fleet } = context;
+  const { watch, fleet } = deps;
   let drained = 0;
-  let told: DrainedRound | null = null;
+  let reported: DrainedRound | null = null;
   const isPassed = ({ record }: MigrationView): boolean => isOpeningDecided(record) || (record.commit?.round ?? 0) > drained;
   for (;;) {
     const view = await watch.until((seen) => isPassed(seen) || drained > 0, stop);
@@ -174,25 +174,25 @@ export async function followCommit(
       if (!(await sync.drain(timeOf(commit.time), isSuperseded, stop))) continue;
       drained = commit.round;
     }
-    const found = drainedRound(drained, sync.figures(), before, view.record.lastLook ?? null);
-    if (isNews(found, told)) {
-      await context.shareRecords.update(sync.shareId, sync.epoch, { drained: found }, hard);
-      told = found;
-      fleet.nudge();
+    const found = drainedRound(drained, sync.stats(), before, view.record.lastLook ?? null);
+    if (isNews(found, reported)) {
+      await deps.taskRecords.update(sync.taskId, sync.epoch, { drained: found }, hard);
+      reported = found;
+      fleet.wake();
     }
     const isLookedAt = (view.record.lastLook ?? null) === null || found.lookedTo !== undefined;
-    await untilOrFor(context, isPassed, isLookedAt ? lateWrites_ms : lastLook_ms, stop);
+    await untilOrFor(deps, isPassed, isLookedAt ? lateWrites_ms : lastLook_ms, stop);
   }
 }
 
 /** How many writes there are above the commit time does not matter, only that there are. */
-function isNews(found: DrainedRound, told: DrainedRound | null): boolean {
-  const isLater = told?.round !== found.round || (told.eventsAbove === 0 && found.eventsAbove > 0);
-  return isLater || !isDeepStrictEqual([told.deletedIn, told.lookedTo], [found.deletedIn, found.lookedTo]);
+function isNews(found: DrainedRound, reported: DrainedRound | null): boolean {
+  const isLater = reported?.round !== found.round || (reported.eventsAbove === 0 && found.eventsAbove > 0);
+  return isLater || !isDeepStrictEqual([reported.deletedIn, reported.lookedTo], [found.deletedIn, found.lookedTo]);
 }
 
-function drainedRound(round: number, figures: ShareFigures, before: ShareRecord['drained'], lastLook: Timestamp | null): DrainedRound {
-  const { writesAboveCeiling, deletedAboveCeiling, readBelow } = figures;
+function drainedRound(round: number, stats: TaskStats, before: TaskRecord['drained'], lastLook: Timestamp | null): DrainedRound {
+  const { writesAboveCeiling, deletedAboveCeiling, readBelow } = stats;
   const same = before?.round === round ? before : null;
   return {
     round,

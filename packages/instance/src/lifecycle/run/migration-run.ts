@@ -1,30 +1,30 @@
 import { setMaxListeners } from 'node:events';
 import type { Warning, MigrationState } from '@convoy/api/contract/progress';
 import { ConvoyError, toConvoyError } from '@convoy/api/errors/convoy-error';
-import type { NamespacePart } from '@convoy/api/fleet/posts';
+import type { NamespacePart } from '@convoy/api/fleet/published-details';
 import type { Failure, Fleet } from '@convoy/api/fleet/fleet';
 import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { listenersMax } from '../../store/run-together.js';
 import { turnsOf } from '../../store/reversal.js';
-import { DefinitionJournal } from '../../store/definition-journal.js';
+import { DdlJournal } from '../../store/ddl-journal.js';
 import { HistoryRecord } from '../../store/history-record.js';
 import { Metadata } from '../../store/metadata.js';
 import { isOpeningDecided, isVerified, MigrationRecords } from '../../store/migration-record.js';
-import { type ShareRecord, ShareRecords } from '../../store/share-record.js';
+import { type TaskRecord, TaskRecords } from '../../store/task-record.js';
 import { leadWhenElected } from './leader.js';
-import { syncShares } from './member.js';
-import type { MigrationContext } from '../migration/migration-context.js';
+import { syncTasks } from './member.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { type MigrationView, MigrationWatch } from '../migration/migration-watch.js';
 import { recordFailure } from './record-failure.js';
 import { releaseSource } from './release-source.js';
 import { type Runtime, writeSessionsMax } from '../migration/runtime.js';
-import type { ShareFigures } from '../figures/share-figures.js';
-import type { ShareSync } from '../share/share-sync.js';
-import { Signalled } from '../../store/signalled.js';
-import { isToldToReverse, swapWhenTold } from '../leader/swap-clusters.js';
-import type { VerifiedShare } from '../share/verification-share.js';
-import type { VerificationFigures } from '../figures/verification-figures.js';
+import type { TaskStats } from '../stats/task-stats.js';
+import type { SyncPipeline } from '../task/sync-pipeline.js';
+import { Condition } from '../../store/condition.js';
+import { isReverseRequested, swapWhenRequested } from '../leader/swap-clusters.js';
+import type { VerifiedTask } from '../task/verification-task.js';
+import type { VerificationStats } from '../stats/verification-stats.js';
 import { blocksAfterFailure } from '../migration/write-blocks.js';
 
 /** Servers forget sessions, and with them the fence against former owners, after 30 minutes without use. */
@@ -37,32 +37,32 @@ const hardStop_ms = 4000;
 const answerAgain_ms = 500;
 
 /** What a run is made of. */
-export interface MigrationRunInput {
+export interface MigrationRunDependencies {
   runtime: Runtime;
   fleet: Fleet;
-  source: Cluster;
-  destination: Cluster;
+  source: ClusterClient;
+  destination: ClusterClient;
   /** The one of both that holds the migration's state. */
-  home: Cluster;
+  home: ClusterClient;
   /** The shares of this process. */
   ownIds: readonly string[];
-  owner: ShareRecord['owner'];
+  owner: TaskRecord['owner'];
   initial: MigrationView;
 }
 
 /** One process's part in one direction of a migration, from its begin (or the process's own restart) to COMMITTED, a failure, or the swap of the clusters. */
 export class MigrationRun {
   readonly #records: MigrationRecords;
-  readonly #shares: ShareRecords;
-  readonly #journal: DefinitionJournal;
+  readonly #tasks: TaskRecords;
+  readonly #journal: DdlJournal;
   readonly #watch: MigrationWatch;
   readonly #metadata: Metadata;
   readonly #end = new AbortController();
   readonly #hard = new AbortController();
   #pause = new AbortController();
-  #syncs: readonly ShareSync[] = [];
-  #figures: readonly ShareFigures[] = [];
-  #verified: readonly VerifiedShare[] = [];
+  #syncs: readonly SyncPipeline[] = [];
+  #stats: readonly TaskStats[] = [];
+  #verified: readonly VerifiedTask[] = [];
   #namespaceParts: readonly NamespacePart[] = [];
   #failure: Failure | null = null;
   #indexBuilding: IndexBuildProgress | null = null;
@@ -70,18 +70,18 @@ export class MigrationRun {
   #member: Promise<void> = Promise.resolve();
   #afterFailure: Promise<void> = Promise.resolve();
   /** The shares as this process has taken them; empty while it has not, or could not. */
-  #taken: Promise<readonly ShareRecord[]> = Promise.resolve([]);
+  #taken: Promise<readonly TaskRecord[]> = Promise.resolve([]);
   #hasTaken = false;
-  readonly #told = new Signalled();
+  readonly #reported = new Condition();
 
-  constructor(readonly input: MigrationRunInput) {
+  constructor(readonly deps: MigrationRunDependencies) {
     setMaxListeners(listenersMax, this.#end.signal, this.#hard.signal);
-    const { runtime, fleet, home } = input;
+    const { runtime, fleet, home } = deps;
     this.#metadata = new Metadata(home.router, runtime.retrying);
     this.#records = new MigrationRecords(this.#metadata);
-    this.#shares = new ShareRecords(this.#metadata);
-    this.#journal = new DefinitionJournal(this.#metadata, this.#records);
-    this.#watch = new MigrationWatch(this.#records, this.#shares, fleet, runtime, input.initial);
+    this.#tasks = new TaskRecords(this.#metadata);
+    this.#journal = new DdlJournal(this.#metadata, this.#records);
+    this.#watch = new MigrationWatch(this.#records, this.#tasks, fleet, runtime, deps.initial);
   }
 
   get watch(): Pick<MigrationWatch, 'view' | 'journalled' | 'until'> {
@@ -109,21 +109,21 @@ export class MigrationRun {
   }
 
   /** Figures of the own shares, the last known ones while none runs. */
-  get figures(): readonly ShareFigures[] {
-    if (this.#syncs.length > 0) this.#figures = this.liveFigures;
-    return this.#figures;
+  get stats(): readonly TaskStats[] {
+    if (this.#syncs.length > 0) this.#stats = this.liveStats;
+    return this.#stats;
   }
 
   /** Figures of the own shares that run just now. */
-  get liveFigures(): readonly ShareFigures[] {
-    return this.#syncs.map((sync) => sync.figures());
+  get liveStats(): readonly TaskStats[] {
+    return this.#syncs.map((sync) => sync.stats());
   }
 
   /** Figures of the own shares' verifiers, the last stored ones while they do not run; null without verification. */
-  get verification(): readonly (VerificationFigures | null)[] | null {
-    const { record, shares } = this.view;
+  get verification(): readonly (VerificationStats | null)[] | null {
+    const { record, tasks } = this.view;
     if (!isVerified(record)) return null;
-    return this.input.ownIds.map((id) => this.#verified.find(({ shareId }) => shareId === id)?.figures() ?? shares.get(id)?.verification?.figures ?? null);
+    return this.deps.ownIds.map((id) => this.#verified.find(({ taskId }) => taskId === id)?.stats() ?? tasks.get(id)?.verification?.stats ?? null);
   }
 
   /** What is copied of each collection by the own shares, the last known while none runs. */
@@ -133,12 +133,12 @@ export class MigrationRun {
   }
 
   get state(): MigrationState {
-    const { record, shares } = this.view;
-    const own = this.input.ownIds.flatMap((id) => shares.get(id) ?? []);
-    if (record.phase === 'reversing' || this.#isSwapped || this.#isTold) return 'REVERSING';
+    const { record, tasks } = this.view;
+    const own = this.deps.ownIds.flatMap((id) => tasks.get(id) ?? []);
+    if (record.phase === 'reversing' || this.#isSwapped || this.#isReported) return 'REVERSING';
     if (record.phase === 'committed') return 'COMMITTED';
-    if (own.length > 0 && own.every((share) => share.commitRequested)) return 'COMMITTING';
-    if (own.length > 0 && own.every((share) => share.paused)) return 'PAUSED';
+    if (own.length > 0 && own.every((task) => task.commitRequested)) return 'COMMITTING';
+    if (own.length > 0 && own.every((task) => task.paused)) return 'PAUSED';
     return 'RUNNING';
   }
 
@@ -155,12 +155,12 @@ export class MigrationRun {
     }
     this.#work = Promise.all([
       this.#guarded(this.#end.signal, (signal) => this.#watchUntilCommitted(signal)),
-      this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#context(), signal)),
+      this.#guarded(this.#end.signal, (signal) => leadWhenElected(this.#deps(), signal)),
       this.#guarded(this.#end.signal, (signal) => this.#keepSessions(signal)),
       this.#guarded(this.#end.signal, (signal) => this.#endWhenReplaced(signal)),
     ]).then(() => undefined);
     this.#member = this.#guarded(AbortSignal.any([this.#end.signal, this.#pause.signal]), (stop) => this.#follow(stop));
-    void this.#answerRollCalls();
+    void this.#answerMemberChecks();
     void this.#watchFailure();
     this.#afterFailure = this.#work.then(() => this.#releaseSource());
   }
@@ -182,22 +182,22 @@ export class MigrationRun {
   /** Records that this process's shares are to be committed; the leader begins when all of the fleet's are. */
   async requestCommit(): Promise<void> {
     await this.#setOwn({ commitRequested: true });
-    this.input.fleet.nudge();
+    this.deps.fleet.wake();
   }
 
   /** Whether any instance of the fleet has taken the command to commit. */
   async isCommitRequested(signal: AbortSignal): Promise<boolean> {
-    const { shares } = await this.#watch.refresh(signal);
-    return [...shares.values()].some((share) => share.commitRequested);
+    const { tasks } = await this.#watch.refresh(signal);
+    return [...tasks.values()].some((task) => task.commitRequested);
   }
 
   /** Records that this process's shares are to be synced in the other direction; the leader swaps the clusters when all of the fleet's are. */
   async requestReverse(): Promise<void> {
     // What it still writes is of the direction that ends.
     await this.#member;
-    await this.#setOwn({ reverseTold: turnsOf(this.view.record) });
-    this.input.fleet.nudge();
-    this.#told.changed();
+    await this.#setOwn({ reverseRequested: turnsOf(this.view.record) });
+    this.deps.fleet.wake();
+    this.#reported.changed();
   }
 
   /** The migration as it is recorded now. */
@@ -208,18 +208,18 @@ export class MigrationRun {
   /** Resolves with true once the clusters were swapped after this process was told to reverse; with false when it ends before. */
   async untilSwapped(): Promise<boolean> {
     const { signal } = this.#end;
-    await this.#told.until(() => this.#isTold, signal).catch(() => undefined);
-    await this.#guarded(signal, (stop) => this.#watchWhile(stop, (each) => swapWhenTold(this.#context(), each)));
+    await this.#reported.until(() => this.#isReported, signal).catch(() => undefined);
+    await this.#guarded(signal, (stop) => this.#watchWhile(stop, (each) => swapWhenRequested(this.#deps(), each)));
     return this.#isSwapped && !signal.aborted;
   }
 
   get #isSwapped(): boolean {
-    return turnsOf(this.view.record) > turnsOf(this.input.initial.record);
+    return turnsOf(this.view.record) > turnsOf(this.deps.initial.record);
   }
 
-  get #isTold(): boolean {
-    const { record, shares } = this.view;
-    return this.input.ownIds.every((id) => isToldToReverse(record, shares.get(id)));
+  get #isReported(): boolean {
+    const { record, tasks } = this.view;
+    return this.deps.ownIds.every((id) => isReverseRequested(record, tasks.get(id)));
   }
 
   /** Ends the work cleanly within seconds; the durable state stays. */
@@ -232,17 +232,17 @@ export class MigrationRun {
   }
 
   warnings(): Warning[] {
-    const { record, shares } = this.view;
-    const missing = record.shareIds.filter((id) => shares.get(id)?.started !== true);
+    const { record, tasks } = this.view;
+    const missing = record.taskIds.filter((id) => tasks.get(id)?.started !== true);
     const warnings: Warning[] = [...record.warnings];
     if (missing.length > 0) {
       warnings.push({ name: 'waitingForInstances', description: `Waiting until these instances are started too: ${missing.join(', ')}.` });
     }
-    const untold = this.#isTold ? record.shareIds.filter((id) => !isToldToReverse(record, shares.get(id))) : [];
+    const untold = this.#isReported ? record.taskIds.filter((id) => !isReverseRequested(record, tasks.get(id))) : [];
     if (untold.length > 0) {
       warnings.push({ name: 'waitingForInstances', description: `Waiting until these instances are told to reverse, too: ${untold.join(', ')}.` });
     }
-    for (const { what, attempt, failure } of this.input.runtime.retries.values()) {
+    for (const { what, attempt, failure } of this.deps.runtime.retries.values()) {
       warnings.push({ name: 'retrying', description: `${what} has failed ${attempt} times (${failure}) and is tried again.` });
     }
     return warnings;
@@ -259,19 +259,19 @@ export class MigrationRun {
     // Once the opening is decided there is nothing left to sync; who was replaced learns of it all the same.
     if (owned.every(({ paused }) => paused) || isOpeningDecided(this.view.record)) return;
     try {
-      await syncShares(this.#context(), owned, (syncs, verified) => ([this.#syncs, this.#verified] = [syncs, verified]), stop, this.#hard.signal);
+      await syncTasks(this.#deps(), owned, (syncs, verified) => ([this.#syncs, this.#verified] = [syncs, verified]), stop, this.#hard.signal);
     } finally {
-      this.#figures = this.liveFigures;
+      this.#stats = this.liveStats;
       this.namespaceParts();
       this.#syncs = [];
       this.#verified = [];
     }
   }
 
-  async #take(stop: AbortSignal): Promise<ShareRecord[]> {
-    const { ownIds, owner, runtime } = this.input;
-    const owned: ShareRecord[] = [];
-    for (const id of ownIds) owned.push(await this.#shares.take(id, owner, writeSessionsMax(runtime.config), stop));
+  async #take(stop: AbortSignal): Promise<TaskRecord[]> {
+    const { ownIds, owner, runtime } = this.deps;
+    const owned: TaskRecord[] = [];
+    for (const id of ownIds) owned.push(await this.#tasks.take(id, owner, writeSessionsMax(runtime.config), stop));
     await this.#watch.refresh(stop);
     this.#hasTaken = true;
     return owned;
@@ -287,24 +287,24 @@ export class MigrationRun {
     if (this.#isReplaced(view)) throw new ConvoyError('staleEpoch');
   }
 
-  #isReplaced({ shares }: MigrationView): boolean {
-    const { ownIds, owner } = this.input;
-    return this.#hasTaken && ownIds.some((id) => (shares.get(id)?.owner ?? owner).incarnation !== owner.incarnation);
+  #isReplaced({ tasks }: MigrationView): boolean {
+    const { ownIds, owner } = this.deps;
+    return this.#hasTaken && ownIds.some((id) => (tasks.get(id)?.owner ?? owner).incarnation !== owner.incarnation);
   }
 
   /** Keeps the servers from forgetting the write sessions, paused ones too, until the migration is committed. */
   async #keepSessions(signal: AbortSignal): Promise<void> {
-    const { runtime, destination, ownIds } = this.input;
+    const { runtime, destination, ownIds } = this.deps;
     while (this.view.record.phase !== 'committed') {
       await runtime.clock.sleep(sessionRefresh_ms, signal);
-      const sessions = ownIds.flatMap((id) => this.view.shares.get(id)?.sessions ?? []);
+      const sessions = ownIds.flatMap((id) => this.view.tasks.get(id)?.sessions ?? []);
       const refreshSessions = sessions.map((id) => ({ id }));
       await runtime.retrying('refresh sessions', () => destination.router.command('admin', { refreshSessions }, { signal }), signal);
     }
   }
 
-  #context(): MigrationContext {
-    const { runtime, fleet, source, destination } = this.input;
+  #deps(): MigrationDependencies {
+    const { runtime, fleet, source, destination } = this.deps;
     return {
       runtime,
       fleet,
@@ -312,20 +312,20 @@ export class MigrationRun {
       destination,
       metadata: this.#metadata,
       records: this.#records,
-      shareRecords: this.#shares,
+      taskRecords: this.#tasks,
       journal: this.#journal,
       watch: this.#watch,
       onIndexProgress: (progress) => (this.#indexBuilding = progress),
     };
   }
 
-  async #setOwn(set: Partial<ShareRecord>): Promise<void> {
+  async #setOwn(set: Partial<TaskRecord>): Promise<void> {
     const taken = await this.#taken;
-    for (const id of this.input.ownIds) {
+    for (const id of this.deps.ownIds) {
       // Under the epoch of this process: one that has been replaced must not speak for its successor.
-      const own = taken.find((share) => share._id === id) ?? this.view.shares.get(id);
+      const own = taken.find((task) => task._id === id) ?? this.view.tasks.get(id);
       const epoch = own?.epoch ?? 0;
-      await this.#shares.update(id, epoch, set, this.#end.signal);
+      await this.#tasks.update(id, epoch, set, this.#end.signal);
     }
     await this.#watch.refresh(this.#end.signal);
   }
@@ -335,7 +335,7 @@ export class MigrationRun {
    * its own work has ended: the leader among them may just have blocked it.
    */
   async #releaseSource(): Promise<void> {
-    if (this.failure !== null) await releaseSource(this.#context(), this.#hard.signal);
+    if (this.failure !== null) await releaseSource(this.#deps(), this.#hard.signal);
   }
 
   /** What is left on the destination after the commit is nobody's business here: a cleanup may remove it. */
@@ -353,17 +353,17 @@ export class MigrationRun {
   }
 
   /** Tells a cleanup that this process is at work. */
-  async #answerRollCalls(): Promise<void> {
+  async #answerMemberChecks(): Promise<void> {
     const { signal } = this.#end;
     for (let answered: string | undefined; !signal.aborted; ) {
-      const view = await this.#watch.until(({ record }) => record.rollCall !== answered, signal).catch(() => null);
+      const view = await this.#watch.until(({ record }) => record.memberCheck !== answered, signal).catch(() => null);
       if (view === null) return;
-      const called = view.record.rollCall;
+      const called = view.record.memberCheck;
       try {
         await this.#setOwn({ present: called ?? '' });
         answered = called;
       } catch {
-        await this.input.runtime.clock.sleep(answerAgain_ms, signal).catch(() => undefined);
+        await this.deps.runtime.clock.sleep(answerAgain_ms, signal).catch(() => undefined);
       }
     }
   }
@@ -373,7 +373,7 @@ export class MigrationRun {
     await this.#watch.until(({ record }) => record.failure !== null, this.#end.signal).catch(() => undefined);
     const failure = this.view.record.failure;
     if (failure === null) return;
-    this.input.runtime.logger.error({ event: 'migrationFailed', ...failure }, 'the migration has failed');
+    this.deps.runtime.logger.error({ event: 'migrationFailed', ...failure }, 'the migration has failed');
     this.#end.abort(new ConvoyError(failure.error, failure.errorDescription));
   }
 
@@ -387,12 +387,12 @@ export class MigrationRun {
   }
 
   async #fail(thrown: unknown): Promise<void> {
-    const { runtime, fleet } = this.input;
+    const { runtime, fleet } = this.deps;
     this.#failure = toConvoyError(thrown);
     runtime.logger.error({ event: 'failed', error: this.#failure.error, err: thrown }, 'this instance has met a failure');
     const isReplaced = async (): Promise<boolean> => this.#isReplaced(await this.#watch.refresh(this.#hard.signal));
     this.#failure = await recordFailure({ records: this.#records, isReplaced }, thrown, this.#hard.signal);
-    fleet.nudge();
+    fleet.wake();
     this.#end.abort(this.#failure);
     // Another process has the share: its identity must not come back to this one when that is silent for a while.
     if (this.#failure.error === 'staleEpoch') await fleet.leave();

@@ -1,5 +1,5 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { MigrationContext } from '../migration/migration-context.js';
+import type { MigrationDependencies } from '../migration/migration-dependencies.js';
 import { bringBlock, wantedBlocks } from '../migration/write-blocks.js';
 
 /** A source that could not be reached within the retry policy, or has refused, is tried again this much later. */
@@ -9,11 +9,11 @@ const again_ms = 60_000;
  * After a failure that came before the destination was opened: gives the source back to its users, and tries until it has
  * succeeded, since nobody else does. Does nothing where the migration has not failed, or was cleaned up.
  */
-export async function releaseSource(context: Pick<MigrationContext, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>, signal: AbortSignal): Promise<void> {
-  const { clock, logger } = context.runtime;
+export async function releaseSource(deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = deps.runtime;
   while (!signal.aborted) {
     try {
-      await release(context, signal);
+      await release(deps, signal);
       return;
     } catch (error) {
       logger.error({ event: 'sourceNotReleased', err: error }, 'the source could not be given back to its users');
@@ -23,11 +23,11 @@ export async function releaseSource(context: Pick<MigrationContext, 'runtime' | 
   }
 }
 
-async function release(context: Pick<MigrationContext, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>, signal: AbortSignal): Promise<void> {
-  const { watch, records } = context;
+async function release(deps: Pick<MigrationDependencies, 'runtime' | 'source' | 'destination' | 'records' | 'watch'>, signal: AbortSignal): Promise<void> {
+  const { watch, records } = deps;
   const { record } = await watch.refresh(signal);
   if (record.failure === null || wantedBlocks(record).source === null) return;
-  await bringBlock(context, 'source', signal);
+  await bringBlock(deps, 'source', signal);
   await records.noteSourceReleased(signal);
   await watch.refresh(signal);
 }

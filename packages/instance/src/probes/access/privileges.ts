@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto';
 import type { Document } from 'mongodb';
 import { codeIn, expectDone, expectRefused, expectThat } from '../framework/expectation.js';
 import { NotTried, type Probe } from '../framework/probe.js';
-import type { Scene } from '../framework/scene.js';
+import type { Fixture } from '../framework/fixture.js';
 import type { Server } from '../framework/server.js';
 
 const corpus = 'corpus 07-auth';
 const unauthorized = 13;
 
 /** Makes a user of the scratch database on a server, and logs in as it. */
-async function userWith(scene: Scene, on: Server, roles: readonly string[]): Promise<Server> {
+async function userWith(fixture: Fixture, on: Server, roles: readonly string[]): Promise<Server> {
   const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-  const reply = await scene.ask({ createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) }, on);
+  const reply = await fixture.ask({ createUser: user, pwd: password, roles: roles.map((role) => ({ role, db: 'admin' })) }, on);
   if (codeIn(reply) === unauthorized) throw new NotTried('the login may not createUser');
   expectDone('createUser', reply);
-  return scene.as({ user, password, authSource: scene.db }, on);
+  return fixture.as({ user, password, authSource: fixture.db }, on);
 }
 
-async function isRefused(scene: Scene, command: Document, on: Server, db?: string): Promise<boolean> {
-  return codeIn(await scene.ask(command, on, db)) === unauthorized;
+async function isRefused(fixture: Fixture, command: Document, on: Server, db?: string): Promise<boolean> {
+  return codeIn(await fixture.ask(command, on, db)) === unauthorized;
 }
 
 /** Which roles may do what. */
@@ -29,11 +29,11 @@ export const privileges: readonly Probe[] = [
     needs: ['direct', 'users'],
     source: 'measured on 5.0.7',
     otherwise: 'The checks before a start may pass where the copy is refused.',
-    async run(scene) {
-      const find = { find: await scene.uuid(await scene.collection([{ _id: 1 }]), scene.shard), limit: 1 };
-      expectRefused('the read', await scene.ask(find, await userWith(scene, scene.shard, ['readAnyDatabase'])), unauthorized);
-      const roles = ['readAnyDatabase', 'backup', ...(scene.isSharded && scene.version[0] >= 8 ? ['directShardOperations'] : [])];
-      expectDone('the read with backup', await scene.ask(find, await userWith(scene, scene.shard, roles)));
+    async run(fixture) {
+      const find = { find: await fixture.uuid(await fixture.collection([{ _id: 1 }]), fixture.shard), limit: 1 };
+      expectRefused('the read', await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])), unauthorized);
+      const roles = ['readAnyDatabase', 'backup', ...(fixture.isSharded && fixture.version[0] >= 8 ? ['directShardOperations'] : [])];
+      expectDone('the read with backup', await fixture.ask(find, await userWith(fixture, fixture.shard, roles)));
     },
   },
   {
@@ -42,10 +42,10 @@ export const privileges: readonly Probe[] = [
     needs: ['direct', 'users'],
     source: corpus,
     otherwise: 'Idle shards may hold a commit back for ten seconds.',
-    async run(scene) {
+    async run(fixture) {
       const note = { appendOplogNote: 1, data: { convoy: 'probe' } };
-      expectThat('the note is refused', await isRefused(scene, note, await userWith(scene, scene.shard, ['readAnyDatabase']), 'admin'), 'carried out');
-      expectDone('the note with backup', await scene.ask(note, await userWith(scene, scene.shard, ['backup']), 'admin'));
+      expectThat('the note is refused', await isRefused(fixture, note, await userWith(fixture, fixture.shard, ['readAnyDatabase']), 'admin'), 'carried out');
+      expectDone('the note with backup', await fixture.ask(note, await userWith(fixture, fixture.shard, ['backup']), 'admin'));
     },
   },
   {
@@ -54,10 +54,10 @@ export const privileges: readonly Probe[] = [
     needs: ['users'],
     source: corpus,
     otherwise: 'The checks before a start may pass where streams are refused.',
-    async run(scene) {
-      const stream = { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }, { $match: { 'ns.db': scene.db } }], cursor: { batchSize: 0 } };
-      expectThat('the stream is refused', await isRefused(scene, stream, await userWith(scene, scene.front, ['clusterMonitor']), 'admin'), 'carried out');
-      expectDone('the stream with readAnyDatabase', await scene.ask(stream, await userWith(scene, scene.front, ['readAnyDatabase']), 'admin'));
+    async run(fixture) {
+      const stream = { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true } }, { $match: { 'ns.db': fixture.db } }], cursor: { batchSize: 0 } };
+      expectThat('the stream is refused', await isRefused(fixture, stream, await userWith(fixture, fixture.front, ['clusterMonitor']), 'admin'), 'carried out');
+      expectDone('the stream with readAnyDatabase', await fixture.ask(stream, await userWith(fixture, fixture.front, ['readAnyDatabase']), 'admin'));
     },
   },
   {
@@ -66,8 +66,8 @@ export const privileges: readonly Probe[] = [
     needs: ['users'],
     source: corpus,
     otherwise: 'Missing privileges may not be named before a start.',
-    async run(scene) {
-      const { authInfo } = await scene.ask({ connectionStatus: 1, showPrivileges: true }, await userWith(scene, scene.front, ['backup']), 'admin');
+    async run(fixture) {
+      const { authInfo } = await fixture.ask({ connectionStatus: 1, showPrivileges: true }, await userWith(fixture, fixture.front, ['backup']), 'admin');
       const held = ((authInfo as Document | undefined)?.['authenticatedUserPrivileges'] ?? []) as { resource: Document; actions: string[] }[];
       const ofCluster = held.filter(({ resource }) => resource['cluster'] === true).flatMap(({ actions }) => actions);
       expectThat('appendOplogNote and useUUID on the cluster', ['appendOplogNote', 'useUUID'].every((action) => ofCluster.includes(action)), ofCluster);
@@ -80,11 +80,11 @@ export const privileges: readonly Probe[] = [
     topology: 'sharded',
     source: corpus,
     otherwise: 'Nothing is lost: logins of the shards are settings of their own.',
-    async run(scene) {
+    async run(fixture) {
       const [user, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-      const made = await scene.ask({ createUser: user, pwd: password, roles: [] });
+      const made = await fixture.ask({ createUser: user, pwd: password, roles: [] });
       if (codeIn(made) === unauthorized) throw new NotTried('the login may not createUser');
-      const refusal = await scene.ask({ ping: 1 }, scene.as({ user, password, authSource: scene.db }, scene.shard), 'admin');
+      const refusal = await fixture.ask({ ping: 1 }, fixture.as({ user, password, authSource: fixture.db }, fixture.shard), 'admin');
       expectRefused('the login', refusal, 18);
     },
   },
@@ -95,10 +95,10 @@ export const privileges: readonly Probe[] = [
     needs: ['direct', 'users', 'twoShards'],
     source: 'manual: Shard Direct Commands',
     otherwise: 'The checks before a start may pass where shards refuse to be read.',
-    async run(scene) {
-      const find = { find: await scene.collection([{ _id: 1 }]) };
-      expectThat('the read is refused', await isRefused(scene, find, await userWith(scene, scene.shard, ['readAnyDatabase'])), 'carried out');
-      expectDone('the read with the role', await scene.ask(find, await userWith(scene, scene.shard, ['readAnyDatabase', 'directShardOperations'])));
+    async run(fixture) {
+      const find = { find: await fixture.collection([{ _id: 1 }]) };
+      expectThat('the read is refused', await isRefused(fixture, find, await userWith(fixture, fixture.shard, ['readAnyDatabase'])), 'carried out');
+      expectDone('the read with the role', await fixture.ask(find, await userWith(fixture, fixture.shard, ['readAnyDatabase', 'directShardOperations'])));
     },
   },
 ];

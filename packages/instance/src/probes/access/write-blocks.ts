@@ -1,29 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { expectDone, expectRefused, expectSame } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
-import type { Scene } from '../framework/scene.js';
+import type { Fixture } from '../framework/fixture.js';
 import type { Server } from '../framework/server.js';
 
 const source = 'manual: setUserWriteBlockMode';
 const blocked = 371;
 
 /** Runs a call while the writes of users are blocked, and lets them go on however it ends. */
-async function whileBlocked(scene: Scene, call: () => Promise<void>): Promise<void> {
+async function whileBlocked(fixture: Fixture, call: () => Promise<void>): Promise<void> {
   try {
-    await scene.adminDone({ setUserWriteBlockMode: 1, global: true });
+    await fixture.adminDone({ setUserWriteBlockMode: 1, global: true });
     await call();
   } finally {
-    await scene.front.ask('admin', { setUserWriteBlockMode: 1, global: false });
+    await fixture.front.ask('admin', { setUserWriteBlockMode: 1, global: false });
   }
 }
 
 /** Somebody whom a block refuses: without access control everybody. */
-async function user(scene: Scene): Promise<Server> {
+async function user(fixture: Fixture): Promise<Server> {
   const [name, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-  const status = await scene.adminDone({ connectionStatus: 1 });
-  if ((status['authInfo'] as { authenticatedUsers: unknown[] }).authenticatedUsers.length === 0) return scene.front;
-  await scene.done({ createUser: name, pwd: password, roles: [{ role: 'readWriteAnyDatabase', db: 'admin' }, { role: 'dbAdminAnyDatabase', db: 'admin' }] });
-  return scene.as({ user: name, password, authSource: scene.db });
+  const status = await fixture.adminDone({ connectionStatus: 1 });
+  if ((status['authInfo'] as { authenticatedUsers: unknown[] }).authenticatedUsers.length === 0) return fixture.front;
+  await fixture.done({ createUser: name, pwd: password, roles: [{ role: 'readWriteAnyDatabase', db: 'admin' }, { role: 'dbAdminAnyDatabase', db: 'admin' }] });
+  return fixture.as({ user: name, password, authSource: fixture.db });
 }
 
 /** What a block of users' writes refuses. */
@@ -35,14 +35,14 @@ export const writeBlocks: readonly Probe[] = [
     needs: ['disturbing'],
     source,
     otherwise: 'Writes of users may be lost around the commit.',
-    async run(scene) {
-      const [name, on] = [await scene.collection([{ _id: 1 }]), await user(scene)];
-      await whileBlocked(scene, async () => {
-        expectRefused('an insert', await scene.ask({ insert: name, documents: [{ _id: 2 }] }, on), blocked);
-        expectRefused('an update', await scene.ask({ update: name, updates: [{ q: { _id: 1 }, u: { $set: { v: 1 } } }] }, on), blocked);
-        expectRefused('a delete', await scene.ask({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }, on), blocked);
+    async run(fixture) {
+      const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
+      await whileBlocked(fixture, async () => {
+        expectRefused('an insert', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on), blocked);
+        expectRefused('an update', await fixture.ask({ update: name, updates: [{ q: { _id: 1 }, u: { $set: { v: 1 } } }] }, on), blocked);
+        expectRefused('a delete', await fixture.ask({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }, on), blocked);
       });
-      expectDone('an insert afterwards', await scene.ask({ insert: name, documents: [{ _id: 2 }] }, on));
+      expectDone('an insert afterwards', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on));
     },
   },
   {
@@ -52,13 +52,13 @@ export const writeBlocks: readonly Probe[] = [
     needs: ['disturbing'],
     source,
     otherwise: 'Definition changes may be lost around the commit.',
-    async run(scene) {
-      const [name, on] = [await scene.collection([{ _id: 1 }]), await user(scene)];
-      await whileBlocked(scene, async () => {
-        expectRefused('a create', await scene.ask({ create: scene.newName() }, on), blocked);
-        expectRefused('an index', await scene.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] }, on), blocked);
-        expectRefused('a rename', await scene.ask({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` }, on, 'admin'), blocked);
-        expectRefused('a drop', await scene.ask({ drop: name }, on), blocked);
+    async run(fixture) {
+      const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
+      await whileBlocked(fixture, async () => {
+        expectRefused('a create', await fixture.ask({ create: fixture.newName() }, on), blocked);
+        expectRefused('an index', await fixture.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] }, on), blocked);
+        expectRefused('a rename', await fixture.ask({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` }, on, 'admin'), blocked);
+        expectRefused('a drop', await fixture.ask({ drop: name }, on), blocked);
       });
     },
   },
@@ -69,9 +69,9 @@ export const writeBlocks: readonly Probe[] = [
     needs: ['disturbing'],
     source,
     otherwise: 'A commit that is resumed may fail.',
-    async run(scene) {
-      await whileBlocked(scene, async () => expectDone('the repeated block', await scene.ask({ setUserWriteBlockMode: 1, global: true }, scene.front, 'admin')));
-      expectDone('the repeated release', await scene.ask({ setUserWriteBlockMode: 1, global: false }, scene.front, 'admin'));
+    async run(fixture) {
+      await whileBlocked(fixture, async () => expectDone('the repeated block', await fixture.ask({ setUserWriteBlockMode: 1, global: true }, fixture.front, 'admin')));
+      expectDone('the repeated release', await fixture.ask({ setUserWriteBlockMode: 1, global: false }, fixture.front, 'admin'));
     },
   },
   {
@@ -81,11 +81,11 @@ export const writeBlocks: readonly Probe[] = [
     needs: ['disturbing'],
     source,
     otherwise: 'The last changes may not be read around the commit.',
-    async run(scene) {
-      const [name, on] = [await scene.collection([{ _id: 1 }]), await user(scene)];
-      await whileBlocked(scene, async () => {
-        expectDone('a find', await scene.ask({ find: name }, on));
-        expectDone('a stream', await scene.ask({ aggregate: name, pipeline: [{ $changeStream: {} }], cursor: {} }, on));
+    async run(fixture) {
+      const [name, on] = [await fixture.collection([{ _id: 1 }]), await user(fixture)];
+      await whileBlocked(fixture, async () => {
+        expectDone('a find', await fixture.ask({ find: name }, on));
+        expectDone('a stream', await fixture.ask({ aggregate: name, pipeline: [{ $changeStream: {} }], cursor: {} }, on));
       });
     },
   },
@@ -96,12 +96,12 @@ export const writeBlocks: readonly Probe[] = [
     needs: ['disturbing', 'users'],
     source,
     otherwise: 'Convoy may block its own writes.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1 }]);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1 }]);
       const [login, password] = [`probe_${randomBytes(4).toString('hex')}`, randomBytes(16).toString('hex')];
-      await scene.done({ createUser: login, pwd: password, roles: ['readWriteAnyDatabase', 'restore'].map((role) => ({ role, db: 'admin' })) });
-      const on = scene.as({ user: login, password, authSource: scene.db });
-      await whileBlocked(scene, async () => expectDone('an insert', await scene.ask({ insert: name, documents: [{ _id: 2 }] }, on)));
+      await fixture.done({ createUser: login, pwd: password, roles: ['readWriteAnyDatabase', 'restore'].map((role) => ({ role, db: 'admin' })) });
+      const on = fixture.as({ user: login, password, authSource: fixture.db });
+      await whileBlocked(fixture, async () => expectDone('an insert', await fixture.ask({ insert: name, documents: [{ _id: 2 }] }, on)));
     },
   },
   {
@@ -111,10 +111,10 @@ export const writeBlocks: readonly Probe[] = [
     needs: ['direct', 'disturbing'],
     source: 'server tests: user_write_blocking',
     otherwise: 'A block that stands may be set again, which ends index builds.',
-    async run(scene) {
-      const mode = async (): Promise<unknown> => ((await scene.adminDone({ serverStatus: 1 }, scene.shard))['repl'] as Record<string, unknown>)['userWriteBlockMode'];
+    async run(fixture) {
+      const mode = async (): Promise<unknown> => ((await fixture.adminDone({ serverStatus: 1 }, fixture.shard))['repl'] as Record<string, unknown>)['userWriteBlockMode'];
       expectSame('without a block', await mode(), 1);
-      await whileBlocked(scene, async () => expectSame('with a block', await mode(), 2));
+      await whileBlocked(fixture, async () => expectSame('with a block', await mode(), 2));
     },
   },
 ];

@@ -1,15 +1,15 @@
 import type { Document } from 'mongodb';
 import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import type { Scene } from '../framework/scene.js';
+import type { Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 15-attributes';
 
 /** The greatest value, which servers take for never. */
 const never = 2_147_483_647;
 
-async function index(scene: Scene, collection: string, name: string): Promise<Document | undefined> {
-  return (await scene.rows({ listIndexes: collection })).find((one) => one['name'] === name);
+async function index(fixture: Fixture, collection: string, name: string): Promise<Document | undefined> {
+  return (await fixture.rows({ listIndexes: collection })).find((one) => one['name'] === name);
 }
 
 /** What definitions may be, and what repeated ones answer. */
@@ -19,13 +19,13 @@ export const catalogs: readonly Probe[] = [
     sentence: 'What is made again is refused as such: a collection with NamespaceExists (48) or as done when it is the same, an index as done, a drop with NamespaceNotFound (26) or as done.',
     source: 'corpus 02-catalog',
     otherwise: 'A step that is repeated after a crash may end the migration.',
-    async run(scene) {
-      const name = await scene.collection([], { capped: true, size: 65_536 });
-      expectRefused('another collection of the name', await scene.ask({ create: name }), 48);
+    async run(fixture) {
+      const name = await fixture.collection([], { capped: true, size: 65_536 });
+      expectRefused('another collection of the name', await fixture.ask({ create: name }), 48);
       const indexes = [{ key: { a: 1 }, name: 'a_1' }];
-      await scene.done({ createIndexes: name, indexes });
-      expectDone('the same index', await scene.ask({ createIndexes: name, indexes }));
-      const reply = await scene.ask({ drop: scene.newName() });
+      await fixture.done({ createIndexes: name, indexes });
+      expectDone('the same index', await fixture.ask({ createIndexes: name, indexes }));
+      const reply = await fixture.ask({ drop: fixture.newName() });
       expectThat('a drop of nothing is done or 26', [0, 26].includes(codeIn(reply)), codeIn(reply));
     },
   },
@@ -34,9 +34,9 @@ export const catalogs: readonly Probe[] = [
     sentence: 'Renaming a collection to its own name is refused with IllegalOperation (20).',
     source: 'measured on 5.0.7',
     otherwise: 'A rename that is repeated may not be known as done.',
-    async run(scene) {
-      const namespace = `${scene.db}.${await scene.collection([{ _id: 1 }])}`;
-      expectRefused('the rename', await scene.ask({ renameCollection: namespace, to: namespace }, scene.front, 'admin'), 20);
+    async run(fixture) {
+      const namespace = `${fixture.db}.${await fixture.collection([{ _id: 1 }])}`;
+      expectRefused('the rename', await fixture.ask({ renameCollection: namespace, to: namespace }, fixture.front, 'admin'), 20);
     },
   },
   {
@@ -44,11 +44,11 @@ export const catalogs: readonly Probe[] = [
     sentence: 'A unique index can be built beside a plain one on the same key, when its name differs.',
     source: corpus,
     otherwise: 'Unique indexes cannot be restored at the commit.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, u: 1 }]);
-      await scene.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'temporary' }] });
-      expectDone('the unique index', await scene.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }));
-      expectRefused('a duplicate', await scene.ask({ insert: name, documents: [{ _id: 2, u: 1 }] }), 11_000);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, u: 1 }]);
+      await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'temporary' }] });
+      expectDone('the unique index', await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }));
+      expectRefused('a duplicate', await fixture.ask({ insert: name, documents: [{ _id: 2, u: 1 }] }), 11_000);
     },
   },
   {
@@ -56,10 +56,10 @@ export const catalogs: readonly Probe[] = [
     sentence: 'A unique index over documents that share a key is refused with DuplicateKey (11000), and leaves nothing.',
     source: corpus,
     otherwise: 'Duplicates may not be noticed at the commit.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
-      expectRefused('the index', await scene.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }), 11_000);
-      expectSame('the index that is listed', await index(scene, name, 'u_1'), undefined);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
+      expectRefused('the index', await fixture.ask({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1', unique: true }] }), 11_000);
+      expectSame('the index that is listed', await index(fixture, name, 'u_1'), undefined);
     },
   },
   {
@@ -68,16 +68,16 @@ export const catalogs: readonly Probe[] = [
     from: [6, 0, 0],
     source: 'manual: collMod',
     otherwise: 'Unique indexes cannot be restored at the commit.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
-      await scene.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1' }] });
-      await scene.done({ collMod: name, index: { name: 'u_1', prepareUnique: true } });
-      const refused = await scene.ask({ collMod: name, index: { name: 'u_1', unique: true } });
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, u: 1 }, { _id: 2, u: 1 }]);
+      await fixture.done({ createIndexes: name, indexes: [{ key: { u: 1 }, name: 'u_1' }] });
+      await fixture.done({ collMod: name, index: { name: 'u_1', prepareUnique: true } });
+      const refused = await fixture.ask({ collMod: name, index: { name: 'u_1', unique: true } });
       expectRefused('the conversion', refused, 359);
-      const told = (refused['violations'] ?? Object.values((refused['raw'] ?? {}) as Document).flatMap(({ violations }) => violations as unknown)) as { ids: unknown[] }[];
-      expectSame('the _ids', told.flatMap(({ ids }) => ids), [1, 2]);
-      await scene.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
-      expectDone('the conversion afterwards', await scene.ask({ collMod: name, index: { name: 'u_1', unique: true } }));
+      const reported = (refused['violations'] ?? Object.values((refused['raw'] ?? {}) as Document).flatMap(({ violations }) => violations as unknown)) as { ids: unknown[] }[];
+      expectSame('the _ids', reported.flatMap(({ ids }) => ids), [1, 2]);
+      await fixture.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
+      expectDone('the conversion afterwards', await fixture.ask({ collMod: name, index: { name: 'u_1', unique: true } }));
     },
   },
   {
@@ -85,12 +85,12 @@ export const catalogs: readonly Probe[] = [
     sentence: 'collMod sets the time of a TTL index to 2,147,483,647 seconds and back.',
     source: corpus,
     otherwise: 'Documents may expire on the destination before the commit.',
-    async run(scene) {
-      const name = await scene.collection();
-      await scene.done({ createIndexes: name, indexes: [{ key: { at: 1 }, name: 'at_1', expireAfterSeconds: 3_600 }] });
+    async run(fixture) {
+      const name = await fixture.collection();
+      await fixture.done({ createIndexes: name, indexes: [{ key: { at: 1 }, name: 'at_1', expireAfterSeconds: 3_600 }] });
       for (const expireAfterSeconds of [never, 3_600]) {
-        expectDone('collMod', await scene.ask({ collMod: name, index: { name: 'at_1', expireAfterSeconds } }));
-        expectSame('what is listed', (await index(scene, name, 'at_1'))?.['expireAfterSeconds'], expireAfterSeconds);
+        expectDone('collMod', await fixture.ask({ collMod: name, index: { name: 'at_1', expireAfterSeconds } }));
+        expectSame('what is listed', (await index(fixture, name, 'at_1'))?.['expireAfterSeconds'], expireAfterSeconds);
       }
     },
   },
@@ -99,12 +99,12 @@ export const catalogs: readonly Probe[] = [
     sentence: 'An index is hidden and shown by collMod, and listed as such.',
     source: corpus,
     otherwise: 'Hidden indexes may be visible after the commit.',
-    async run(scene) {
-      const name = await scene.collection();
-      await scene.done({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] });
+    async run(fixture) {
+      const name = await fixture.collection();
+      await fixture.done({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }] });
       for (const hidden of [true, false]) {
-        expectDone('collMod', await scene.ask({ collMod: name, index: { name: 'a_1', hidden } }));
-        expectSame('what is listed', (await index(scene, name, 'a_1'))?.['hidden'] ?? false, hidden);
+        expectDone('collMod', await fixture.ask({ collMod: name, index: { name: 'a_1', hidden } }));
+        expectSame('what is listed', (await index(fixture, name, 'a_1'))?.['hidden'] ?? false, hidden);
       }
     },
   },
@@ -113,10 +113,10 @@ export const catalogs: readonly Probe[] = [
     sentence: 'collMod changes the size of a capped collection from 6.0 on, and refuses it before.',
     source: `${corpus}; manual: collMod`,
     otherwise: 'Capped collections may keep another size after the commit.',
-    async run(scene) {
-      const name = await scene.collection([], { capped: true, size: 65_536 });
-      const reply = await scene.ask({ collMod: name, cappedSize: 131_072 });
-      if (isAtLeast(scene.version, [6, 0, 0])) expectDone('collMod', reply);
+    async run(fixture) {
+      const name = await fixture.collection([], { capped: true, size: 65_536 });
+      const reply = await fixture.ask({ collMod: name, cappedSize: 131_072 });
+      if (isAtLeast(fixture.version, [6, 0, 0])) expectDone('collMod', reply);
       else expectThat('collMod is refused', codeIn(reply) !== 0, codeIn(reply));
     },
   },
@@ -126,14 +126,14 @@ export const catalogs: readonly Probe[] = [
     needs: ['twoShards'],
     source: 'corpus 02-catalog',
     otherwise: 'Convoy cannot tell which shard owns a document.',
-    async run(scene) {
-      const name = await scene.split();
-      const [entry] = await scene.rows({ find: 'collections', filter: { _id: `${scene.db}.${name}` } }, scene.front, 'config');
+    async run(fixture) {
+      const name = await fixture.split();
+      const [entry] = await fixture.rows({ find: 'collections', filter: { _id: `${fixture.db}.${name}` } }, fixture.front, 'config');
       expectSame('the key', entry?.['key'], { sk: 1 });
-      const chunks = await scene.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown }, sort: { min: 1 } }, scene.front, 'config');
+      const chunks = await fixture.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown }, sort: { min: 1 } }, fixture.front, 'config');
       expectSame('the ranges', chunks.map(({ min, max, shard }) => [min, max, shard] as unknown), [
-        [{ sk: { $minKey: 1 } }, { sk: 0 }, scene.shardIds[0]],
-        [{ sk: 0 }, { sk: { $maxKey: 1 } }, scene.shardIds[1]],
+        [{ sk: { $minKey: 1 } }, { sk: 0 }, fixture.shardIds[0]],
+        [{ sk: 0 }, { sk: { $maxKey: 1 } }, fixture.shardIds[1]],
       ]);
     },
   },
@@ -143,18 +143,18 @@ export const catalogs: readonly Probe[] = [
     needs: ['twoShards'],
     source: 'corpus 18-found-sharding',
     otherwise: 'Chunks that were moved there and back may not be noticed.',
-    async run(scene) {
-      const name = await scene.ownSplit();
+    async run(fixture) {
+      const name = await fixture.ownSplit();
       const chunk = async (): Promise<Document> => {
-        const [entry] = await scene.rows({ find: 'collections', filter: { _id: `${scene.db}.${name}` } }, scene.front, 'config');
-        const [found] = await scene.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown, 'min.sk': -10 } }, scene.front, 'config');
+        const [entry] = await fixture.rows({ find: 'collections', filter: { _id: `${fixture.db}.${name}` } }, fixture.front, 'config');
+        const [found] = await fixture.rows({ find: 'chunks', filter: { uuid: entry?.['uuid'] as unknown, 'min.sk': -10 } }, fixture.front, 'config');
         return found ?? {};
       };
-      await scene.adminDone({ split: `${scene.db}.${name}`, middle: { sk: -10 } });
+      await fixture.adminDone({ split: `${fixture.db}.${name}`, middle: { sk: -10 } });
       const before = await chunk();
-      await scene.adminDone({ moveChunk: `${scene.db}.${name}`, find: { sk: -1 }, to: scene.shardIds[1] ?? '' });
+      await fixture.adminDone({ moveChunk: `${fixture.db}.${name}`, find: { sk: -1 }, to: fixture.shardIds[1] ?? '' });
       const after = await chunk();
-      expectSame('the shard', after['shard'], scene.shardIds[1]);
+      expectSame('the shard', after['shard'], fixture.shardIds[1]);
       expectThat('the first number of the version is higher', (after['lastmod'] as { t: number }).t > (before['lastmod'] as { t: number }).t, [before['lastmod'], after['lastmod']]);
     },
   },
@@ -163,9 +163,9 @@ export const catalogs: readonly Probe[] = [
     sentence: 'listCollections tells views by their type, with what they read and without a UUID.',
     source: 'corpus 02-catalog',
     otherwise: 'Views may be copied like collections.',
-    async run(scene) {
-      const name = await scene.collection([], { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] });
-      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+    async run(fixture) {
+      const name = await fixture.collection([], { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] });
+      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
       expectSame('type, options and UUID', [listed?.['type'], listed?.['options'], (listed?.['info'] as Document)['uuid']], ['view', { viewOn: 'any', pipeline: [{ $match: { a: 1 } }] }, undefined]);
     },
   },
@@ -174,10 +174,10 @@ export const catalogs: readonly Probe[] = [
     sentence: 'listCollections brings the options of a collection as they were given.',
     source: 'corpus 02-catalog',
     otherwise: 'Collections may be made with other options on the destination.',
-    async run(scene) {
+    async run(fixture) {
       const options = { validator: { a: { $type: 'int' } }, validationLevel: 'moderate', validationAction: 'warn' };
-      const name = await scene.collection([], options);
-      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+      const name = await fixture.collection([], options);
+      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
       expectSame('the options', listed?.['options'], options);
     },
   },
@@ -186,13 +186,13 @@ export const catalogs: readonly Probe[] = [
     sentence: 'listIndexes brings key and options of an index as they were given, the fields of the key in order.',
     source: 'corpus 02-catalog; corpus 15-attributes',
     otherwise: 'Indexes may be made with other options on the destination.',
-    async run(scene) {
-      const name = await scene.collection();
+    async run(fixture) {
+      const name = await fixture.collection();
       const given = { key: { b: 1, a: -1 }, name: 'own', unique: true, sparse: true };
       const partial = { key: { c: 1 }, name: 'partial', partialFilterExpression: { c: { $gt: 5 } } };
-      await scene.done({ createIndexes: name, indexes: [given, partial] });
-      expectSame('the first', await index(scene, name, 'own'), { v: 2, ...given });
-      expectSame('the second', await index(scene, name, 'partial'), { v: 2, ...partial });
+      await fixture.done({ createIndexes: name, indexes: [given, partial] });
+      expectSame('the first', await index(fixture, name, 'own'), { v: 2, ...given });
+      expectSame('the second', await index(fixture, name, 'partial'), { v: 2, ...partial });
     },
   },
   {
@@ -200,9 +200,9 @@ export const catalogs: readonly Probe[] = [
     sentence: 'listCollections brings the size of a capped collection as it was given, or rounded up to a multiple of 256.',
     source: `${corpus}; manual: capped collections`,
     otherwise: 'Capped collections may count as different after the copy.',
-    async run(scene) {
-      const name = await scene.collection([], { capped: true, size: 100_001 });
-      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+    async run(fixture) {
+      const name = await fixture.collection([], { capped: true, size: 100_001 });
+      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
       const size: unknown = (listed?.['options'] as Document | undefined)?.['size'];
       expectThat('100001 or 100096', [100_001, 100_096].includes(size as number), size);
     },
@@ -212,9 +212,9 @@ export const catalogs: readonly Probe[] = [
     sentence: 'listCollections tells time series by their type.',
     source: 'manual: time series',
     otherwise: 'A time series may be left out, or copied as something else.',
-    async run(scene) {
-      const name = await scene.collection([], { timeseries: { timeField: 'at' } });
-      const [listed] = await scene.rows({ listCollections: 1, filter: { name } });
+    async run(fixture) {
+      const name = await fixture.collection([], { timeseries: { timeField: 'at' } });
+      const [listed] = await fixture.rows({ listCollections: 1, filter: { name } });
       expectSame('the type', listed?.['type'], 'timeseries');
     },
   },
@@ -224,9 +224,9 @@ export const catalogs: readonly Probe[] = [
     from: [6, 0, 0],
     source: 'manual: clustered collections',
     otherwise: 'Convoy may try to make an index that is there.',
-    async run(scene) {
-      const name = await scene.collection([], { clusteredIndex: { key: { _id: 1 }, unique: true } });
-      const listed = await scene.rows({ listIndexes: name });
+    async run(fixture) {
+      const name = await fixture.collection([], { clusteredIndex: { key: { _id: 1 }, unique: true } });
+      const listed = await fixture.rows({ listIndexes: name });
       expectSame('the indexes', listed.map(({ key, clustered }) => [key, clustered] as unknown), [[{ _id: 1 }, true]]);
     },
   },
@@ -236,14 +236,14 @@ export const catalogs: readonly Probe[] = [
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
     otherwise: 'A slow leader may drop or rename a collection that has taken the place of another.',
-    async run(scene) {
-      const [name, other] = [await scene.collection(), await scene.collection()];
-      const collectionUUID = await scene.uuid(other);
-      expectRefused('a drop', await scene.ask({ drop: name, collectionUUID }), 361);
-      const rename = { renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}`, collectionUUID };
-      expectRefused('a rename', await scene.ask(rename, scene.front, 'admin'), 361);
-      expectRefused('a collMod', await scene.ask({ collMod: name, validator: {}, collectionUUID }), 361);
-      expectRefused('an index', await scene.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }], collectionUUID }), 361);
+    async run(fixture) {
+      const [name, other] = [await fixture.collection(), await fixture.collection()];
+      const collectionUUID = await fixture.uuid(other);
+      expectRefused('a drop', await fixture.ask({ drop: name, collectionUUID }), 361);
+      const rename = { renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}`, collectionUUID };
+      expectRefused('a rename', await fixture.ask(rename, fixture.front, 'admin'), 361);
+      expectRefused('a collMod', await fixture.ask({ collMod: name, validator: {}, collectionUUID }), 361);
+      expectRefused('an index', await fixture.ask({ createIndexes: name, indexes: [{ key: { a: 1 }, name: 'a_1' }], collectionUUID }), 361);
     },
   },
 ];

@@ -1,5 +1,5 @@
 import { type Document, Long, type Timestamp } from 'mongodb';
-import type { Scene } from './scene.js';
+import type { Fixture } from './fixture.js';
 import type { Server } from './server.js';
 
 /** What a stream shows: a collection, the scratch database or the whole cluster. */
@@ -21,14 +21,14 @@ const batch_ms = 250;
 export class EventStream {
   /** What was shown so far, without the marks at which reading ends. */
   readonly events: Document[] = [];
-  /** Whether the mark of `Scene.read` was shown. */
+  /** Whether the mark of `Fixture.read` was shown. */
   isAtEnd = false;
   /** The token of the last batch. */
   token = '';
   readonly #tokens: string[] = [];
 
   private constructor(
-    private readonly scene: Scene,
+    private readonly fixture: Fixture,
     private readonly on: Server,
     private readonly db: string,
     private cursor: { id: number | Long; ns: string },
@@ -39,12 +39,12 @@ export class EventStream {
     return { aggregate: collection ?? 1, pipeline: [{ $changeStream }, ...pipeline], cursor: { batchSize: 0 } };
   }
 
-  static async open(scene: Scene, of: StreamOf): Promise<EventStream> {
-    const on = of.on ?? scene.front;
-    const db = of.database ?? scene.db;
-    const reply = await scene.done(EventStream.command(of), on, db);
+  static async open(fixture: Fixture, of: StreamOf): Promise<EventStream> {
+    const on = of.on ?? fixture.front;
+    const db = of.database ?? fixture.db;
+    const reply = await fixture.done(EventStream.command(of), on, db);
     const cursor = reply['cursor'] as { id: Long; ns: string; postBatchResumeToken: { _data: string } };
-    const stream = new EventStream(scene, on, db, cursor);
+    const stream = new EventStream(fixture, on, db, cursor);
     stream.#reached(cursor.postBatchResumeToken);
     return stream;
   }
@@ -56,9 +56,9 @@ export class EventStream {
 
   /** Reads batches until there is enough, or nothing more is to be expected. */
   async until(isEnough: (stream: EventStream) => boolean): Promise<Document[]> {
-    const begun_ms = performance.now();
-    if (!isEnough(this)) await this.scene.wake();
-    while (!isEnough(this) && performance.now() - begun_ms < this.scene.patience_ms) {
+    const started_ms = performance.now();
+    if (!isEnough(this)) await this.fixture.wake();
+    while (!isEnough(this) && performance.now() - started_ms < this.fixture.patience_ms) {
       const reply = await this.next();
       if (reply['ok'] !== 1) break;
     }
@@ -68,7 +68,7 @@ export class EventStream {
   /** One batch, as the server has answered. */
   async next(): Promise<Document> {
     const [, ...name] = this.cursor.ns.split('.');
-    const reply = await this.scene.ask({ getMore: asLong(this.cursor.id), collection: name.join('.'), maxTimeMS: batch_ms }, this.on, this.db);
+    const reply = await this.fixture.ask({ getMore: asLong(this.cursor.id), collection: name.join('.'), maxTimeMS: batch_ms }, this.on, this.db);
     const cursor = reply['cursor'] as { id: Long; ns: string; nextBatch: Document[]; postBatchResumeToken?: { _data: string } } | undefined;
     if (cursor === undefined) return reply;
     this.events.push(...cursor.nextBatch.filter((event) => !isEnd(event)));

@@ -1,4 +1,4 @@
-import type { Scene } from './scene.js';
+import type { Fixture } from './fixture.js';
 
 /** A release as its servers tell it, for example [5, 0, 7]. */
 export type Version = readonly [number, number, number];
@@ -37,7 +37,7 @@ export interface Probe {
    * Asks the servers in the scratch database.
    * @throws DoesNotHold, NotTried
    */
-  run(scene: Scene): Promise<void>;
+  run(fixture: Fixture): Promise<void>;
 }
 
 /** How a probe ended. */

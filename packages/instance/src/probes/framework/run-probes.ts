@@ -4,7 +4,7 @@ import { shownReply } from './expectation.js';
 import { DoesNotHold, type Finding, isFor, NotTried, type Outcome, type Probe, releasesText } from './probe.js';
 import type { Reached } from './reach.js';
 import { makeScratch, newScratchName, removeLeftBehind, removeScratch } from './scratch-database.js';
-import { Scene, type SceneOptions } from './scene.js';
+import { Fixture, type FixtureOptions } from './fixture.js';
 import { type Observer, plain } from './server.js';
 
 /** Each probe asks some ten commands; one that moves chunks takes some seconds of a busy cluster. */
@@ -26,7 +26,7 @@ export interface ProbeRun {
   /** Sees what probes ask and are answered, and may answer otherwise. */
   readonly observe?: Observer;
   /** Gets every reply as it came, with the types of its numbers. */
-  readonly record?: SceneOptions['record'];
+  readonly record?: FixtureOptions['record'];
   readonly onBegin?: (probe: Probe) => void;
   readonly onFinding?: (finding: Finding) => void;
 }
@@ -53,24 +53,24 @@ export interface ProbeReport {
  */
 export async function runProbes(run: ProbeRun): Promise<ProbeReport> {
   const { reached, probes, signal, onFinding, onBegin, record = () => undefined } = run;
-  const begun_ms = performance.now();
+  const started_ms = performance.now();
   const { removed, kept } = await removeLeftBehind(reached, signal);
   const db = newScratchName();
   const findings: Finding[] = [];
   let left: string | null = null;
-  const scenes: Scenes = { db, shared: { split: null }, patience_ms: run.patience_ms ?? patienceDefault_ms, whole: AbortSignal.timeout(run_ms) };
+  const fixtures: Fixtures = { db, shared: { split: null }, patience_ms: run.patience_ms ?? patienceDefault_ms, whole: AbortSignal.timeout(run_ms) };
   try {
     refuse(await makeScratch(reached, db, { endsWithin_ms: run_ms + probe_ms, record, signal }));
     for (const probe of probes) {
       onBegin?.(probe);
-      const finding = await tried(run, probe, scenes);
+      const finding = await tried(run, probe, fixtures);
       findings.push(finding);
       onFinding?.(finding);
     }
   } finally {
     if (!(await removeScratch(reached, db))) left = db;
   }
-  const [version, duration_ms] = [reached.version.join('.'), Math.round(performance.now() - begun_ms)];
+  const [version, duration_ms] = [reached.version.join('.'), Math.round(performance.now() - started_ms)];
   const isInTime = !findings.some((finding) => finding.outcome === 'notTried' && finding.reason === late);
   return { version, topology: reached.topology, hasUsers: reached.hasUsers, duration_ms, isInTime, findings, removed, kept, left };
 }
@@ -83,24 +83,24 @@ function refuse(reply: Document): void {
 const late = `not within ${probe_ms / 1000} s, or not within ${run_ms / 1000} s with the others`;
 
 /** What the scenes of a run have in common. */
-interface Scenes extends Pick<SceneOptions, 'db' | 'shared' | 'patience_ms'> {
+interface Fixtures extends Pick<FixtureOptions, 'db' | 'shared' | 'patience_ms'> {
   readonly whole: AbortSignal;
 }
 
-async function tried(run: ProbeRun, probe: Probe, scenes: Scenes): Promise<Finding> {
+async function tried(run: ProbeRun, probe: Probe, fixtures: Fixtures): Promise<Finding> {
   const { name, sentence, otherwise } = probe;
-  const begun_ms = performance.now();
-  const outcome = await outcomeOf(run, probe, scenes);
-  return { name, sentence, otherwise, ...outcome, duration_ms: Math.round(performance.now() - begun_ms) };
+  const started_ms = performance.now();
+  const outcome = await outcomeOf(run, probe, fixtures);
+  return { name, sentence, otherwise, ...outcome, duration_ms: Math.round(performance.now() - started_ms) };
 }
 
-async function outcomeOf(run: ProbeRun, probe: Probe, { whole, ...common }: Scenes): Promise<Outcome> {
+async function outcomeOf(run: ProbeRun, probe: Probe, { whole, ...common }: Fixtures): Promise<Outcome> {
   const reason = whole.aborted ? late : obstacle(run, probe);
   if (reason !== null) return { outcome: 'notTried', reason };
   const signal = AbortSignal.any([run.signal, whole, AbortSignal.timeout(probe_ms)]);
-  const scene = new Scene(probe.name, { reached: run.reached, ...common, observe: run.observe ?? ((_, reply) => reply), record: run.record ?? (() => undefined), signal });
+  const fixture = new Fixture(probe.name, { reached: run.reached, ...common, observe: run.observe ?? ((_, reply) => reply), record: run.record ?? (() => undefined), signal });
   try {
-    await probe.run(scene);
+    await probe.run(fixture);
     return { outcome: 'holds' };
   } catch (error) {
     run.signal.throwIfAborted();
@@ -111,7 +111,7 @@ async function outcomeOf(run: ProbeRun, probe: Probe, { whole, ...common }: Scen
     // An answer of another form than the probe could read.
     return { outcome: 'doesNotHold', expected: probe.sentence, answered: String(error) };
   } finally {
-    await scene.close();
+    await fixture.close();
   }
 }
 

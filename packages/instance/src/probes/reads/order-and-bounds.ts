@@ -24,9 +24,9 @@ export const orderAndBounds: readonly Probe[] = [
     sentence: 'The index of _ids has one order over values of all types, in which a sorted find brings them.',
     source: 'corpus 03-crud; manual: BSON comparison order',
     otherwise: 'Partitions may lack documents, or hold some twice.',
-    async run(scene) {
-      const name = await scene.collection([...documents].reverse());
-      for (const on of scene.everywhere) expectSame(`the order, on ${on.name}`, places(await scene.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 } }, on)), range(0, documents.length));
+    async run(fixture) {
+      const name = await fixture.collection([...documents].reverse());
+      for (const on of fixture.everywhere) expectSame(`the order, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 } }, on)), range(0, documents.length));
     },
   },
   {
@@ -34,11 +34,11 @@ export const orderAndBounds: readonly Probe[] = [
     sentence: 'min and max bound the index of _ids over all types: from the one, included, to the other, excluded.',
     source: 'corpus 08-reads-at-a-time',
     otherwise: 'Partitions may lack documents of other types than their bounds.',
-    async run(scene) {
-      const name = await scene.collection(documents);
+    async run(fixture) {
+      const name = await fixture.collection(documents);
       for (const [from, to] of [[2, 9], [5, 16], [1, 19]] as const) {
         const bounds = { min: { _id: inOrder[from] }, max: { _id: inOrder[to] } };
-        for (const on of scene.everywhere) expectSame(`what lies between, on ${on.name}`, places(await scene.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, ...bounds }, on)), range(from, to));
+        for (const on of fixture.everywhere) expectSame(`what lies between, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, ...bounds }, on)), range(from, to));
       }
     },
   },
@@ -47,12 +47,12 @@ export const orderAndBounds: readonly Probe[] = [
     sentence: 'A find with min alone leaves out a document whose _id is MaxKey; {_id: {$gte: MaxKey}} finds it.',
     source: 'measured on 5.0.7',
     otherwise: 'The document whose _id is MaxKey may be copied twice or not at all.',
-    async run(scene) {
-      const name = await scene.collection(documents);
+    async run(fixture) {
+      const name = await fixture.collection(documents);
       const last = documents.length - 1;
-      for (const on of scene.everywhere) {
-        expectSame(`with min, on ${on.name}`, places(await scene.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, min: { _id: 'A' } }, on)), range(7, last));
-        expectSame(`from MaxKey on, on ${on.name}`, places(await scene.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, filter: { _id: { $gte: new MaxKey() } } }, on)), [last]);
+      for (const on of fixture.everywhere) {
+        expectSame(`with min, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, min: { _id: 'A' } }, on)), range(7, last));
+        expectSame(`from MaxKey on, on ${on.name}`, places(await fixture.rows({ find: name, hint: { _id: 1 }, sort: { _id: 1 }, filter: { _id: { $gte: new MaxKey() } } }, on)), [last]);
       }
     },
   },
@@ -61,10 +61,10 @@ export const orderAndBounds: readonly Probe[] = [
     sentence: 'Numbers of all types with one value are one _id, also inside of documents.',
     source: 'corpus 03-crud',
     otherwise: 'Events of one document may be applied in another order.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1 }, { _id: { a: 2, b: 3 } }]);
-      for (const _id of [new Double(1), Long.fromNumber(1), { a: new Double(2), b: Long.fromNumber(3) }]) expectRefused('the second of two equal ones', await scene.ask({ insert: name, documents: [{ _id }] }), 11_000);
-      await scene.insert(name, [{ _id: { b: 3, a: 2 } }]);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1 }, { _id: { a: 2, b: 3 } }]);
+      for (const _id of [new Double(1), Long.fromNumber(1), { a: new Double(2), b: Long.fromNumber(3) }]) expectRefused('the second of two equal ones', await fixture.ask({ insert: name, documents: [{ _id }] }), 11_000);
+      await fixture.insert(name, [{ _id: { b: 3, a: 2 } }]);
     },
   },
   {
@@ -72,10 +72,10 @@ export const orderAndBounds: readonly Probe[] = [
     sentence: 'Under the collation of a collection, texts that it takes for equal are one _id.',
     source: 'manual: collation',
     otherwise: 'Events of one document may be applied in another order.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 'a' }, { _id: 'b' }], { collation: { locale: 'en', strength: 2 } });
-      expectRefused('the second of two equal ones', await scene.ask({ insert: name, documents: [{ _id: 'A' }] }), 11_000);
-      expectSame('what another case finds', await scene.rows({ find: name, filter: { _id: 'B' } }), [{ _id: 'b' }]);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 'a' }, { _id: 'b' }], { collation: { locale: 'en', strength: 2 } });
+      expectRefused('the second of two equal ones', await fixture.ask({ insert: name, documents: [{ _id: 'A' }] }), 11_000);
+      expectSame('what another case finds', await fixture.rows({ find: name, filter: { _id: 'B' } }), [{ _id: 'b' }]);
     },
   },
   {
@@ -83,10 +83,10 @@ export const orderAndBounds: readonly Probe[] = [
     sentence: 'A capped collection is read in the order of its insertions, also after documents were changed.',
     source: 'manual: capped collections',
     otherwise: 'Documents of capped collections may arrive in another order.',
-    async run(scene) {
-      const name = await scene.collection([3, 1, 2].map((_id) => ({ _id, v: 'a' })), { capped: true, size: 65_536 });
-      await scene.update(name, { _id: 3 }, { $set: { v: 'b' } });
-      for (const on of scene.everywhere) expectSame(`the _ids, on ${on.name}`, (await scene.rows({ find: name, sort: { $natural: 1 } }, on)).map(({ _id }) => _id as unknown), [3, 1, 2]);
+    async run(fixture) {
+      const name = await fixture.collection([3, 1, 2].map((_id) => ({ _id, v: 'a' })), { capped: true, size: 65_536 });
+      await fixture.update(name, { _id: 3 }, { $set: { v: 'b' } });
+      for (const on of fixture.everywhere) expectSame(`the _ids, on ${on.name}`, (await fixture.rows({ find: name, sort: { $natural: 1 } }, on)).map(({ _id }) => _id as unknown), [3, 1, 2]);
     },
   },
   {
@@ -95,12 +95,12 @@ export const orderAndBounds: readonly Probe[] = [
     needs: ['direct'],
     source: 'corpus 09-shard-key-hashes',
     otherwise: 'Documents of hashed collections may count as orphans.',
-    async run(scene) {
-      const name = await scene.collection(knownHashes.map(([k], _id) => ({ _id, k })));
-      await scene.done({ createIndexes: name, indexes: [{ key: { k: 'hashed' }, name: 'k_hashed' }] });
+    async run(fixture) {
+      const name = await fixture.collection(knownHashes.map(([k], _id) => ({ _id, k })));
+      await fixture.done({ createIndexes: name, indexes: [{ key: { k: 'hashed' }, name: 'k_hashed' }] });
       for (const [_id, [k, hash]] of knownHashes.entries()) {
         const bounds = { min: { k: Long.fromString(hash) }, max: { k: Long.fromString(hash).add(1) } };
-        expectSame(`what lies at ${hash}`, await scene.rows({ find: name, hint: { k: 'hashed' }, ...bounds }, scene.shard), [{ _id, k }]);
+        expectSame(`what lies at ${hash}`, await fixture.rows({ find: name, hint: { k: 'hashed' }, ...bounds }, fixture.shard), [{ _id, k }]);
       }
     },
   },
@@ -109,10 +109,10 @@ export const orderAndBounds: readonly Probe[] = [
     sentence: 'A find with singleBatch and no batchSize brings 101 documents at most; with a batchSize, so many.',
     source: 'measured on 5.0.7',
     otherwise: 'Convoy may overlook parts of its state.',
-    async run(scene) {
-      const name = await scene.collection(range(0, 150).map((_id) => ({ _id })));
-      expectSame('without a batch size', (await scene.rows({ find: name, singleBatch: true, limit: 150 })).length, 101);
-      expectSame('with a batch size', (await scene.rows({ find: name, singleBatch: true, limit: 150, batchSize: 150 })).length, 150);
+    async run(fixture) {
+      const name = await fixture.collection(range(0, 150).map((_id) => ({ _id })));
+      expectSame('without a batch size', (await fixture.rows({ find: name, singleBatch: true, limit: 150 })).length, 101);
+      expectSame('with a batch size', (await fixture.rows({ find: name, singleBatch: true, limit: 150, batchSize: 150 })).length, 150);
     },
   },
 ];

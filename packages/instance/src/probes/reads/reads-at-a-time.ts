@@ -2,7 +2,7 @@ import { type Document, Timestamp } from 'mongodb';
 import { cursorIn, expectRefused, expectSame } from '../framework/expectation.js';
 import { asLong } from '../framework/event-stream.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import { type Scene, timeOf } from '../framework/scene.js';
+import { type Fixture, timeOf } from '../framework/fixture.js';
 import type { Server } from '../framework/server.js';
 
 const corpus = 'corpus 08-reads-at-a-time';
@@ -14,18 +14,18 @@ export function at(atClusterTime: Timestamp): Document {
 }
 
 /** A collection, the time of its two documents, and changes after that. */
-async function changedSince(scene: Scene): Promise<{ name: string; time: Timestamp }> {
-  const name = await scene.collection();
-  const time = await scene.insert(name, two);
-  await scene.update(name, { _id: 1 }, { $set: { v: 'new' } });
-  await scene.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
-  await scene.insert(name, [{ _id: 3, v: 'new' }]);
+async function changedSince(fixture: Fixture): Promise<{ name: string; time: Timestamp }> {
+  const name = await fixture.collection();
+  const time = await fixture.insert(name, two);
+  await fixture.update(name, { _id: 1 }, { $set: { v: 'new' } });
+  await fixture.done({ delete: name, deletes: [{ q: { _id: 2 }, limit: 1 }] });
+  await fixture.insert(name, [{ _id: 3, v: 'new' }]);
   return { name, time };
 }
 
 /** Reads the first of several documents at a time. @returns the command that reads on */
-async function firstOf(scene: Scene, name: string, time: Timestamp, on: Server): Promise<Document> {
-  const { id = 0 } = cursorIn(await scene.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, on));
+async function firstOf(fixture: Fixture, name: string, time: Timestamp, on: Server): Promise<Document> {
+  const { id = 0 } = cursorIn(await fixture.done({ find: name, sort: { _id: 1 }, batchSize: 1, ...at(time) }, on));
   return { getMore: asLong(id), collection: name };
 }
 
@@ -36,9 +36,9 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'A find at a time shows exactly the documents of that time, whatever was written since.',
     source: corpus,
     otherwise: 'Copied documents and change events may not fit together.',
-    async run(scene) {
-      const { name, time } = await changedSince(scene);
-      for (const on of scene.everywhere) expectSame(`documents at the time, on ${on.name}`, await scene.rows({ find: name, sort: { _id: 1 }, ...at(time) }, on), two);
+    async run(fixture) {
+      const { name, time } = await changedSince(fixture);
+      for (const on of fixture.everywhere) expectSame(`documents at the time, on ${on.name}`, await fixture.rows({ find: name, sort: { _id: 1 }, ...at(time) }, on), two);
     },
   },
   {
@@ -46,10 +46,10 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'An aggregate at a time shows exactly the documents of that time.',
     source: corpus,
     otherwise: 'Samples and groups of the comparison may belong to another time than its documents.',
-    async run(scene) {
-      const { name, time } = await changedSince(scene);
+    async run(fixture) {
+      const { name, time } = await changedSince(fixture);
       const pipeline = [{ $group: { _id: '$v', n: { $sum: 1 } } }];
-      for (const on of scene.everywhere) expectSame(`groups at the time, on ${on.name}`, await scene.rows({ aggregate: name, pipeline, cursor: {}, ...at(time) }, on), [{ _id: 'old', n: 2 }]);
+      for (const on of fixture.everywhere) expectSame(`groups at the time, on ${on.name}`, await fixture.rows({ aggregate: name, pipeline, cursor: {}, ...at(time) }, on), [{ _id: 'old', n: 2 }]);
     },
   },
   {
@@ -57,13 +57,13 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'A cursor that reads at a time keeps it over all its batches.',
     source: corpus,
     otherwise: 'A partition may hold documents of several times.',
-    async run(scene) {
-      const name = await scene.collection();
-      const time = await scene.insert(name, [...two, { _id: 3, v: 'old' }]);
-      for (const on of scene.everywhere) {
-        const getMore = await firstOf(scene, name, time, on);
-        await scene.update(name, { _id: 2 }, { $set: { v: on.name } });
-        expectSame(`the second batch, on ${on.name}`, cursorIn(await scene.done({ ...getMore, batchSize: 1 }, on)).nextBatch, [{ _id: 2, v: 'old' }]);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const time = await fixture.insert(name, [...two, { _id: 3, v: 'old' }]);
+      for (const on of fixture.everywhere) {
+        const getMore = await firstOf(fixture, name, time, on);
+        await fixture.update(name, { _id: 2 }, { $set: { v: on.name } });
+        expectSame(`the second batch, on ${on.name}`, cursorIn(await fixture.done({ ...getMore, batchSize: 1 }, on)).nextBatch, [{ _id: 2, v: 'old' }]);
       }
     },
   },
@@ -72,10 +72,10 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'The reply to a find at a time states that time.',
     source: corpus,
     otherwise: 'Convoy cannot tell a collection that is empty from one that is not there.',
-    async run(scene) {
-      const name = await scene.collection();
-      const time = await scene.insert(name, two);
-      for (const on of scene.everywhere) expectSame(`cursor.atClusterTime, on ${on.name}`, cursorIn(await scene.done({ find: name, ...at(time) }, on)).atClusterTime, time);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const time = await fixture.insert(name, two);
+      for (const on of fixture.everywhere) expectSame(`cursor.atClusterTime, on ${on.name}`, cursorIn(await fixture.done({ find: name, ...at(time) }, on)).atClusterTime, time);
     },
   },
   {
@@ -84,9 +84,9 @@ export const readsAtATime: readonly Probe[] = [
     needs: ['direct'],
     source: corpus,
     otherwise: 'A collection that was renamed or dropped is copied as an empty one.',
-    async run(scene) {
-      const time = await scene.now(scene.shard);
-      const cursor = cursorIn(await scene.done({ find: scene.newName(), ...at(time) }, scene.shard));
+    async run(fixture) {
+      const time = await fixture.now(fixture.shard);
+      const cursor = cursorIn(await fixture.done({ find: fixture.newName(), ...at(time) }, fixture.shard));
       expectSame('the first batch', cursor.firstBatch, []);
       expectSame('cursor.atClusterTime', cursor.atClusterTime, undefined);
     },
@@ -97,9 +97,9 @@ export const readsAtATime: readonly Probe[] = [
     topology: 'sharded',
     source: 'measured on 5.0.7',
     otherwise: 'Nothing is lost: Convoy waits for the definition changes anyway.',
-    async run(scene) {
-      const time = await scene.now();
-      const cursor = cursorIn(await scene.done({ find: scene.newName(), ...at(time) }));
+    async run(fixture) {
+      const time = await fixture.now();
+      const cursor = cursorIn(await fixture.done({ find: fixture.newName(), ...at(time) }));
       expectSame('the first batch', cursor.firstBatch, []);
       expectSame('cursor.atClusterTime', cursor.atClusterTime, time);
     },
@@ -109,10 +109,10 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'A find at a time before the history that is kept is refused with SnapshotTooOld (239), SnapshotUnavailable (246) or StaleChunkHistory (250).',
     source: corpus,
     otherwise: 'Partitions whose time has become too old may hold documents of another time.',
-    async run(scene) {
-      const name = await scene.collection(two);
+    async run(fixture) {
+      const name = await fixture.collection(two);
       const old = new Timestamp({ t: 1_600_000_000, i: 1 });
-      for (const on of scene.everywhere) expectRefused(`a find long ago, on ${on.name},`, await scene.ask({ find: name, ...at(old) }, on), 239, 246, 250);
+      for (const on of fixture.everywhere) expectRefused(`a find long ago, on ${on.name},`, await fixture.ask({ find: name, ...at(old) }, on), 239, 246, 250);
     },
   },
   {
@@ -120,11 +120,11 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'A find at a time that is still to come is refused with InvalidOptions (72).',
     source: corpus,
     otherwise: 'A read may wait without end.',
-    async run(scene) {
-      const name = await scene.collection(two);
-      const now = await scene.now();
+    async run(fixture) {
+      const name = await fixture.collection(two);
+      const now = await fixture.now();
       const later = new Timestamp({ t: now.t + 3600, i: 1 });
-      for (const on of scene.everywhere) expectRefused(`a find an hour ahead, on ${on.name},`, await scene.ask({ find: name, ...at(later) }, on), 72);
+      for (const on of fixture.everywhere) expectRefused(`a find an hour ahead, on ${on.name},`, await fixture.ask({ find: name, ...at(later) }, on), 72);
     },
   },
   {
@@ -133,10 +133,10 @@ export const readsAtATime: readonly Probe[] = [
     below: [6, 0, 0],
     source: corpus,
     otherwise: 'Nothing is lost: Convoy reads capped collections as they are.',
-    async run(scene) {
-      const name = await scene.collection([], { capped: true, size: 4096 });
-      const time = await scene.insert(name, two);
-      for (const on of scene.everywhere) expectRefused(`the find, on ${on.name},`, await scene.ask({ find: name, ...at(time) }, on), 246);
+    async run(fixture) {
+      const name = await fixture.collection([], { capped: true, size: 4096 });
+      const time = await fixture.insert(name, two);
+      for (const on of fixture.everywhere) expectRefused(`the find, on ${on.name},`, await fixture.ask({ find: name, ...at(time) }, on), 246);
     },
   },
   {
@@ -145,13 +145,13 @@ export const readsAtATime: readonly Probe[] = [
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
-    async run(scene) {
-      const name = await scene.collection();
-      const time = await scene.insert(name, two);
-      const uuid = await scene.uuid(name, scene.shard);
-      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
-      const reply = await scene.ask({ find: uuid, sort: { _id: 1 }, ...at(time) }, scene.shard);
-      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('documents at the time', cursorIn(reply).firstBatch, two);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const time = await fixture.insert(name, two);
+      const uuid = await fixture.uuid(name, fixture.shard);
+      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
+      const reply = await fixture.ask({ find: uuid, sort: { _id: 1 }, ...at(time) }, fixture.shard);
+      if (isAtLeast(fixture.version, [7, 0, 0])) expectSame('documents at the time', cursorIn(reply).firstBatch, two);
       else expectRefused('the find', reply, 246);
     },
   },
@@ -161,13 +161,13 @@ export const readsAtATime: readonly Probe[] = [
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A partition that is read across a rename may lack documents.',
-    async run(scene) {
-      const name = await scene.collection();
-      const time = await scene.insert(name, two);
-      const getMore = await firstOf(scene, name, time, scene.shard);
-      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
-      const reply = await scene.ask(getMore, scene.shard);
-      if (isAtLeast(scene.version, [7, 0, 0])) expectSame('the rest', cursorIn(reply).nextBatch, two.slice(1));
+    async run(fixture) {
+      const name = await fixture.collection();
+      const time = await fixture.insert(name, two);
+      const getMore = await firstOf(fixture, name, time, fixture.shard);
+      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
+      const reply = await fixture.ask(getMore, fixture.shard);
+      if (isAtLeast(fixture.version, [7, 0, 0])) expectSame('the rest', cursorIn(reply).nextBatch, two.slice(1));
       else expectRefused('the second batch', reply, 175);
     },
   },
@@ -178,12 +178,12 @@ export const readsAtATime: readonly Probe[] = [
     needs: ['direct'],
     source: corpus,
     otherwise: 'A partition of a dropped collection may count as copied.',
-    async run(scene) {
-      const name = await scene.collection();
-      const time = await scene.insert(name, two);
-      const getMore = await firstOf(scene, name, time, scene.shard);
-      await scene.done({ drop: name });
-      expectRefused('the second batch', await scene.ask(getMore, scene.shard), 175);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const time = await fixture.insert(name, two);
+      const getMore = await firstOf(fixture, name, time, fixture.shard);
+      await fixture.done({ drop: name });
+      expectRefused('the second batch', await fixture.ask(getMore, fixture.shard), 175);
     },
   },
   {
@@ -191,11 +191,11 @@ export const readsAtATime: readonly Probe[] = [
     sentence: 'A find at majority with afterClusterTime of a write shows that write.',
     source: 'manual: causal consistency',
     otherwise: 'Convoy may not find its own state again.',
-    async run(scene) {
-      const name = await scene.collection();
+    async run(fixture) {
+      const name = await fixture.collection();
       for (const _id of [1, 2, 3]) {
-        const afterClusterTime = timeOf(await scene.done({ insert: name, documents: [{ _id }] }));
-        expectSame('the documents', await scene.rows({ find: name, filter: { _id }, readConcern: { level: 'majority', afterClusterTime } }), [{ _id }]);
+        const afterClusterTime = timeOf(await fixture.done({ insert: name, documents: [{ _id }] }));
+        expectSame('the documents', await fixture.rows({ find: name, filter: { _id }, readConcern: { level: 'majority', afterClusterTime } }), [{ _id }]);
       }
     },
   },
@@ -205,12 +205,12 @@ export const readsAtATime: readonly Probe[] = [
     needs: ['direct'],
     source: `${corpus}; SERVER-73679`,
     otherwise: 'A name may stand for another collection than Convoy takes it for.',
-    async run(scene) {
-      const name = await scene.collection();
-      const time = await scene.insert(name, two);
-      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${scene.newName()}` });
-      const { firstBatch } = cursorIn(await scene.ask({ find: name, sort: { _id: 1 }, ...at(time) }, scene.shard));
-      expectSame('documents under the old name', firstBatch, isAtLeast(scene.version, [7, 0, 0]) ? two : []);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const time = await fixture.insert(name, two);
+      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${fixture.newName()}` });
+      const { firstBatch } = cursorIn(await fixture.ask({ find: name, sort: { _id: 1 }, ...at(time) }, fixture.shard));
+      expectSame('documents under the old name', firstBatch, isAtLeast(fixture.version, [7, 0, 0]) ? two : []);
     },
   },
 ];

@@ -15,12 +15,12 @@ export const readsByUuid: readonly Probe[] = [
     needs: ['direct'],
     source: corpus,
     otherwise: 'What is copied may be of another collection of the same name.',
-    async run(scene) {
-      const name = await scene.collection();
-      const time = await scene.insert(name, two);
-      const uuid = await scene.uuid(name, scene.shard);
-      expectSame('documents by UUID', await scene.rows({ find: uuid, sort: { _id: 1 } }, scene.shard), two);
-      expectSame('documents by UUID at a time', await scene.rows({ find: uuid, sort: { _id: 1 }, ...at(time) }, scene.shard), two);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const time = await fixture.insert(name, two);
+      const uuid = await fixture.uuid(name, fixture.shard);
+      expectSame('documents by UUID', await fixture.rows({ find: uuid, sort: { _id: 1 } }, fixture.shard), two);
+      expectSame('documents by UUID at a time', await fixture.rows({ find: uuid, sort: { _id: 1 }, ...at(time) }, fixture.shard), two);
     },
   },
   {
@@ -29,10 +29,10 @@ export const readsByUuid: readonly Probe[] = [
     needs: ['direct'],
     source: corpus,
     otherwise: 'A collection that is gone may be copied as an empty one.',
-    async run(scene) {
-      await scene.collection(two);
+    async run(fixture) {
+      await fixture.collection(two);
       const uuid = new Binary(randomBytes(16), Binary.SUBTYPE_UUID);
-      expectRefused('the find', await scene.ask({ find: uuid }, scene.shard), 26);
+      expectRefused('the find', await fixture.ask({ find: uuid }, fixture.shard), 26);
     },
   },
   {
@@ -41,13 +41,13 @@ export const readsByUuid: readonly Probe[] = [
     needs: ['direct'],
     source: corpus,
     otherwise: 'A renamed collection may be taken for a new one.',
-    async run(scene) {
-      const name = await scene.collection(two);
-      const uuid = await scene.uuid(name);
-      const to = scene.newName();
-      await scene.adminDone({ renameCollection: `${scene.db}.${name}`, to: `${scene.db}.${to}` });
-      expectSame('the UUID', await scene.uuid(to), uuid);
-      expectSame('documents by UUID', await scene.rows({ find: uuid, sort: { _id: 1 } }, scene.shard), two);
+    async run(fixture) {
+      const name = await fixture.collection(two);
+      const uuid = await fixture.uuid(name);
+      const to = fixture.newName();
+      await fixture.adminDone({ renameCollection: `${fixture.db}.${name}`, to: `${fixture.db}.${to}` });
+      expectSame('the UUID', await fixture.uuid(to), uuid);
+      expectSame('documents by UUID', await fixture.rows({ find: uuid, sort: { _id: 1 } }, fixture.shard), two);
     },
   },
   {
@@ -55,12 +55,12 @@ export const readsByUuid: readonly Probe[] = [
     sentence: 'A collection that is dropped and made again under its name has another UUID.',
     source: 'corpus 02-catalog',
     otherwise: 'Changes of the former collection may be applied to the new one.',
-    async run(scene) {
-      const name = await scene.collection();
-      const before = String(await scene.uuid(name));
-      await scene.done({ drop: name });
-      await scene.done({ create: name });
-      const after = String(await scene.uuid(name));
+    async run(fixture) {
+      const name = await fixture.collection();
+      const before = String(await fixture.uuid(name));
+      await fixture.done({ drop: name });
+      await fixture.done({ create: name });
+      const after = String(await fixture.uuid(name));
       expectThat('another UUID', after !== before, [before, after]);
     },
   },
@@ -70,10 +70,10 @@ export const readsByUuid: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: 'corpus 02-catalog',
     otherwise: 'Convoy may read a shard under a UUID that it does not know.',
-    async run(scene) {
-      const name = await scene.split([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
-      const [entry] = await scene.rows({ find: 'collections', filter: { _id: `${scene.db}.${name}` } }, scene.front, 'config');
-      for (const on of [scene.front, scene.shard, scene.otherShard]) expectSame(`the UUID on ${on.name}`, await scene.uuid(name, on), entry?.['uuid']);
+    async run(fixture) {
+      const name = await fixture.split([{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }]);
+      const [entry] = await fixture.rows({ find: 'collections', filter: { _id: `${fixture.db}.${name}` } }, fixture.front, 'config');
+      for (const on of [fixture.front, fixture.shard, fixture.otherShard]) expectSame(`the UUID on ${on.name}`, await fixture.uuid(name, on), entry?.['uuid']);
     },
   },
   {
@@ -82,9 +82,9 @@ export const readsByUuid: readonly Probe[] = [
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
     otherwise: 'A slow leader may write to a collection that has taken the place of another.',
-    async run(scene) {
-      const [name, other] = [await scene.collection(), await scene.collection()];
-      const reply = await scene.ask({ insert: name, documents: [{ _id: 1 }], collectionUUID: await scene.uuid(other) });
+    async run(fixture) {
+      const [name, other] = [await fixture.collection(), await fixture.collection()];
+      const reply = await fixture.ask({ insert: name, documents: [{ _id: 1 }], collectionUUID: await fixture.uuid(other) });
       expectRefused('the insert', reply, 361);
       const refusal = (reply['ok'] === 1 ? (reply['writeErrors'] as Record<string, unknown>[])[0] : reply) ?? {};
       expectSame('actualCollection', refusal['actualCollection'], other);
@@ -96,13 +96,13 @@ export const readsByUuid: readonly Probe[] = [
     from: [6, 0, 0],
     source: 'manual: collectionUUID',
     otherwise: 'Behind a router a collection that is gone may be copied as an empty one.',
-    async run(scene) {
-      const [name, other] = [await scene.collection(), await scene.collection()];
-      const time = await scene.insert(name, two);
-      const collectionUUID = await scene.uuid(other);
-      for (const find of [name, scene.newName()]) {
-        expectRefused(`a find of ${find}`, await scene.ask({ find, collectionUUID }), 361);
-        expectRefused(`a find of ${find} at a time`, await scene.ask({ find, collectionUUID, ...at(time) }), 361);
+    async run(fixture) {
+      const [name, other] = [await fixture.collection(), await fixture.collection()];
+      const time = await fixture.insert(name, two);
+      const collectionUUID = await fixture.uuid(other);
+      for (const find of [name, fixture.newName()]) {
+        expectRefused(`a find of ${find}`, await fixture.ask({ find, collectionUUID }), 361);
+        expectRefused(`a find of ${find} at a time`, await fixture.ask({ find, collectionUUID, ...at(time) }), 361);
       }
     },
   },

@@ -2,7 +2,7 @@ import { Int32 } from 'mongodb';
 import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import { numberOf } from '../framework/numbered-session.js';
 import type { Probe } from '../framework/probe.js';
-import type { Scene } from '../framework/scene.js';
+import type { Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 12-fencing';
 const lost = 'A process that was frozen may still write after another one has taken over.';
@@ -20,8 +20,8 @@ function countBoth(name: string): Record<string, unknown> {
   return { update: name, updates: onBothShards.map((q) => ({ q, u: { $inc: { n: 1 } } })), ordered: false };
 }
 
-async function counted(scene: Scene, name: string): Promise<unknown[]> {
-  return (await scene.rows({ find: name, sort: { _id: 1 } })).map(({ n }) => n as unknown);
+async function counted(fixture: Fixture, name: string): Promise<unknown[]> {
+  return (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ n }) => n as unknown);
 }
 
 /** What numbers of retryable writes do. */
@@ -31,12 +31,12 @@ export const numberedWrites: readonly Probe[] = [
     sentence: 'A bulk that is sent again under its number answers the same counts and changes nothing.',
     source: corpus,
     otherwise: 'A write whose answer was lost may take effect twice.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, n: 0 }]);
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, n: 0 }]);
+      const session = fixture.session();
       const replies = [await session.write(count(name), numberOf(1, 1)), await session.write(count(name), numberOf(1, 1))];
       for (const reply of replies) expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 1]);
-      expectSame('what was counted', await counted(scene, name), [1]);
+      expectSame('what was counted', await counted(fixture, name), [1]);
     },
   },
   {
@@ -44,9 +44,9 @@ export const numberedWrites: readonly Probe[] = [
     sentence: 'An insert that is sent again under its number tells the same duplicate keys.',
     source: corpus,
     otherwise: 'A key in doubt may be forgotten.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 2 }]);
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 2 }]);
+      const session = fixture.session();
       const insert = { insert: name, documents: [1, 2, 3].map((_id) => ({ _id })), ordered: false };
       for (const reply of [await session.write(insert, numberOf(1, 1)), await session.write(insert, numberOf(1, 1))]) {
         expectSame('n and the failed statements', [reply['n'], (reply['writeErrors'] as { index: number }[] | undefined)?.map(({ index }) => index)], [2, [1]]);
@@ -58,12 +58,12 @@ export const numberedWrites: readonly Probe[] = [
     sentence: 'After a write with a higher number, one with a lower number in the same session is refused with TransactionTooOld (225).',
     source: corpus,
     otherwise: lost,
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, n: 0 }]);
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, n: 0 }]);
+      const session = fixture.session();
       expectDone('the write with the higher number', await session.write(count(name), numberOf(2, 0)));
       expectRefused('the write with the lower number', await session.write(count(name), numberOf(1, 7)), 225);
-      expectSame('what was counted', await counted(scene, name), [1]);
+      expectSame('what was counted', await counted(fixture, name), [1]);
     },
   },
   {
@@ -72,13 +72,13 @@ export const numberedWrites: readonly Probe[] = [
     needs: ['twoShards'],
     source: corpus,
     otherwise: lost,
-    async run(scene) {
-      const name = await scene.split(onBothShards.map((key) => ({ ...key, n: 0 })));
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.split(onBothShards.map((key) => ({ ...key, n: 0 })));
+      const session = fixture.session();
       expectDone('the write with the higher number', await session.write(count(name, { sk: -1, _id: 1 }), numberOf(2, 0)));
       const reply = await session.write(countBoth(name), numberOf(1, 1));
       expectSame('failed statements', (reply['writeErrors'] as { index: number; code: number }[] | undefined)?.map(({ index, code }) => [index, code]), [[0, 225]]);
-      expectSame('what was counted', await counted(scene, name), [1, 1]);
+      expectSame('what was counted', await counted(fixture, name), [1, 1]);
     },
   },
   {
@@ -87,9 +87,9 @@ export const numberedWrites: readonly Probe[] = [
     needs: ['twoShards'],
     source: corpus,
     otherwise: lost,
-    async run(scene) {
-      const name = await scene.split(onBothShards.map((key) => ({ ...key, n: 0 })));
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.split(onBothShards.map((key) => ({ ...key, n: 0 })));
+      const session = fixture.session();
       expectDone('the fence', await session.write({ ...countBoth(name), writeConcern: { w: 'majority' } }, numberOf(2, 0)));
       for (const q of onBothShards) expectRefused('the late write', await session.write(count(name, q), numberOf(1, 1)), 225);
     },
@@ -99,10 +99,10 @@ export const numberedWrites: readonly Probe[] = [
     sentence: 'A higher number in one session refuses nothing in another.',
     source: corpus,
     otherwise: 'Instances may refuse each other.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, n: 0 }]);
-      expectDone('the write with the higher number', await scene.session().write(count(name), numberOf(9, 0)));
-      expectDone('the write of another session', await scene.session().write(count(name), numberOf(1, 0)));
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, n: 0 }]);
+      expectDone('the write with the higher number', await fixture.session().write(count(name), numberOf(9, 0)));
+      expectDone('the write of another session', await fixture.session().write(count(name), numberOf(1, 0)));
     },
   },
   {
@@ -110,12 +110,12 @@ export const numberedWrites: readonly Probe[] = [
     sentence: 'refreshSessions and killSessions leave a raised number in place.',
     source: corpus,
     otherwise: lost,
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, n: 0 }]);
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, n: 0 }]);
+      const session = fixture.session();
       expectDone('the write with the higher number', await session.write(count(name), numberOf(2, 0)));
-      await scene.done({ refreshSessions: [session.lsid] });
-      await scene.done({ killSessions: [session.lsid] });
+      await fixture.done({ refreshSessions: [session.lsid] });
+      await fixture.done({ killSessions: [session.lsid] });
       expectRefused('the write with the lower number', await session.write(count(name), numberOf(1, 0)), 225);
     },
   },
@@ -125,9 +125,9 @@ export const numberedWrites: readonly Probe[] = [
     needs: ['twoShards'],
     source: 'measured on 5.0.7; server tests',
     otherwise: 'A write whose answer was lost may take effect twice.',
-    async run(scene) {
-      const name = await scene.split([{ _id: 1, sk: -1 }]);
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.split([{ _id: 1, sk: -1 }]);
+      const session = fixture.session();
       const move = { update: name, updates: [{ q: { sk: -1, _id: 1 }, u: { $set: { sk: 1 } } }], ordered: false };
       // It may fail as other transactions do: its number is used up all the same.
       await session.write(move, numberOf(1, 1));
@@ -139,9 +139,9 @@ export const numberedWrites: readonly Probe[] = [
     sentence: 'Numbers are 64-bit integers: epoch × 2^32 + n is taken, and an int is refused (14).',
     source: corpus,
     otherwise: lost,
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, n: 0 }]);
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, n: 0 }]);
+      const session = fixture.session();
       expectDone('a number of epoch 2,000,000', await session.write(count(name), numberOf(2_000_000, 5)));
       expectRefused('one below it', await session.write(count(name), numberOf(2_000_000, 4)), 225);
       expectRefused('an int', await session.write({ ...count(name), txnNumber: new Int32(7) }), 14);
@@ -152,11 +152,11 @@ export const numberedWrites: readonly Probe[] = [
     sentence: 'Several documents cannot be deleted by one numbered statement (72).',
     source: corpus,
     otherwise: 'Nothing is lost: Convoy deletes one document with each statement.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1 }]);
-      const reply = await scene.session().write({ delete: name, deletes: [{ q: {}, limit: 0 }] }, numberOf(1, 1));
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1 }]);
+      const reply = await fixture.session().write({ delete: name, deletes: [{ q: {}, limit: 0 }] }, numberOf(1, 1));
       expectRefused('the delete of several', reply, 72);
-      expectThat('nothing was deleted', (await counted(scene, name)).length === 1, codeIn(reply));
+      expectThat('nothing was deleted', (await counted(fixture, name)).length === 1, codeIn(reply));
     },
   },
 ];

@@ -1,13 +1,13 @@
 import { Long } from 'mongodb';
 import { expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
-import { type Scene, timeOf } from '../framework/scene.js';
+import { type Fixture, timeOf } from '../framework/fixture.js';
 
 const corpus = 'corpus 11-transactions';
 const one = Long.fromNumber(1);
 
-async function ids(scene: Scene, name: string): Promise<unknown[]> {
-  return (await scene.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown);
+async function ids(fixture: Fixture, name: string): Promise<unknown[]> {
+  return (await fixture.rows({ find: name, sort: { _id: 1 } })).map(({ _id }) => _id as unknown);
 }
 
 /** What transactions do, and how they are seen. */
@@ -17,16 +17,16 @@ export const transactions: readonly Probe[] = [
     sentence: 'What a transaction writes is there after its commit, and none of it after its abort.',
     source: corpus,
     otherwise: 'A repair of several documents may be left in the middle.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1 }]);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1 }]);
       for (const [number, ends] of [[1, 'abort'], [2, 'commit']] as const) {
-        const [session, n] = [scene.session(), Long.fromNumber(number)];
+        const [session, n] = [fixture.session(), Long.fromNumber(number)];
         expectDone('the delete', await session.begin({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] }, n));
         expectDone('the insert', await session.go({ insert: name, documents: [{ _id: 2 }] }, n));
-        expectSame('what others see', await ids(scene, name), [1]);
+        expectSame('what others see', await ids(fixture, name), [1]);
         expectDone(`the ${ends}`, await session[ends](n));
       }
-      expectSame('what is there', await ids(scene, name), [2]);
+      expectSame('what is there', await ids(fixture, name), [2]);
     },
   },
   {
@@ -35,15 +35,15 @@ export const transactions: readonly Probe[] = [
     needs: ['twoShards'],
     source: corpus,
     otherwise: 'A repair of several documents may be left in the middle.',
-    async run(scene) {
-      const name = await scene.split();
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.split();
+      const session = fixture.session();
       expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] }, one));
       const committed = await session.commit(one);
       expectDone('the commit', committed);
       // It is answered once it is decided: a read after its time waits for the shards that have not carried it out.
       const readConcern = { level: 'majority', afterClusterTime: timeOf(committed) };
-      expectSame('what is there', (await scene.rows({ find: name, sort: { _id: 1 }, readConcern })).map(({ _id }) => _id as unknown), [1, 2]);
+      expectSame('what is there', (await fixture.rows({ find: name, sort: { _id: 1 }, readConcern })).map(({ _id }) => _id as unknown), [1, 2]);
     },
   },
   {
@@ -51,9 +51,9 @@ export const transactions: readonly Probe[] = [
     sentence: 'A statement of a transaction that nobody has begun is refused with NoSuchTransaction (251), labelled TransientTransactionError.',
     source: corpus,
     otherwise: 'A repair may end the migration instead of being repeated.',
-    async run(scene) {
-      const name = await scene.collection();
-      const reply = await scene.session().go({ find: name }, one);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const reply = await fixture.session().go({ find: name }, one);
       expectRefused('the statement', reply, 251);
       expectThat('labelled TransientTransactionError', (reply['errorLabels'] as string[] | undefined)?.includes('TransientTransactionError') === true, reply['errorLabels']);
     },
@@ -63,10 +63,10 @@ export const transactions: readonly Probe[] = [
     sentence: 'Of two transactions that write one document the later is refused with WriteConflict (112), labelled TransientTransactionError.',
     source: corpus,
     otherwise: 'A repair may end the migration instead of being repeated.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, v: 0 }]);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, v: 0 }]);
       const write = (v: number): Record<string, unknown> => ({ update: name, updates: [{ q: { _id: 1 }, u: { $set: { v } } }] });
-      const [session, later] = [scene.session(), scene.session()];
+      const [session, later] = [fixture.session(), fixture.session()];
       expectDone('the first write', await session.begin(write(1), one));
       const reply = await later.begin(write(2), one);
       expectRefused('the second write', reply, 112);
@@ -79,12 +79,12 @@ export const transactions: readonly Probe[] = [
     sentence: '$currentOp with idleSessions lists an open transaction with its session and number, until it has ended.',
     source: 'manual: $currentOp',
     otherwise: 'The commit time may be taken while a transaction is still open.',
-    async run(scene) {
-      const name = await scene.collection();
-      const session = scene.session();
+    async run(fixture) {
+      const name = await fixture.collection();
+      const session = fixture.session();
       const listed = async (): Promise<unknown[]> => {
         const pipeline = [{ $currentOp: { allUsers: true, idleSessions: true } }, { $match: { 'lsid.id': session.lsid['id'] as unknown, 'transaction.parameters.autocommit': false } }, { $project: { transaction: { parameters: { txnNumber: 1 } } } }];
-        return (await scene.rows({ aggregate: 1, pipeline, cursor: {} }, scene.front, 'admin')).map(({ transaction }) => (transaction as { parameters: { txnNumber: unknown } }).parameters.txnNumber);
+        return (await fixture.rows({ aggregate: 1, pipeline, cursor: {} }, fixture.front, 'admin')).map(({ transaction }) => (transaction as { parameters: { txnNumber: unknown } }).parameters.txnNumber);
       };
       expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1 }] }, one));
       expectSame('numbers while it is open', await listed(), [1]);
@@ -98,13 +98,13 @@ export const transactions: readonly Probe[] = [
     topology: 'replicaSet',
     source: 'measured on 5.0.7',
     otherwise: 'Convoy may copy a collection that is taken back.',
-    async run(scene) {
-      const name = scene.newName();
-      const session = scene.session();
+    async run(fixture) {
+      const name = fixture.newName();
+      const session = fixture.session();
       expectDone('the insert', await session.begin({ insert: name, documents: [{ _id: 1 }] }, one));
-      expectSame('what is listed before the commit', await scene.uuid(name), undefined);
+      expectSame('what is listed before the commit', await fixture.uuid(name), undefined);
       expectDone('the commit', await session.commit(one));
-      expectThat('it is listed after the commit', (await scene.uuid(name)) !== undefined, null);
+      expectThat('it is listed after the commit', (await fixture.uuid(name)) !== undefined, null);
     },
   },
 ];

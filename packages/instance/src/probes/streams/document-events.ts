@@ -2,23 +2,23 @@ import { type Document, Long, type Timestamp } from 'mongodb';
 import { expectSame, expectThat } from '../framework/expectation.js';
 import type { EventStream } from '../framework/event-stream.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import { after, type Scene } from '../framework/scene.js';
+import { after, type Fixture } from '../framework/fixture.js';
 
 const corpus = 'corpus 04-events-documents';
 
 /** What updates of one document show. */
-async function updatesOf(scene: Scene, document: Document, updates: readonly (Document | Document[])[], stage: Document = {}): Promise<Document[]> {
-  const name = await scene.collection();
-  const at = await scene.insert(name, [{ _id: 1, ...document }]);
-  for (const update of updates) await scene.update(name, { _id: 1 }, update);
-  const { events } = await scene.read({ collection: name, at, stage });
+async function updatesOf(fixture: Fixture, document: Document, updates: readonly (Document | Document[])[], stage: Document = {}): Promise<Document[]> {
+  const name = await fixture.collection();
+  const at = await fixture.insert(name, [{ _id: 1, ...document }]);
+  for (const update of updates) await fixture.update(name, { _id: 1 }, update);
+  const { events } = await fixture.read({ collection: name, at, stage });
   return events.filter(({ operationType }) => operationType === 'update');
 }
 
 /** Streams of a split collection: through the router, and on each shard. */
-async function splitStreams(scene: Scene, name: string, at: Timestamp): Promise<EventStream[]> {
+async function splitStreams(fixture: Fixture, name: string, at: Timestamp): Promise<EventStream[]> {
   const opened: EventStream[] = [];
-  for (const on of [scene.front, scene.shard, scene.otherShard]) opened.push(await scene.stream({ on, collection: name, at }));
+  for (const on of [fixture.front, fixture.shard, fixture.otherShard]) opened.push(await fixture.stream({ on, collection: name, at }));
   return opened;
 }
 
@@ -32,12 +32,12 @@ export const documentEvents: readonly Probe[] = [
     sentence: 'Events of inserts and replacements bring the whole document, with its fields in order.',
     source: corpus,
     otherwise: 'Documents arrive changed.',
-    async run(scene) {
-      const name = await scene.collection();
+    async run(fixture) {
+      const name = await fixture.collection();
       const [before, after] = [{ _id: 1, b: 1, $a: 1, 'c.d': { z: 1, a: 2 } }, { _id: 1, z: [1, { y: 1 }], b: 2 }];
-      const at = await scene.insert(name, [before]);
-      await scene.update(name, { _id: 1 }, after);
-      const { events } = await scene.read({ collection: name, at });
+      const at = await fixture.insert(name, [before]);
+      await fixture.update(name, { _id: 1 }, after);
+      const { events } = await fixture.read({ collection: name, at });
       expectSame('the events', events.map(({ operationType, fullDocument }) => [operationType, fullDocument] as unknown), [['insert', before], ['replace', after]]);
     },
   },
@@ -46,8 +46,8 @@ export const documentEvents: readonly Probe[] = [
     sentence: 'An update shows the values of what it has set, the names of what it has taken out, and the new lengths of arrays that it has cut.',
     source: corpus,
     otherwise: 'Updates cannot be replayed.',
-    async run(scene) {
-      const [event] = await updatesOf(scene, { a: 1, b: 1, list: [1, 2, 3, 4], inner: { x: 1, y: 1, rest }, rest }, [
+    async run(fixture) {
+      const [event] = await updatesOf(fixture, { a: 1, b: 1, list: [1, 2, 3, 4], inner: { x: 1, y: 1, rest }, rest }, [
         [{ $set: { a: 2, 'inner.x': 2, list: [1, 2] } }, { $unset: ['b', 'inner.y'] }],
       ]);
       const { updatedFields, removedFields, truncatedArrays } = (event?.['updateDescription'] ?? {}) as Document;
@@ -61,8 +61,8 @@ export const documentEvents: readonly Probe[] = [
     sentence: 'What an update changes inside of an array is shown under the index.',
     source: corpus,
     otherwise: 'Updates of arrays cannot be replayed.',
-    async run(scene) {
-      const events = await updatesOf(scene, { list: [1, { x: 1 }] }, [{ $set: { 'list.1.x': 2 } }, { $push: { list: 3 } }]);
+    async run(fixture) {
+      const events = await updatesOf(fixture, { list: [1, { x: 1 }] }, [{ $set: { 'list.1.x': 2 } }, { $push: { list: 3 } }]);
       expectSame('updatedFields', events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown), [{ 'list.1.x': 2 }, { 'list.2': 3 }]);
     },
   },
@@ -71,13 +71,13 @@ export const documentEvents: readonly Probe[] = [
     sentence: 'Where a path may mean a name with dots, a field of digits or an array, disambiguatedPaths tells from 6.1 on; before, nothing does.',
     source: `${corpus}; manual: showExpandedEvents`,
     otherwise: 'Such updates may be applied to other fields.',
-    async run(scene) {
-      const tells = isAtLeast(scene.version, [6, 1, 0]);
-      const stage = isAtLeast(scene.version, [6, 0, 0]) ? { showExpandedEvents: true } : {};
-      const [event] = await updatesOf(scene, { o: { 0: { x: 1 } } }, [{ $set: { 'o.0.x': 2 } }], stage);
+    async run(fixture) {
+      const reports = isAtLeast(fixture.version, [6, 1, 0]);
+      const stage = isAtLeast(fixture.version, [6, 0, 0]) ? { showExpandedEvents: true } : {};
+      const [event] = await updatesOf(fixture, { o: { 0: { x: 1 } } }, [{ $set: { 'o.0.x': 2 } }], stage);
       const description = event?.['updateDescription'] as Document | undefined;
       expectSame('updatedFields', description?.['updatedFields'], { 'o.0.x': 2 });
-      expectSame('disambiguatedPaths', description?.['disambiguatedPaths'], tells ? { 'o.0.x': ['o', '0', 'x'] } : undefined);
+      expectSame('disambiguatedPaths', description?.['disambiguatedPaths'], reports ? { 'o.0.x': ['o', '0', 'x'] } : undefined);
     },
   },
   {
@@ -85,8 +85,8 @@ export const documentEvents: readonly Probe[] = [
     sentence: 'An update that changes nothing shows no event.',
     source: corpus,
     otherwise: 'Nothing is lost: Convoy reads such a key anew.',
-    async run(scene) {
-      const events = await updatesOf(scene, { a: 1, rest }, [{ $set: { a: 1 } }, [{ $set: { a: 1 } }], { $set: { a: 2 } }]);
+    async run(fixture) {
+      const events = await updatesOf(fixture, { a: 1, rest }, [{ $set: { a: 1 } }, [{ $set: { a: 1 } }], { $set: { a: 2 } }]);
       expectSame('updatedFields', events.map(({ updateDescription }) => (updateDescription as Document)['updatedFields'] as unknown), [{ a: 2 }]);
     },
   },
@@ -96,14 +96,14 @@ export const documentEvents: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: corpus,
     otherwise: 'A write may reach no document, or that of another shard.',
-    async run(scene) {
-      const name = await scene.split();
-      const at = await scene.insert(name, [{ _id: 1, sk: -1, v: 1 }]);
-      await scene.update(name, { sk: -1, _id: 1 }, { $set: { v: 2 } });
-      await scene.update(name, { sk: -1, _id: 1 }, { _id: 1, sk: -1, v: 3 });
-      await scene.done({ delete: name, deletes: [{ q: { sk: -1, _id: 1 }, limit: 1 }] });
-      for (const on of [scene.front, scene.shard]) {
-        const { events } = await scene.read({ on, collection: name, at }, { sk: -1 });
+    async run(fixture) {
+      const name = await fixture.split();
+      const at = await fixture.insert(name, [{ _id: 1, sk: -1, v: 1 }]);
+      await fixture.update(name, { sk: -1, _id: 1 }, { $set: { v: 2 } });
+      await fixture.update(name, { sk: -1, _id: 1 }, { _id: 1, sk: -1, v: 3 });
+      await fixture.done({ delete: name, deletes: [{ q: { sk: -1, _id: 1 }, limit: 1 }] });
+      for (const on of [fixture.front, fixture.shard]) {
+        const { events } = await fixture.read({ on, collection: name, at }, { sk: -1 });
         const keys = events.slice(1).map(({ operationType, documentKey }) => [operationType, documentKey] as unknown);
         expectSame('the keys', keys, ['update', 'replace', 'delete'].map((operation) => [operation, { sk: -1, _id: 1 }]));
       }
@@ -115,12 +115,12 @@ export const documentEvents: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: `${corpus}; manual: change events`,
     otherwise: 'Nothing is lost: Convoy takes the key from the document.',
-    async run(scene) {
-      const name = await scene.split();
-      const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
-      const { events: [event] } = await scene.read({ on: scene.shard, collection: name, at }, { sk: -1 });
+    async run(fixture) {
+      const name = await fixture.split();
+      const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
+      const { events: [event] } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
       expectSame('the document', event?.['fullDocument'], { _id: 1, sk: -1 });
-      expectSame('the key', event?.['documentKey'], isAtLeast(scene.version, [6, 0, 0]) ? { sk: -1, _id: 1 } : { _id: 1 });
+      expectSame('the key', event?.['documentKey'], isAtLeast(fixture.version, [6, 0, 0]) ? { sk: -1, _id: 1 } : { _id: 1 });
     },
   },
   {
@@ -129,11 +129,11 @@ export const documentEvents: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: corpus,
     otherwise: 'Documents whose shard key changes may be lost.',
-    async run(scene) {
-      const name = await scene.split();
-      const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
-      expectThat('the change is carried out', (await changeKey(scene, name, -1, -2))['n'] === 1, null);
-      const { events: [, event] } = await scene.read({ on: scene.shard, collection: name, at }, { sk: -1 });
+    async run(fixture) {
+      const name = await fixture.split();
+      const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
+      expectThat('the change is carried out', (await changeKey(fixture, name, -1, -2))['n'] === 1, null);
+      const { events: [, event] } = await fixture.read({ on: fixture.shard, collection: name, at }, { sk: -1 });
       expectSame('operation and key', [event?.['operationType'], event?.['documentKey']], ['update', { sk: -1, _id: 1 }]);
     },
   },
@@ -143,12 +143,12 @@ export const documentEvents: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: corpus,
     otherwise: 'Documents whose shard key changes may be lost.',
-    async run(scene) {
-      const name = await scene.split();
-      const at = await scene.insert(name, [{ _id: 1, sk: -1 }]);
-      expectThat('the change is carried out', (await changeKey(scene, name, -1, 1))['n'] === 1, null);
-      await scene.insert(name, [{ _id: 'other end', sk: 2 }]);
-      const [, shard, other] = await splitStreams(scene, name, at);
+    async run(fixture) {
+      const name = await fixture.split();
+      const at = await fixture.insert(name, [{ _id: 1, sk: -1 }]);
+      expectThat('the change is carried out', (await changeKey(fixture, name, -1, 1))['n'] === 1, null);
+      await fixture.insert(name, [{ _id: 'other end', sk: 2 }]);
+      const [, shard, other] = await splitStreams(fixture, name, at);
       await shard?.until(({ events }) => events.some(({ operationType }) => operationType === 'delete'));
       // The commit is answered once it is decided: a shard may carry its part out later.
       await other?.until(({ events }) => events.some(isFirst));
@@ -165,12 +165,12 @@ export const documentEvents: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: corpus,
     otherwise: 'Documents that the balancer moves count as changed.',
-    async run(scene) {
-      const name = await scene.ownSplit([{ _id: 1, sk: -1 }]);
-      const at = after(await scene.now());
-      await moveFirst(scene, name);
-      await scene.insert(name, [{ _id: 2, sk: 1 }]);
-      const [front, , other] = await splitStreams(scene, name, at);
+    async run(fixture) {
+      const name = await fixture.ownSplit([{ _id: 1, sk: -1 }]);
+      const at = after(await fixture.now());
+      await moveFirst(fixture, name);
+      await fixture.insert(name, [{ _id: 2, sk: 1 }]);
+      const [front, , other] = await splitStreams(fixture, name, at);
       for (const stream of [front, other]) {
         await stream?.until(({ events }) => events.some(({ documentKey }) => (documentKey as Document)['_id'] === 2));
         expectSame('the events', stream?.events.map(({ fullDocument }) => fullDocument as unknown), [{ _id: 2, sk: 1 }]);
@@ -183,19 +183,19 @@ export const documentEvents: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: 'corpus 13-orphans',
     otherwise: 'Orphans may be copied, or documents that were moved be left out.',
-    async run(scene) {
-      const name = await scene.ownSplit([{ _id: 1, sk: -1 }]);
-      await moveFirst(scene, name);
-      expectSame('through the router', await scene.rows({ find: name }), [{ _id: 1, sk: -1 }]);
-      expectSame('on its new shard', await scene.rows({ find: name }, scene.otherShard), [{ _id: 1, sk: -1 }]);
+    async run(fixture) {
+      const name = await fixture.ownSplit([{ _id: 1, sk: -1 }]);
+      await moveFirst(fixture, name);
+      expectSame('through the router', await fixture.rows({ find: name }), [{ _id: 1, sk: -1 }]);
+      expectSame('on its new shard', await fixture.rows({ find: name }, fixture.otherShard), [{ _id: 1, sk: -1 }]);
     },
   },
 ];
 
 /** Moves the document with `sk` -1 to the other shard. What is left behind keeps the shards in balance. */
-async function moveFirst(scene: Scene, name: string): Promise<void> {
-  await scene.adminDone({ split: `${scene.db}.${name}`, middle: { sk: -10 } });
-  await scene.adminDone({ moveChunk: `${scene.db}.${name}`, find: { sk: -1 }, to: scene.shardIds[1] ?? '' });
+async function moveFirst(fixture: Fixture, name: string): Promise<void> {
+  await fixture.adminDone({ split: `${fixture.db}.${name}`, middle: { sk: -10 } });
+  await fixture.adminDone({ moveChunk: `${fixture.db}.${name}`, find: { sk: -1 }, to: fixture.shardIds[1] ?? '' });
 }
 
 function isFirst({ documentKey }: Document): boolean {
@@ -203,8 +203,8 @@ function isFirst({ documentKey }: Document): boolean {
 }
 
 /** A shard key is changed in a transaction, as drivers do. */
-async function changeKey(scene: Scene, name: string, from: number, to: number): Promise<Document> {
-  const session = scene.session();
+async function changeKey(fixture: Fixture, name: string, from: number, to: number): Promise<Document> {
+  const session = fixture.session();
   const reply = await session.begin({ update: name, updates: [{ q: { sk: from, _id: 1 }, u: { $set: { sk: to } } }] }, Long.fromNumber(1));
   await session.commit(Long.fromNumber(1));
   return reply;

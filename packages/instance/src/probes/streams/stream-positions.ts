@@ -2,7 +2,7 @@ import { type Document, Long, Timestamp } from 'mongodb';
 import { endMark, EventStream } from '../framework/event-stream.js';
 import { codeIn, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import { after, type Scene, timeOf } from '../framework/scene.js';
+import { after, type Fixture, timeOf } from '../framework/fixture.js';
 
 const corpus = 'corpus 06-resume-and-errors';
 
@@ -30,12 +30,12 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'A stream that starts at a time shows the events of that very time, and none before it.',
     source: corpus,
     otherwise: 'Changes may be lost when a stream is opened again.',
-    async run(scene) {
-      const name = await scene.collection();
-      await scene.insert(name, [{ _id: 1 }]);
-      const at = await scene.insert(name, [{ _id: 2 }]);
-      await scene.insert(name, [{ _id: 3 }]);
-      for (const on of scene.everywhere) expectSame(`_ids, on ${on.name}`, idsOf((await scene.read({ on, collection: name, at })).events), [2, 3]);
+    async run(fixture) {
+      const name = await fixture.collection();
+      await fixture.insert(name, [{ _id: 1 }]);
+      const at = await fixture.insert(name, [{ _id: 2 }]);
+      await fixture.insert(name, [{ _id: 3 }]);
+      for (const on of fixture.everywhere) expectSame(`_ids, on ${on.name}`, idsOf((await fixture.read({ on, collection: name, at })).events), [2, 3]);
     },
   },
   {
@@ -43,12 +43,12 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'A resume token begins with 82 and the seconds and the increment of its cluster time, and so sorts by time.',
     source: corpus,
     otherwise: 'Convoy cannot tell how far a stream was read.',
-    async run(scene) {
-      const name = await scene.collection();
-      const at = await scene.insert(name, [{ _id: 1 }]);
-      await scene.insert(name, [{ _id: 2 }]);
-      for (const on of scene.everywhere) {
-        const stream = await scene.read({ on, collection: name, at });
+    async run(fixture) {
+      const name = await fixture.collection();
+      const at = await fixture.insert(name, [{ _id: 1 }]);
+      await fixture.insert(name, [{ _id: 2 }]);
+      for (const on of fixture.everywhere) {
+        const stream = await fixture.read({ on, collection: name, at });
         for (const event of stream.events) {
           expectThat(`the token of an event begins with 82 and ${digits(event['clusterTime'] as Timestamp)}`, tokenOf(event).startsWith(`82${digits(event['clusterTime'] as Timestamp)}`), tokenOf(event));
         }
@@ -63,15 +63,15 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'The token of an event holds the UUID of its collection behind 5A1004.',
     source: corpus,
     otherwise: 'Changes may be applied to another collection of the same name.',
-    async run(scene) {
-      const name = await scene.collection();
-      const at = await scene.insert(name, [{ _id: 1 }]);
-      await scene.update(name, { _id: 1 }, { $set: { v: 1 } });
-      await scene.done({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] });
-      const uuid = (await scene.uuid(name)) as { buffer: Uint8Array };
+    async run(fixture) {
+      const name = await fixture.collection();
+      const at = await fixture.insert(name, [{ _id: 1 }]);
+      await fixture.update(name, { _id: 1 }, { $set: { v: 1 } });
+      await fixture.done({ delete: name, deletes: [{ q: { _id: 1 }, limit: 1 }] });
+      const uuid = (await fixture.uuid(name)) as { buffer: Uint8Array };
       const wanted = Buffer.from(uuid.buffer).toString('hex').toUpperCase();
-      for (const on of scene.everywhere) {
-        const { events } = await scene.read({ on, collection: name, at });
+      for (const on of fixture.everywhere) {
+        const { events } = await fixture.read({ on, collection: name, at });
         for (const event of events) expectThat(`5A1004 and ${wanted} in the token`, tokenOf(event).includes(`5A1004${wanted}`, 18), tokenOf(event));
       }
     },
@@ -81,13 +81,13 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'The token of an empty batch moves on to what was written elsewhere, also where a stage leaves all events out.',
     source: corpus,
     otherwise: 'Streams of idle shards stand still, and the commit with them.',
-    async run(scene) {
-      const [name, other] = [await scene.collection(), await scene.collection()];
-      const at = await scene.now();
-      for (const on of scene.everywhere) {
-        const idle = await scene.stream({ on, collection: name, at });
-        const filtered = await scene.stream({ on, at, pipeline: [{ $match: { operationType: 'nothing' } }] });
-        const time = digits(await scene.insert(other, [{ on: on.name }]));
+    async run(fixture) {
+      const [name, other] = [await fixture.collection(), await fixture.collection()];
+      const at = await fixture.now();
+      for (const on of fixture.everywhere) {
+        const idle = await fixture.stream({ on, collection: name, at });
+        const filtered = await fixture.stream({ on, at, pipeline: [{ $match: { operationType: 'nothing' } }] });
+        const time = digits(await fixture.insert(other, [{ on: on.name }]));
         for (const stream of [idle, filtered]) {
           await stream.until(({ token }) => timeIn(token) >= time);
           expectThat(`a token at or above ${time}, on ${on.name}`, timeIn(stream.token) >= time, stream.token);
@@ -101,15 +101,15 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'A stream that starts at the time of a batch\'s token shows everything that the batch and those before it did not.',
     source: corpus,
     otherwise: 'Changes may be lost when a stream is opened again.',
-    async run(scene) {
-      const name = await scene.collection();
-      const at = await scene.insert(name, [{ _id: 1 }]);
-      const stream = await scene.stream({ collection: name, at });
+    async run(fixture) {
+      const name = await fixture.collection();
+      const at = await fixture.insert(name, [{ _id: 1 }]);
+      const stream = await fixture.stream({ collection: name, at });
       await stream.until(({ events }) => events.length > 0);
       const reached = timeIn(stream.token);
-      await scene.insert(name, [{ _id: 2 }, { _id: 3 }]);
+      await fixture.insert(name, [{ _id: 2 }, { _id: 3 }]);
       const again = new Timestamp({ t: parseInt(reached.slice(0, 8), 16), i: parseInt(reached.slice(8), 16) });
-      const ids = idsOf((await scene.read({ collection: name, at: again })).events);
+      const ids = idsOf((await fixture.read({ collection: name, at: again })).events);
       expectSame('_ids from the token on', ids.filter((_id) => _id !== 1), [2, 3]);
     },
   },
@@ -119,13 +119,13 @@ export const streamPositions: readonly Probe[] = [
     needs: ['direct'],
     source: corpus,
     otherwise: 'Changes that the oplog has forgotten may be passed over silently.',
-    async run(scene) {
-      const name = await scene.collection();
+    async run(fixture) {
+      const name = await fixture.collection();
       const at = new Timestamp({ t: 1_000, i: 1 });
-      const opened = await scene.ask({ ...EventStream.command({ collection: name, at }), cursor: {} }, scene.shard);
+      const opened = await fixture.ask({ ...EventStream.command({ collection: name, at }), cursor: {} }, fixture.shard);
       if (codeIn(opened) !== 0) expectRefused('the stream', opened, 286);
       // A young oplog still begins with the first entry of the set, before which there was nothing to forget.
-      else expectThat('no event is left out', (await scene.rows({ find: 'oplog.rs', sort: { $natural: 1 }, projection: { op: 1, 'o.msg': 1 }, limit: 1 }, scene.shard, 'local')).some(isFirstEntry), 'a stream from the beginning, though the oplog has forgotten it');
+      else expectThat('no event is left out', (await fixture.rows({ find: 'oplog.rs', sort: { $natural: 1 }, projection: { op: 1, 'o.msg': 1 }, limit: 1 }, fixture.shard, 'local')).some(isFirstEntry), 'a stream from the beginning, though the oplog has forgotten it');
     },
   },
   {
@@ -134,9 +134,9 @@ export const streamPositions: readonly Probe[] = [
     below: [6, 0, 0],
     source: corpus,
     otherwise: 'Nothing is lost: Convoy compares both catalogs.',
-    async run(scene) {
-      const name = await scene.collection();
-      expectRefused('the stream', await scene.ask(EventStream.command({ collection: name, stage: { showExpandedEvents: true } })), 40_415);
+    async run(fixture) {
+      const name = await fixture.collection();
+      expectRefused('the stream', await fixture.ask(EventStream.command({ collection: name, stage: { showExpandedEvents: true } })), 40_415);
     },
   },
   {
@@ -145,11 +145,11 @@ export const streamPositions: readonly Probe[] = [
     needs: ['twoShards'],
     source: corpus,
     otherwise: 'Changes of one document that moves between shards may be applied in another order.',
-    async run(scene) {
-      const name = await scene.split();
-      const at = after(await scene.now());
-      for (let _id = 1; _id <= 12; _id += 1) await scene.insert(name, [{ _id, sk: _id % 3 === 0 ? -_id : _id }]);
-      const { events } = await scene.read({ collection: name, at }, { sk: 1 });
+    async run(fixture) {
+      const name = await fixture.split();
+      const at = after(await fixture.now());
+      for (let _id = 1; _id <= 12; _id += 1) await fixture.insert(name, [{ _id, sk: _id % 3 === 0 ? -_id : _id }]);
+      const { events } = await fixture.read({ collection: name, at }, { sk: 1 });
       expectSame('_ids', idsOf(events), Array.from({ length: 12 }, (_, index) => index + 1));
     },
   },
@@ -158,16 +158,16 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'The events of a transaction come in the order of its statements, with one time, session and number.',
     source: 'corpus 11-transactions',
     otherwise: 'A transaction may be applied in part.',
-    async run(scene) {
-      const name = await scene.collection();
-      const at = await scene.insert(name, [{ _id: 0 }]);
-      const [session, number] = [scene.session(), Long.fromNumber(1)];
+    async run(fixture) {
+      const name = await fixture.collection();
+      const at = await fixture.insert(name, [{ _id: 0 }]);
+      const [session, number] = [fixture.session(), Long.fromNumber(1)];
       await session.begin({ insert: name, documents: [{ _id: 1 }, { _id: 2 }] }, number);
       await session.go({ update: name, updates: [{ q: { _id: 2 }, u: { $set: { v: 1 } } }] }, number);
       await session.go({ delete: name, deletes: [{ q: { _id: 0 }, limit: 1 }] }, number);
       expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
-      for (const on of scene.everywhere) {
-        const { events: [, ...events] } = await scene.read({ on, collection: name, at });
+      for (const on of fixture.everywhere) {
+        const { events: [, ...events] } = await fixture.read({ on, collection: name, at });
         expectSame('operations and _ids', events.map(({ operationType, documentKey }) => [operationType, (documentKey as Document)['_id']] as unknown), [['insert', 1], ['insert', 2], ['update', 2], ['delete', 0]]);
         expectSame('their times', new Set(events.map(({ clusterTime }) => String(clusterTime))).size, 1);
         expectSame('their sessions and numbers', events.map(({ lsid, txnNumber }) => [(lsid as Document | undefined)?.['id'], Number(txnNumber)] as unknown), events.map(() => [session.lsid['id'], 1] as unknown));
@@ -180,14 +180,14 @@ export const streamPositions: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: 'corpus 11-transactions',
     otherwise: 'A transaction may be applied in part.',
-    async run(scene) {
-      const name = await scene.split();
-      const at = after(await scene.now());
-      const [session, number] = [scene.session(), Long.fromNumber(1)];
+    async run(fixture) {
+      const name = await fixture.split();
+      const at = after(await fixture.now());
+      const [session, number] = [fixture.session(), Long.fromNumber(1)];
       await session.begin({ insert: name, documents: [{ _id: 1, sk: -1 }, { _id: 2, sk: 1 }] }, number);
       expectThat('it is committed', codeIn(await session.commit(number)) === 0, null);
-      for (const [on, _id] of [[scene.shard, 1], [scene.otherShard, 2]] as const) {
-        const stream = await scene.stream({ on, collection: name, at });
+      for (const [on, _id] of [[fixture.shard, 1], [fixture.otherShard, 2]] as const) {
+        const stream = await fixture.stream({ on, collection: name, at });
         const [event] = await stream.until(({ events }) => events.length > 0);
         expectSame(`_id, session and number, on ${on.name}`, [(event?.['documentKey'] as Document | undefined)?.['_id'] as unknown, (event?.['lsid'] as Document | undefined)?.['id'] as unknown, Number(event?.['txnNumber'])], [_id, session.lsid['id'], 1]);
       }
@@ -198,9 +198,9 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'With $changeStreamSplitLargeEvent an event of more than 16 MB comes in fragments; before 6.0.9 it ends the stream with BSONObjectTooLarge (10334).',
     source: 'measured on 5.0.7; manual: $changeStreamSplitLargeEvent',
     otherwise: 'A stream may end at a large event, or lose it.',
-    async run(scene) {
-      if (isAtLeast(scene.version, [6, 0, 9])) await expectFragments(scene);
-      else await expectEndOfStream(scene);
+    async run(fixture) {
+      if (isAtLeast(fixture.version, [6, 0, 9])) await expectFragments(fixture);
+      else await expectEndOfStream(fixture);
     },
   },
   {
@@ -208,13 +208,13 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'A stream of the whole cluster shows documents of every database, and goes on behind the drop of a collection.',
     source: corpus,
     otherwise: 'Changes may be lost, or the stream may end.',
-    async run(scene) {
-      const [name, other] = [await scene.collection(), await scene.collection()];
-      const at = await scene.insert(name, [{ _id: 1 }]);
-      await scene.done({ drop: name });
-      await scene.insert(other, [{ _id: 2 }]);
-      const pipeline = [{ $match: { 'ns.db': scene.db } }];
-      const { events } = await scene.read({ at, database: 'admin', stage: { allChangesForCluster: true }, pipeline });
+    async run(fixture) {
+      const [name, other] = [await fixture.collection(), await fixture.collection()];
+      const at = await fixture.insert(name, [{ _id: 1 }]);
+      await fixture.done({ drop: name });
+      await fixture.insert(other, [{ _id: 2 }]);
+      const pipeline = [{ $match: { 'ns.db': fixture.db } }];
+      const { events } = await fixture.read({ at, database: 'admin', stage: { allChangesForCluster: true }, pipeline });
       const own = events.filter(({ ns }) => [name, other].includes((ns as { coll?: string } | undefined)?.coll ?? ''));
       expectSame('the operations', own.map(({ operationType }) => operationType as unknown), ['insert', 'drop', 'insert']);
     },
@@ -224,13 +224,13 @@ export const streamPositions: readonly Probe[] = [
     sentence: 'A stream with a stage that leaves kinds of events out shows the others alone.',
     source: corpus,
     otherwise: 'Definition changes may be missed.',
-    async run(scene) {
-      const name = await scene.collection();
-      const at = await scene.insert(name, [{ _id: 1 }]);
-      await scene.done({ drop: name });
-      await scene.insert(endMark, [{ [endMark]: 1 }]);
-      const stream = await scene.stream({ at, pipeline: [{ $match: { operationType: { $nin: ['insert', 'update', 'replace', 'delete'] } } }] });
-      const reached = timeOf(await scene.done({ ping: 1 }));
+    async run(fixture) {
+      const name = await fixture.collection();
+      const at = await fixture.insert(name, [{ _id: 1 }]);
+      await fixture.done({ drop: name });
+      await fixture.insert(endMark, [{ [endMark]: 1 }]);
+      const stream = await fixture.stream({ at, pipeline: [{ $match: { operationType: { $nin: ['insert', 'update', 'replace', 'delete'] } } }] });
+      const reached = timeOf(await fixture.done({ ping: 1 }));
       const events = await stream.until(({ token }) => timeIn(token) >= digits(reached));
       expectSame('the operations', events.map(({ operationType }) => operationType as unknown), ['drop']);
     },
@@ -238,20 +238,20 @@ export const streamPositions: readonly Probe[] = [
 ];
 
 /** An event of 17 MB: the changed field, and the whole document as it is looked up. */
-async function expectFragments(scene: Scene): Promise<void> {
-  const name = await scene.collection([{ _id: 1, large: 'x' }]);
-  const at = await scene.update(name, { _id: 1 }, { $set: { large: 'x'.repeat(8_500_000) } });
-  const stream = await scene.stream({ collection: name, at, stage: { fullDocument: 'updateLookup' }, pipeline: [{ $changeStreamSplitLargeEvent: {} }] });
+async function expectFragments(fixture: Fixture): Promise<void> {
+  const name = await fixture.collection([{ _id: 1, large: 'x' }]);
+  const at = await fixture.update(name, { _id: 1 }, { $set: { large: 'x'.repeat(8_500_000) } });
+  const stream = await fixture.stream({ collection: name, at, stage: { fullDocument: 'updateLookup' }, pipeline: [{ $changeStreamSplitLargeEvent: {} }] });
   const fragments = await stream.until(({ events }) => events.some(isLastFragment));
   expectSame('the fragments', fragments.map(({ splitEvent }) => splitEvent as unknown), fragments.map((_, index) => ({ fragment: index + 1, of: fragments.length })));
   expectThat('more than one', fragments.length > 1, fragments.length);
 }
 
 /** An event whose document has 16 MB, and whose key comes three times. */
-async function expectEndOfStream(scene: Scene): Promise<void> {
-  const name = await scene.collection();
-  const at = await scene.insert(name, [{ _id: 'k'.repeat(40_000), large: 'x'.repeat(16_730_000) }]);
-  const stream = await scene.stream({ collection: name, at });
+async function expectEndOfStream(fixture: Fixture): Promise<void> {
+  const name = await fixture.collection();
+  const at = await fixture.insert(name, [{ _id: 'k'.repeat(40_000), large: 'x'.repeat(16_730_000) }]);
+  const stream = await fixture.stream({ collection: name, at });
   let reply: Document = {};
   for (let left = 40; left > 0 && codeIn(reply) <= 0 && stream.events.length === 0; left -= 1) reply = await stream.next();
   expectRefused('the batch', reply, 10_334);

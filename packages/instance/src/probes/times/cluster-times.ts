@@ -2,7 +2,7 @@ import { type Timestamp } from 'mongodb';
 import { EventStream } from '../framework/event-stream.js';
 import { codeIn, expectDone, expectRefused, expectThat } from '../framework/expectation.js';
 import { isAtLeast, NotTried, type Probe } from '../framework/probe.js';
-import { timeOf } from '../framework/scene.js';
+import { timeOf } from '../framework/fixture.js';
 
 const unauthorized = 13;
 
@@ -13,11 +13,11 @@ export const clusterTimes: readonly Probe[] = [
     sentence: 'The operation time of a write lies above that of every write before it on its shard.',
     source: 'corpus 03-crud',
     otherwise: 'A time that is taken as the present may lie below earlier writes.',
-    async run(scene) {
-      const name = await scene.collection();
+    async run(fixture) {
+      const name = await fixture.collection();
       let last: Timestamp | null = null;
       for (let _id = 0; _id < 5; _id += 1) {
-        const time = timeOf(await scene.done({ insert: name, documents: [{ _id }] }));
+        const time = timeOf(await fixture.done({ insert: name, documents: [{ _id }] }));
         expectThat('a later time', last === null || time.greaterThan(last), [last, time]);
         last = time;
       }
@@ -28,11 +28,11 @@ export const clusterTimes: readonly Probe[] = [
     sentence: 'An event bears the operation time that its write was answered with.',
     source: 'corpus 04-events-documents',
     otherwise: 'Changes may count as older or younger than a read.',
-    async run(scene) {
-      const name = await scene.collection();
-      const at = await scene.insert(name, [{ _id: 1 }]);
-      for (const on of scene.everywhere) {
-        const { events: [event] } = await scene.read({ on, collection: name, at });
+    async run(fixture) {
+      const name = await fixture.collection();
+      const at = await fixture.insert(name, [{ _id: 1 }]);
+      for (const on of fixture.everywhere) {
+        const { events: [event] } = await fixture.read({ on, collection: name, at });
         expectThat('the time of the write as that of the event', (event?.['clusterTime'] as Timestamp | undefined)?.equals(at) === true, event?.['clusterTime']);
       }
     },
@@ -43,10 +43,10 @@ export const clusterTimes: readonly Probe[] = [
     needs: ['direct'],
     source: 'corpus 08-reads-at-a-time',
     otherwise: 'The start time may lie above a write that is still to come.',
-    async run(scene) {
-      const name = await scene.collection();
-      const written = await scene.insert(name, [{ _id: 1 }]);
-      const reply = await scene.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, scene.shard, 'admin');
+    async run(fixture) {
+      const name = await fixture.collection();
+      const written = await fixture.insert(name, [{ _id: 1 }]);
+      const reply = await fixture.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, fixture.shard, 'admin');
       if (codeIn(reply) === unauthorized) throw new NotTried('the login may not appendOplogNote');
       expectDone('the note', reply);
       expectThat('its time is later', timeOf(reply).greaterThan(written), [written, timeOf(reply)]);
@@ -58,10 +58,10 @@ export const clusterTimes: readonly Probe[] = [
     topology: 'sharded',
     source: 'measured on 5.0.7; server sources',
     otherwise: 'Idle shards may hold a commit back for ten seconds.',
-    async run(scene) {
-      const reply = await scene.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, scene.front, 'admin');
+    async run(fixture) {
+      const reply = await fixture.ask({ appendOplogNote: 1, data: { convoy: 'probe' } }, fixture.front, 'admin');
       if (codeIn(reply) === unauthorized) throw new NotTried('the login may not appendOplogNote');
-      if (isAtLeast(scene.version, [6, 0, 0])) expectDone('the note', reply);
+      if (isAtLeast(fixture.version, [6, 0, 0])) expectDone('the note', reply);
       else expectRefused('the note', reply, 59);
     },
   },
@@ -71,11 +71,11 @@ export const clusterTimes: readonly Probe[] = [
     needs: ['direct', 'twoShards'],
     source: 'measured on 5.0.7',
     otherwise: 'Idle shards may hold a commit back for ten seconds.',
-    async run(scene) {
-      const name = await scene.collection();
-      const afterClusterTime = await scene.insert(name, [{ _id: 1 }]);
-      await scene.done({ ...EventStream.command({}), readConcern: { level: 'majority', afterClusterTime } });
-      const reached = await scene.now(scene.otherShard);
+    async run(fixture) {
+      const name = await fixture.collection();
+      const afterClusterTime = await fixture.insert(name, [{ _id: 1 }]);
+      await fixture.done({ ...EventStream.command({}), readConcern: { level: 'majority', afterClusterTime } });
+      const reached = await fixture.now(fixture.otherShard);
       expectThat('the time of the other shard is not below', reached.greaterThanOrEqual(afterClusterTime), [afterClusterTime, reached]);
     },
   },

@@ -1,18 +1,18 @@
 import type { Document } from 'mongodb';
 import { expectSame, expectThat, shown } from '../framework/expectation.js';
 import type { Probe } from '../framework/probe.js';
-import type { Scene } from '../framework/scene.js';
+import type { Fixture } from '../framework/fixture.js';
 
 /** The only document of a collection of the config database that fits. */
-async function configured(scene: Scene, find: string, filter: Document = {}): Promise<Document> {
-  const [found] = await scene.rows({ find, filter, limit: 1, singleBatch: true }, scene.front, 'config');
+async function configured(fixture: Fixture, find: string, filter: Document = {}): Promise<Document> {
+  const [found] = await fixture.rows({ find, filter, limit: 1, singleBatch: true }, fixture.front, 'config');
   return found ?? {};
 }
 
 /** The id of the cluster, as it is shown. */
-async function clusterId(scene: Scene): Promise<string> {
-  if (scene.isSharded) return shown((await configured(scene, 'version'))['clusterId']);
-  const { config } = await scene.adminDone({ replSetGetConfig: 1 });
+async function clusterId(fixture: Fixture): Promise<string> {
+  if (fixture.isSharded) return shown((await configured(fixture, 'version'))['clusterId']);
+  const { config } = await fixture.adminDone({ replSetGetConfig: 1 });
   return shown(((config as Document)['settings'] as Document | undefined)?.['replicaSetId']);
 }
 
@@ -23,10 +23,10 @@ export const clusters: readonly Probe[] = [
     sentence: 'hello tells routers by isdbgrid, and members of replica sets by the name of their set.',
     source: 'corpus 01-handshake',
     otherwise: 'Convoy takes a cluster for one of another kind.',
-    async run(scene) {
-      const { msg, setName } = await scene.adminDone({ hello: 1 });
-      expectSame('isdbgrid', msg, scene.isSharded ? 'isdbgrid' : undefined);
-      expectThat('a set name where it is no router', (typeof setName === 'string') !== scene.isSharded, setName);
+    async run(fixture) {
+      const { msg, setName } = await fixture.adminDone({ hello: 1 });
+      expectSame('isdbgrid', msg, fixture.isSharded ? 'isdbgrid' : undefined);
+      expectThat('a set name where it is no router', (typeof setName === 'string') !== fixture.isSharded, setName);
     },
   },
   {
@@ -34,8 +34,8 @@ export const clusters: readonly Probe[] = [
     sentence: 'A sharded cluster has an id in config.version, and a replica set in its configuration.',
     source: 'corpus 02-catalog',
     otherwise: 'A migration may go on with another cluster than it has begun with.',
-    async run(scene) {
-      const id = await clusterId(scene);
+    async run(fixture) {
+      const id = await clusterId(fixture);
       expectThat('an ObjectId of 24 digits', /^\{"\$oid":"[0-9a-f]{24}"\}$/.test(id), id);
     },
   },
@@ -45,8 +45,8 @@ export const clusters: readonly Probe[] = [
     topology: 'sharded',
     source: 'corpus 02-catalog',
     otherwise: 'Convoy cannot read the shards.',
-    async run(scene) {
-      const { shards } = (await scene.adminDone({ listShards: 1 })) as { shards?: { _id: unknown; host?: unknown }[] };
+    async run(fixture) {
+      const { shards } = (await fixture.adminDone({ listShards: 1 })) as { shards?: { _id: unknown; host?: unknown }[] };
       expectThat('a set and a host of each', shards?.length !== 0 && shards?.every(({ host }) => /^[^/]+\/[^/]+:\d+/.test(String(host))) === true, shards);
     },
   },
@@ -56,10 +56,10 @@ export const clusters: readonly Probe[] = [
     topology: 'sharded',
     source: 'corpus 02-catalog',
     otherwise: 'Convoy cannot tell which shard owns what is not sharded.',
-    async run(scene) {
-      await scene.collection();
-      const { primary } = await configured(scene, 'databases', { _id: scene.db });
-      const listed = (await scene.adminDone({ listShards: 1 }))['shards'] as { _id: unknown }[];
+    async run(fixture) {
+      await fixture.collection();
+      const { primary } = await configured(fixture, 'databases', { _id: fixture.db });
+      const listed = (await fixture.adminDone({ listShards: 1 }))['shards'] as { _id: unknown }[];
       expectThat('one of the shards', listed.some(({ _id }) => _id === primary), primary);
     },
   },
@@ -69,8 +69,8 @@ export const clusters: readonly Probe[] = [
     topology: 'sharded',
     source: 'corpus 02-catalog; manual: balancerStatus',
     otherwise: 'Chunks may move while Convoy copies.',
-    async run(scene) {
-      const { mode, inBalancerRound } = await scene.adminDone({ balancerStatus: 1 });
+    async run(fixture) {
+      const { mode, inBalancerRound } = await fixture.adminDone({ balancerStatus: 1 });
       expectThat('a mode', ['full', 'autoSplitOnly', 'off'].includes(mode as string), mode);
       expectThat('whether it is in a round', typeof inBalancerRound === 'boolean', inBalancerRound);
     },
@@ -80,10 +80,10 @@ export const clusters: readonly Probe[] = [
     sentence: 'Of two updates at once with one condition, which each of them ends, exactly one matches.',
     source: 'manual: atomicity; corpus 03-crud',
     otherwise: 'Two processes may take themselves for the owner of one part.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, epoch: 1 }]);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, epoch: 1 }]);
       const take = { update: name, updates: [{ q: { _id: 1, epoch: 1 }, u: { $inc: { epoch: 1 } } }], writeConcern: { w: 'majority' } };
-      const replies = await Promise.all([scene.done(take), scene.done(take)]);
+      const replies = await Promise.all([fixture.done(take), fixture.done(take)]);
       expectSame('documents that matched', replies.map(({ n }) => n as number).sort(), [0, 1]);
     },
   },

@@ -1,18 +1,18 @@
 import { type Document, MaxKey, Timestamp } from 'mongodb';
 import { codeIn, expectDone, expectRefused, expectSame, expectThat } from '../framework/expectation.js';
 import { isAtLeast, type Probe } from '../framework/probe.js';
-import type { Scene } from '../framework/scene.js';
+import type { Fixture } from '../framework/fixture.js';
 
 const zero = new Timestamp(0n);
 
 /** The first document of a collection. */
-async function first(scene: Scene, name: string, _id: unknown = 1): Promise<Document | undefined> {
-  const [document] = await scene.rows({ find: name, filter: { _id } });
+async function first(fixture: Fixture, name: string, _id: unknown = 1): Promise<Document | undefined> {
+  const [document] = await fixture.rows({ find: name, filter: { _id } });
   return document;
 }
 
 /** Puts a whole document, as Convoy does where there may be one already. */
-function put(name: string, document: Document, q: Document = { _id: document['_id'] as unknown }): Document {
+function upsert(name: string, document: Document, q: Document = { _id: document['_id'] as unknown }): Document {
   return { update: name, updates: [{ q, u: [{ $replaceWith: { $literal: document } }], upsert: true }] };
 }
 
@@ -23,11 +23,11 @@ export const exactDocuments: readonly Probe[] = [
     sentence: 'An insert stores fields in their order, also those whose names begin with $ or contain dots.',
     source: 'corpus 03-crud',
     otherwise: 'Documents with such fields arrive changed, or not at all.',
-    async run(scene) {
+    async run(fixture) {
       const document = { _id: 1, b: 1, $a: 1, 'c.d': { $e: 1, 'f.g': 2 }, a: 1, '': 0 };
-      const name = await scene.collection();
-      expectDone('the insert', await scene.ask({ insert: name, documents: [document] }));
-      expectSame('what is stored', await first(scene, name), document);
+      const name = await fixture.collection();
+      expectDone('the insert', await fixture.ask({ insert: name, documents: [document] }));
+      expectSame('what is stored', await first(fixture, name), document);
     },
   },
   {
@@ -35,11 +35,11 @@ export const exactDocuments: readonly Probe[] = [
     sentence: 'An upserting update by [{$replaceWith: {$literal: …}}] stores exactly that document, whether there was one or not.',
     source: 'corpus 03-crud',
     otherwise: 'Documents that are read anew arrive changed.',
-    async run(scene) {
-      const name = await scene.collection();
+    async run(fixture) {
+      const name = await fixture.collection();
       for (const document of [{ _id: 1, b: 1, $a: 1, 'c.d': 2 }, { _id: 1, z: { $e: 1 }, 'f.g': '$b', t: zero }]) {
-        expectDone('the put', await scene.ask(put(name, document)));
-        expectSame('what is stored', await first(scene, name), document);
+        expectDone('the put', await fixture.ask(upsert(name, document)));
+        expectSame('what is stored', await first(fixture, name), document);
       }
     },
   },
@@ -48,9 +48,9 @@ export const exactDocuments: readonly Probe[] = [
     sentence: 'An insert replaces Timestamp(0, 0) in a field of the top level, and keeps it elsewhere.',
     source: 'corpus 03-crud',
     otherwise: 'Nothing is lost: Convoy puts such documents.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, t: zero, inner: { t: zero } }]);
-      const stored = await first(scene, name);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, t: zero, inner: { t: zero } }]);
+      const stored = await first(fixture, name);
       expectThat('the top level has the present time', !zero.equals(stored?.['t'] as Timestamp), stored);
       expectSame('the inner field', stored?.['inner'], { t: zero });
     },
@@ -62,10 +62,10 @@ export const exactDocuments: readonly Probe[] = [
     backports: [[7, 0, 13], [6, 0, 17], [5, 0, 29]],
     source: 'manual: bypassEmptyTsReplacement; SERVER-88750',
     otherwise: 'Nothing is lost: Convoy puts such documents.',
-    async run(scene) {
-      const name = await scene.collection();
-      expectDone('the insert', await scene.ask({ insert: name, documents: [{ _id: 1, t: zero }], bypassEmptyTsReplacement: true }));
-      expectSame('what is stored', await first(scene, name), { _id: 1, t: zero });
+    async run(fixture) {
+      const name = await fixture.collection();
+      expectDone('the insert', await fixture.ask({ insert: name, documents: [{ _id: 1, t: zero }], bypassEmptyTsReplacement: true }));
+      expectSame('what is stored', await first(fixture, name), { _id: 1, t: zero });
     },
   },
   {
@@ -73,10 +73,10 @@ export const exactDocuments: readonly Probe[] = [
     sentence: 'A $set stage adds new fields at the end in the order given, and leaves others where they are.',
     source: 'corpus 16-found-data',
     otherwise: 'Fields of updated documents may come in another order than on the source.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, m: 0, k: 0 }]);
-      await scene.update(name, { _id: 1 }, [{ $set: { z: { $literal: 1 }, m: { $literal: 2 }, a: { $literal: 3 } } }]);
-      expectSame('the document', await first(scene, name), { _id: 1, m: 2, k: 0, z: 1, a: 3 });
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, m: 0, k: 0 }]);
+      await fixture.update(name, { _id: 1 }, [{ $set: { z: { $literal: 1 }, m: { $literal: 2 }, a: { $literal: 3 } } }]);
+      expectSame('the document', await first(fixture, name), { _id: 1, m: 2, k: 0, z: 1, a: 3 });
     },
   },
   {
@@ -84,10 +84,10 @@ export const exactDocuments: readonly Probe[] = [
     sentence: 'The $set operator adds new fields in the order of their names.',
     source: 'manual: update operators',
     otherwise: 'Nothing is lost: Convoy replays updates as stages.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1 }]);
-      await scene.update(name, { _id: 1 }, { $set: { z: 1, a: 1, m: 1 } });
-      expectSame('the document', await first(scene, name), { _id: 1, a: 1, m: 1, z: 1 });
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1 }]);
+      await fixture.update(name, { _id: 1 }, { $set: { z: 1, a: 1, m: 1 } });
+      expectSame('the document', await first(fixture, name), { _id: 1, a: 1, m: 1, z: 1 });
     },
   },
   {
@@ -95,13 +95,13 @@ export const exactDocuments: readonly Probe[] = [
     sentence: 'A field that one stage of a pipeline unsets and a later one sets keeps its place; two updates put it at the end.',
     source: 'measured on 5.0.7',
     otherwise: 'Updates that are folded into one may give another order of fields.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, a: 1, b: 1 }, { _id: 2, a: 1, b: 1 }]);
-      await scene.update(name, { _id: 1 }, [{ $unset: ['a'] }, { $set: { a: 2 } }]);
-      await scene.update(name, { _id: 2 }, [{ $unset: ['a'] }]);
-      await scene.update(name, { _id: 2 }, [{ $set: { a: 2 } }]);
-      expectSame('by one pipeline', await first(scene, name), { _id: 1, a: 2, b: 1 });
-      expectSame('by two updates', await first(scene, name, 2), { _id: 2, b: 1, a: 2 });
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, a: 1, b: 1 }, { _id: 2, a: 1, b: 1 }]);
+      await fixture.update(name, { _id: 1 }, [{ $unset: ['a'] }, { $set: { a: 2 } }]);
+      await fixture.update(name, { _id: 2 }, [{ $unset: ['a'] }]);
+      await fixture.update(name, { _id: 2 }, [{ $set: { a: 2 } }]);
+      expectSame('by one pipeline', await first(fixture, name), { _id: 1, a: 2, b: 1 });
+      expectSame('by two updates', await first(fixture, name, 2), { _id: 2, b: 1, a: 2 });
     },
   },
   {
@@ -109,12 +109,12 @@ export const exactDocuments: readonly Probe[] = [
     sentence: 'A stage that unsets what is not there, or sets what is there already, changes nothing and shows no event.',
     source: 'corpus 04-events-documents',
     otherwise: 'The comparison may see changes that nobody made.',
-    async run(scene) {
-      const name = await scene.collection();
-      const at = await scene.insert(name, [{ _id: 1, a: 1 }]);
-      const reply = await scene.done({ update: name, updates: [{ q: { _id: 1 }, u: [{ $unset: ['z'] }, { $set: { a: 1 } }] }] });
+    async run(fixture) {
+      const name = await fixture.collection();
+      const at = await fixture.insert(name, [{ _id: 1, a: 1 }]);
+      const reply = await fixture.done({ update: name, updates: [{ q: { _id: 1 }, u: [{ $unset: ['z'] }, { $set: { a: 1 } }] }] });
       expectSame('n and nModified', [reply['n'], reply['nModified']], [1, 0]);
-      const { events } = await scene.read({ collection: name, at });
+      const { events } = await fixture.read({ collection: name, at });
       expectSame('the events', events.map(({ operationType }) => operationType as unknown), ['insert']);
     },
   },
@@ -123,13 +123,13 @@ export const exactDocuments: readonly Probe[] = [
     sentence: '$setField and $unsetField take a field by its very name, with dots and dollars.',
     source: 'corpus 04-events-documents',
     otherwise: 'Updates of such fields may change others.',
-    async run(scene) {
-      const name = await scene.collection([{ _id: 1, a: { b: 1 }, 'a.b': 2 }]);
+    async run(fixture) {
+      const name = await fixture.collection([{ _id: 1, a: { b: 1 }, 'a.b': 2 }]);
       const field = { $literal: 'a.b' };
-      await scene.update(name, { _id: 1 }, [{ $replaceWith: { $setField: { field, input: '$$ROOT', value: 3 } } }]);
-      expectSame('after $setField', await first(scene, name), { _id: 1, a: { b: 1 }, 'a.b': 3 });
-      await scene.update(name, { _id: 1 }, [{ $replaceWith: { $unsetField: { field, input: '$$ROOT' } } }]);
-      expectSame('after $unsetField', await first(scene, name), { _id: 1, a: { b: 1 } });
+      await fixture.update(name, { _id: 1 }, [{ $replaceWith: { $setField: { field, input: '$$ROOT', value: 3 } } }]);
+      expectSame('after $setField', await first(fixture, name), { _id: 1, a: { b: 1 }, 'a.b': 3 });
+      await fixture.update(name, { _id: 1 }, [{ $replaceWith: { $unsetField: { field, input: '$$ROOT' } } }]);
+      expectSame('after $unsetField', await first(fixture, name), { _id: 1, a: { b: 1 } });
     },
   },
   {
@@ -138,12 +138,12 @@ export const exactDocuments: readonly Probe[] = [
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'Documents without a field of their shard key do not arrive.',
-    async run(scene) {
-      const name = await scene.split();
+    async run(fixture) {
+      const name = await fixture.split();
       for (const [document, q] of [[{ _id: 1, sk: 5 }, { sk: 5, _id: 1 }], [{ _id: 2, v: 1 }, { sk: null, _id: 2 }]] as const) {
-        expectDone('the put', await scene.ask(put(name, document, q)));
-        expectDone('the repeated put', await scene.ask(put(name, document, q)));
-        expectSame('what is stored', await first(scene, name, document._id), document);
+        expectDone('the put', await fixture.ask(upsert(name, document, q)));
+        expectDone('the repeated put', await fixture.ask(upsert(name, document, q)));
+        expectSame('what is stored', await first(fixture, name, document._id), document);
       }
     },
   },
@@ -153,9 +153,9 @@ export const exactDocuments: readonly Probe[] = [
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'A write may touch a document that another instance owns.',
-    async run(scene) {
-      const name = await scene.split([{ _id: 1, sk: 5 }]);
-      for (const sk of [-5, 6]) expectSame(`n of a delete by sk ${sk}`, (await scene.done({ delete: name, deletes: [{ q: { sk, _id: 1 }, limit: 1 }] }))['n'], 0);
+    async run(fixture) {
+      const name = await fixture.split([{ _id: 1, sk: 5 }]);
+      for (const sk of [-5, 6]) expectSame(`n of a delete by sk ${sk}`, (await fixture.done({ delete: name, deletes: [{ q: { sk, _id: 1 }, limit: 1 }] }))['n'], 0);
     },
   },
   {
@@ -164,10 +164,10 @@ export const exactDocuments: readonly Probe[] = [
     needs: ['twoShards'],
     source: 'corpus 03-crud',
     otherwise: 'Documents with equal _ids may be lost.',
-    async run(scene) {
-      const name = await scene.split([{ _id: 1, sk: -1 }]);
-      expectRefused('the insert on the same shard', await scene.ask({ insert: name, documents: [{ _id: 1, sk: -2 }] }), 11_000);
-      expectDone('the insert on the other shard', await scene.ask({ insert: name, documents: [{ _id: 1, sk: 1 }] }));
+    async run(fixture) {
+      const name = await fixture.split([{ _id: 1, sk: -1 }]);
+      expectRefused('the insert on the same shard', await fixture.ask({ insert: name, documents: [{ _id: 1, sk: -2 }] }), 11_000);
+      expectDone('the insert on the other shard', await fixture.ask({ insert: name, documents: [{ _id: 1, sk: 1 }] }));
     },
   },
   {
@@ -176,12 +176,12 @@ export const exactDocuments: readonly Probe[] = [
     topology: 'sharded',
     source: 'measured on 5.0.7',
     otherwise: 'Documents at MaxKey may belong to no range.',
-    async run(scene) {
-      const name = scene.newName();
-      await scene.adminDone({ shardCollection: `${scene.db}.${name}`, key: { _id: 1 } });
-      const reply = await scene.ask({ insert: name, documents: [{ _id: new MaxKey() }] });
-      if (!isAtLeast(scene.version, [6, 0, 0])) expectRefused('the insert', reply, 61);
-      else expectThat('the insert is refused, or the document is found', codeIn(reply) !== 0 || (await first(scene, name, new MaxKey())) !== undefined, reply['n']);
+    async run(fixture) {
+      const name = fixture.newName();
+      await fixture.adminDone({ shardCollection: `${fixture.db}.${name}`, key: { _id: 1 } });
+      const reply = await fixture.ask({ insert: name, documents: [{ _id: new MaxKey() }] });
+      if (!isAtLeast(fixture.version, [6, 0, 0])) expectRefused('the insert', reply, 61);
+      else expectThat('the insert is refused, or the document is found', codeIn(reply) !== 0 || (await first(fixture, name, new MaxKey())) !== undefined, reply['n']);
     },
   },
 ];

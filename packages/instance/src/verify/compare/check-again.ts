@@ -1,6 +1,6 @@
 import { compareGroup, idOf, type MismatchKind } from './compare-group.js';
 import { differingPaths, type PathDifference } from './differing-paths.js';
-import { findDocuments, type FindContext, type FoundDocuments, lookupName } from './find-documents.js';
+import { findDocuments, type FindDependencies, type FoundDocuments, lookupName } from './find-documents.js';
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 
 /** An `_id` that differed when it was last looked at. */
@@ -47,9 +47,9 @@ export interface SecondLook {
 }
 
 /** Both sides of a look. */
-export interface LookContext {
-  source: FindContext;
-  destination: FindContext;
+export interface LookDependencies {
+  source: FindDependencies;
+  destination: FindDependencies;
   rule: ProofRule;
   now_ms: number;
 }
@@ -58,10 +58,10 @@ export interface LookContext {
  * Looks at some suspects of one collection again: first at the source, so that the destination has the time in between.
  * @throws what the doors throw
  */
-export async function checkAgain(suspects: readonly Suspect[], context: LookContext): Promise<SecondLook> {
+export async function checkAgain(suspects: readonly Suspect[], deps: LookDependencies): Promise<SecondLook> {
   const ids = suspects.map(({ id }) => id);
-  const here = await findDocuments(context.source, ids);
-  const there = await findDocuments(context.destination, ids);
+  const here = await findDocuments(deps.source, ids);
+  const there = await findDocuments(deps.destination, ids);
   const result: SecondLook = { suspects: [], proven: [], agreed: 0 };
   for (const before of suspects) {
     const name = lookupName(before.id);
@@ -70,8 +70,8 @@ export async function checkAgain(suspects: readonly Suspect[], context: LookCont
       result.agreed += 1;
       continue;
     }
-    const suspect = lookedAt(before, sides, context.now_ms);
-    if (isProven(suspect, context)) result.proven.push(...(await mismatchesOf(suspect, sides, context)));
+    const suspect = lookedAt(before, sides, deps.now_ms);
+    if (isProven(suspect, deps)) result.proven.push(...(await mismatchesOf(suspect, sides, deps)));
     else result.suspects.push(suspect);
   }
   return result;
@@ -99,24 +99,24 @@ function lookedAt(before: Suspect, { source, destination }: Sides, now_ms: numbe
   };
 }
 
-function isProven({ unchangedLooks, unchangedSince_ms }: Suspect, { rule, now_ms }: LookContext): boolean {
+function isProven({ unchangedLooks, unchangedSince_ms }: Suspect, { rule, now_ms }: LookDependencies): boolean {
   return unchangedLooks >= rule.looksMin && now_ms - unchangedSince_ms >= rule.settle_ms;
 }
 
 /** What is wrong with a suspect's documents, read once more where they were too large to be kept; none when they agree now. */
-async function mismatchesOf(suspect: Suspect, sides: Sides, context: LookContext): Promise<Mismatch[]> {
-  const here = sides.source.documents ?? (await readSingle(context.source, suspect));
-  const there = sides.destination.documents ?? (await readSingle(context.destination, suspect));
+async function mismatchesOf(suspect: Suspect, sides: Sides, deps: LookDependencies): Promise<Mismatch[]> {
+  const here = sides.source.documents ?? (await readSingle(deps.source, suspect));
+  const there = sides.destination.documents ?? (await readSingle(deps.destination, suspect));
   return compareGroup(here, there).map(({ kind, source, destination }) => ({
     kind,
     id: ownedValue(idOf(source ?? destination ?? new Uint8Array())),
     paths: source === null || destination === null ? [] : differingPaths(source, destination),
     firstSeen_ms: suspect.firstSeen_ms,
-    lastSeen_ms: context.now_ms,
+    lastSeen_ms: deps.now_ms,
     looks: suspect.looks,
   }));
 }
 
-async function readSingle(context: FindContext, { id }: Suspect): Promise<Uint8Array[]> {
-  return (await findDocuments(context, [id])).get(lookupName(id))?.documents ?? [];
+async function readSingle(deps: FindDependencies, { id }: Suspect): Promise<Uint8Array[]> {
+  return (await findDocuments(deps, [id])).get(lookupName(id))?.documents ?? [];
 }

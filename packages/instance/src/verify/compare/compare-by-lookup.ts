@@ -1,7 +1,7 @@
 import { ownedValue, type RawValue } from '../../bson/scan.js';
 import { digestOf, idOf } from './compare-group.js';
 import type { Finding } from './compare-range.js';
-import { findCommand, type FindContext, findDocuments, lookupName } from './find-documents.js';
+import { findCommand, type FindDependencies, findDocuments, lookupName } from './find-documents.js';
 
 /** Documents that are looked up on the other side at once. */
 const lookupsMax = 500;
@@ -10,7 +10,7 @@ const lookupsMax = 500;
 export interface LookupObserver {
   found(findings: Finding[]): Promise<void>;
   /** Of every batch that was compared; `bytes` of both sides together, as far as they were read as a whole. */
-  compared(figures: { sourceDocuments: number; destinationDocuments: number; bytes: number }): void;
+  compared(stats: { sourceDocuments: number; destinationDocuments: number; bytes: number }): void;
 }
 
 /**
@@ -18,7 +18,7 @@ export interface LookupObserver {
  * destination, and the `_id`s of the destination on the source.
  * @throws what the doors and the observer throw; the whole may be repeated
  */
-export async function compareByLookup(source: FindContext, destination: FindContext, observer: LookupObserver): Promise<void> {
+export async function compareByLookup(source: FindDependencies, destination: FindDependencies, observer: LookupObserver): Promise<void> {
   for await (const batch of batchesOf(source)) {
     const groups = grouped(batch);
     const there = await findDocuments(destination, idsOf(groups));
@@ -37,9 +37,9 @@ export async function compareByLookup(source: FindContext, destination: FindCont
 }
 
 /** All documents of one side in no order. */
-async function* batchesOf(context: FindContext): AsyncGenerator<Uint8Array[]> {
-  const { door, database, signal } = context;
-  const cursor = await door.openCursor(database, { ...findCommand(context), batchSize: lookupsMax }, { signal });
+async function* batchesOf(deps: FindDependencies): AsyncGenerator<Uint8Array[]> {
+  const { client, database, signal } = deps;
+  const cursor = await client.openCursor(database, { ...findCommand(deps), batchSize: lookupsMax }, { signal });
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
       if (batch.documents.length > 0) yield batch.documents;

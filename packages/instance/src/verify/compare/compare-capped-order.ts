@@ -1,14 +1,14 @@
 import type { RawValue } from '../../bson/scan.js';
 import { bufferOf, ownedValue } from '../../bson/scan.js';
 import { idOf } from './compare-group.js';
-import { findCommand, type FindContext, findDocuments, lookupName } from './find-documents.js';
+import { findCommand, type FindDependencies, findDocuments, lookupName } from './find-documents.js';
 
 /**
  * Whether the documents of a capped collection were inserted in one order on both sides. Those that only one side has are passed over:
  * it may have dropped fewer of its oldest ones, or be ahead at the end.
  * @throws what the doors throw
  */
-export async function inSameInsertionOrder(source: FindContext, destination: FindContext): Promise<boolean> {
+export async function inSameInsertionOrder(source: FindDependencies, destination: FindDependencies): Promise<boolean> {
   await using here = new IdSequence(source);
   await using there = new IdSequence(destination);
   let [a, b] = [await here.next(), await there.next()];
@@ -25,8 +25,8 @@ export async function inSameInsertionOrder(source: FindContext, destination: Fin
   return true;
 }
 
-async function exists(context: FindContext, id: RawValue): Promise<boolean> {
-  return (await findDocuments({ ...context, idsOnly: true }, [id])).get(lookupName(id))?.digest !== '';
+async function exists(deps: FindDependencies, id: RawValue): Promise<boolean> {
+  return (await findDocuments({ ...deps, idsOnly: true }, [id])).get(lookupName(id))?.digest !== '';
 }
 
 function same(a: RawValue, b: RawValue): boolean {
@@ -37,8 +37,8 @@ function same(a: RawValue, b: RawValue): boolean {
 class IdSequence implements AsyncDisposable {
   readonly #ids: AsyncGenerator<RawValue>;
 
-  constructor(context: FindContext) {
-    this.#ids = idsOf(context);
+  constructor(deps: FindDependencies) {
+    this.#ids = idsOf(deps);
   }
 
   /** Null at the end. */
@@ -52,9 +52,9 @@ class IdSequence implements AsyncDisposable {
   }
 }
 
-async function* idsOf(context: FindContext): AsyncGenerator<RawValue, void> {
-  const { door, database, signal } = context;
-  const cursor = await door.openCursor(database, { ...findCommand({ ...context, idsOnly: true }), sort: { $natural: 1 } }, { signal });
+async function* idsOf(deps: FindDependencies): AsyncGenerator<RawValue, void> {
+  const { client, database, signal } = deps;
+  const cursor = await client.openCursor(database, { ...findCommand({ ...deps, idsOnly: true }), sort: { $natural: 1 } }, { signal });
   try {
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
       for (const document of batch.documents) yield idOf(document);

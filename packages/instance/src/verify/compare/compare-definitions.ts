@@ -3,7 +3,7 @@ import { elementsOf } from '../../bson/scan.js';
 import { compareCatalogs, type CatalogDifference } from '../../catalog/plan/compare-catalogs.js';
 import { type Catalog, type CatalogEntry, namespaceOf, type Sharding } from '../../catalog/namespace.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 
 /**
  * A difference between two namespaces; `ranges`: the chunks of the destination's shard key do not cover it once; `order`: the documents
@@ -13,9 +13,9 @@ export interface NamespaceDifference extends Omit<CatalogDifference, 'kind'> {
   kind: CatalogDifference['kind'] | 'ranges' | 'order';
 }
 
-export interface DefinitionContext {
-  source: Pick<Cluster, 'kind'>;
-  destination: Pick<Cluster, 'kind' | 'version'>;
+export interface DdlDependencies {
+  source: Pick<ClusterClient, 'kind'>;
+  destination: Pick<ClusterClient, 'kind' | 'version'>;
   /** False: the destination is meant to have other shard keys. */
   shardKeys: boolean;
 }
@@ -26,10 +26,10 @@ export interface DefinitionContext {
  * keys are nothing to compare.
  * @returns differences in order of namespace
  */
-export function compareDefinitions(source: CatalogReport, destination: CatalogReport, context: DefinitionContext): NamespaceDifference[] {
-  const comparesKeys = comparesShardKeys(context);
+export function compareDefinitions(source: CatalogReport, destination: CatalogReport, deps: DdlDependencies): NamespaceDifference[] {
+  const comparesKeys = comparesShardKeys(deps);
   const expected = comparesKeys ? source.catalog : withShardKeysOf(source.catalog, destination.catalog);
-  const options = { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: context.destination.version } as const;
+  const options = { form: 'final', buildIndexes: 'beforeDataCopy', destinationVersion: deps.destination.version } as const;
   const differences: NamespaceDifference[] = [
     ...compareCatalogs(expected, destination.catalog, options),
     ...compareTimeSeries(source.timeSeries, destination.timeSeries),
@@ -40,7 +40,7 @@ export function compareDefinitions(source: CatalogReport, destination: CatalogRe
 }
 
 /** Whether shard keys are compared at all. */
-export function comparesShardKeys({ source, destination, shardKeys }: DefinitionContext): boolean {
+export function comparesShardKeys({ source, destination, shardKeys }: DdlDependencies): boolean {
   return shardKeys && source.kind === 'sharded' && destination.kind === 'sharded';
 }
 

@@ -1,4 +1,4 @@
-import type { RawBatch } from '../../cluster/door.js';
+import type { RawBatch } from '../../cluster/node-client.js';
 
 /** Bytes of one batch: large enough that round trips do not count, small enough that two batches of both sides of every partition fit. */
 const batchBytes = 2 ** 20;

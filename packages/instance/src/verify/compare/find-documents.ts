@@ -3,7 +3,7 @@ import { idClass } from '../../bson/id-class.js';
 import { isLossless, losslessValue } from '../../bson/lossless.js';
 import type { RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
-import type { Door } from '../../cluster/door.js';
+import type { NodeClient } from '../../cluster/node-client.js';
 import { documentDigest, idOf, joinedDigest } from './compare-group.js';
 
 /** What one side has of an `_id`. */
@@ -15,8 +15,8 @@ export interface FoundDocuments {
 }
 
 /** Where to look. */
-export interface FindContext {
-  door: Door;
+export interface FindDependencies {
+  client: NodeClient;
   database: string;
   collection: string;
   /** Everything that was written up to this cluster time is read. */
@@ -38,10 +38,10 @@ export function lookupName(id: RawValue): string {
  * Reads the documents of some `_id`s at majority, through a router, which leaves out orphans.
  * @returns by `lookupName`; every `_id` that was asked for has its entry
  */
-export async function findDocuments(context: FindContext, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
-  const { door, database, signal } = context;
+export async function findDocuments(deps: FindDependencies, ids: readonly RawValue[]): Promise<Map<string, FoundDocuments>> {
+  const { client, database, signal } = deps;
   const groups = new Map(ids.map((id) => [lookupName(id), new DocumentGroup()]));
-  const cursor = await door.openCursor(database, { ...findCommand(context), filter: idFilter(ids) }, { signal });
+  const cursor = await client.openCursor(database, { ...findCommand(deps), filter: idFilter(ids) }, { signal });
   try {
     let readBytes = 0;
     for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
@@ -57,7 +57,7 @@ export async function findDocuments(context: FindContext, ids: readonly RawValue
 }
 
 /** A reading of one side without a filter. */
-export function findCommand({ collection, after, idsOnly }: FindContext): Document {
+export function findCommand({ collection, after, idsOnly }: FindDependencies): Document {
   return {
     find: collection,
     ...(idsOnly === true ? { projection: { _id: 1 } } : {}),

@@ -2,7 +2,7 @@ import { compareRaw } from '../../bson/compare.js';
 import { isLossless } from '../../bson/lossless.js';
 import { bufferOf, ownedValue, type RawValue } from '../../bson/scan.js';
 import { timestampOf } from '../../cluster/cluster-time.js';
-import type { Door, RawBatch, RawCursor } from '../../cluster/door.js';
+import type { NodeClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { type OpenFind, openIdRange } from '../../cluster/id-range.js';
 import type { Retrying } from '../../cluster/retry.js';
 import { idOf } from './compare-group.js';
@@ -40,7 +40,7 @@ export class OrderedDocuments {
   readonly #size = new ComparisonBatchSize();
 
   constructor(
-    private readonly door: Door,
+    private readonly client: NodeClient,
     private readonly read: OrderedRead,
     private readonly retrying: Retrying,
     private readonly signal: AbortSignal,
@@ -130,7 +130,7 @@ export class OrderedDocuments {
   }
 
   #fetch(): Promise<RawBatch> {
-    return this.retrying(`read ${this.door.label}`, () => this.#tryFetch(), this.signal);
+    return this.retrying(`read ${this.client.label}`, () => this.#tryFetch(), this.signal);
   }
 
   async #tryFetch(): Promise<RawBatch> {
@@ -151,7 +151,7 @@ export class OrderedDocuments {
     const min = this.#last !== null && isLossless(this.#last) ? this.#last : lower;
     const command = { find: collection, batchSize: this.#size.documents, readConcern: { level: 'majority', afterClusterTime: timestampOf(after) } };
     const bounds = { ...(min === null ? {} : { min }), ...(upper === null ? {} : { max: upper }) };
-    const open: OpenFind = (find, options) => this.door.openCursor(database, find, options);
+    const open: OpenFind = (find, options) => this.client.openCursor(database, find, options);
     return openIdRange(open, command, bounds, { signal: this.signal });
   }
 }

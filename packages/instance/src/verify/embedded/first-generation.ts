@@ -1,13 +1,13 @@
 import { compareByLookup } from '../compare/compare-by-lookup.js';
 import { compareRange, type Finding } from '../compare/compare-range.js';
-import type { KnownTimes } from '../standalone/comparison-context.js';
-import type { FindContext } from '../compare/find-documents.js';
+import type { KnownTimes } from '../standalone/comparison-dependencies.js';
+import type { FindDependencies } from '../compare/find-documents.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
 import { foundStanding } from './standing.js';
 import { storedMismatch } from './stored-mismatch.js';
-import type { BookedCollection, VerificationBook } from './verification-book.js';
+import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifiedPart } from './verified-collection.js';
-import type { VerifierContext } from './verifier-context.js';
+import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /** What was compared is stored this often. */
 const record_ms = 2_000;
@@ -21,7 +21,7 @@ export class CollectionLeftError extends Error {
 
 /** What comparing a part needs beside the context. */
 export interface FirstGenerationHooks {
-  book: VerificationBook;
+  store: VerificationStore;
   /** Resolves while there is room for documents that differ. */
   untilRoom(signal: AbortSignal): Promise<void>;
   /** Documents that differ were stored. */
@@ -32,34 +32,34 @@ export interface FirstGenerationHooks {
  * Compares a part of a collection from where it was left. Whatever differs is stored before what was compared is.
  * @throws CollectionLeftError; what the doors throw beyond their retries
  */
-export async function comparePart(context: VerifierContext, hooks: FirstGenerationHooks, booked: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
-  await (booked.collection.unordered ? compareUnordered : compareOrdered)(context, hooks, booked, part, times, signal);
+export async function comparePart(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
+  await (entry_.collection.unordered ? compareUnordered : compareOrdered)(deps, hooks, entry_, part, times, signal);
   part.done = true;
-  refuseLeft(hooks, booked);
-  await hooks.book.saveParts(booked);
+  refuseLeft(hooks, entry_);
+  await hooks.store.saveParts(entry_);
 }
 
-async function compareOrdered(context: VerifierContext, hooks: FirstGenerationHooks, booked: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
-  const { database, name: collection } = booked.collection;
+async function compareOrdered(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
+  const { database, name: collection } = entry_.collection;
   const { lower, upper } = part;
   const before = { source: part.source, destination: part.destination };
-  const reading = (side: 'source' | 'destination') => new OrderedDocuments(context[side].router, { database, collection, lower, upper, after: times[side] }, context.retrying, signal);
+  const reading = (side: 'source' | 'destination') => new OrderedDocuments(deps[side].router, { database, collection, lower, upper, after: times[side] }, deps.retrying, signal);
   const [source, destination] = [reading('source'), reading('destination')];
-  let recorded_ms = context.clock.monotonic_ms();
+  let recorded_ms = deps.clock.monotonic_ms();
   const count = (): void => {
     part.source = before.source + source.takenDocuments;
     part.destination = before.destination + destination.takenDocuments;
   };
   try {
     await compareRange(source, destination, {
-      found: (findings) => store(context, hooks, booked, findings),
+      found: (findings) => store(deps, hooks, entry_, findings),
       async reached(next) {
         count();
-        await mayGoOn(context, hooks, booked, signal);
-        if (context.clock.monotonic_ms() - recorded_ms < record_ms) return;
+        await mayGoOn(deps, hooks, entry_, signal);
+        if (deps.clock.monotonic_ms() - recorded_ms < record_ms) return;
         part.lower = next;
-        await hooks.book.saveParts(booked);
-        recorded_ms = context.clock.monotonic_ms();
+        await hooks.store.saveParts(entry_);
+        recorded_ms = deps.clock.monotonic_ms();
       },
     });
     count();
@@ -69,15 +69,15 @@ async function compareOrdered(context: VerifierContext, hooks: FirstGenerationHo
 }
 
 /** A collection in no known order is compared as a whole, and from the beginning when that fails. */
-async function compareUnordered(context: VerifierContext, hooks: FirstGenerationHooks, booked: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
-  const { database, name: collection } = booked.collection;
-  const on = (side: 'source' | 'destination'): FindContext => ({ door: context[side].router, database, collection, after: times[side], signal });
+async function compareUnordered(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, part: VerifiedPart, times: KnownTimes, signal: AbortSignal): Promise<void> {
+  const { database, name: collection } = entry_.collection;
+  const on = (side: 'source' | 'destination'): FindDependencies => ({ client: deps[side].router, database, collection, after: times[side], signal });
   const compare = async (): Promise<void> => {
     [part.source, part.destination] = [0, 0];
     await compareByLookup(on('source'), on('destination'), {
       async found(findings) {
-        await mayGoOn(context, hooks, booked, signal);
-        await store(context, hooks, booked, findings);
+        await mayGoOn(deps, hooks, entry_, signal);
+        await store(deps, hooks, entry_, findings);
       },
       compared(batch) {
         part.source += batch.sourceDocuments;
@@ -85,23 +85,23 @@ async function compareUnordered(context: VerifierContext, hooks: FirstGeneration
       },
     });
   };
-  await context.retrying('compare by lookup', compare, signal);
+  await deps.retrying('compare by lookup', compare, signal);
 }
 
-async function mayGoOn(context: VerifierContext, hooks: FirstGenerationHooks, booked: BookedCollection, signal: AbortSignal): Promise<void> {
-  while (context.isApplyBehind() || context.isDraining()) await context.clock.sleep(pause_ms, signal);
+async function mayGoOn(deps: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, signal: AbortSignal): Promise<void> {
+  while (deps.isApplyBehind() || deps.isDraining()) await deps.clock.sleep(pause_ms, signal);
   await hooks.untilRoom(signal);
-  refuseLeft(hooks, booked);
+  refuseLeft(hooks, entry_);
 }
 
-async function store({ storage, clock }: VerifierContext, hooks: FirstGenerationHooks, booked: BookedCollection, findings: readonly Finding[]): Promise<void> {
+async function store({ storage, clock }: VerifierDependencies, hooks: FirstGenerationHooks, entry_: BookedCollection, findings: readonly Finding[]): Promise<void> {
   if (findings.length === 0) return;
-  refuseLeft(hooks, booked);
+  refuseLeft(hooks, entry_);
   const now = new Date(clock.now_ms());
-  await storage.putMismatches(findings.map(({ id, kind }) => storedMismatch(booked.collection, id, { kind, paths: [] }, { first: now, last: now, looks: 1, ordinal: hooks.book.ordinal, standing: foundStanding })));
+  await storage.saveMismatches(findings.map(({ id, kind }) => storedMismatch(entry_.collection, id, { kind, paths: [] }, { first: now, last: now, looks: 1, ordinal: hooks.store.ordinal, standing: foundStanding })));
   hooks.found(findings.length);
 }
 
-function refuseLeft({ book }: FirstGenerationHooks, booked: BookedCollection): void {
-  if (book.get(booked.collection.key) !== booked) throw new CollectionLeftError();
+function refuseLeft({ store }: FirstGenerationHooks, entry_: BookedCollection): void {
+  if (store.get(entry_.collection.key) !== entry_) throw new CollectionLeftError();
 }

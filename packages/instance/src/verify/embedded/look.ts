@@ -1,9 +1,9 @@
 import type { RawValue } from '../../bson/scan.js';
 import { compareGroup, type MismatchKind } from '../compare/compare-group.js';
-import type { KnownTimes } from '../standalone/comparison-context.js';
+import type { KnownTimes } from '../standalone/comparison-dependencies.js';
 import { differingPaths, type PathDifference } from '../compare/differing-paths.js';
-import { type FindContext, findDocuments, lookupName } from '../compare/find-documents.js';
-import type { VerifierContext } from './verifier-context.js';
+import { type FindDependencies, findDocuments, lookupName } from '../compare/find-documents.js';
+import type { VerifierDependencies } from './verifier-dependencies.js';
 import type { VerifiedCollection } from './verified-collection.js';
 
 /** Keys that are looked up by one command. */
@@ -24,13 +24,13 @@ export interface Difference {
  * @throws what the doors throw
  */
 export async function lookAt(
-  context: Pick<VerifierContext, 'source' | 'destination'>,
+  deps: Pick<VerifierDependencies, 'source' | 'destination'>,
   { database, name }: Pick<VerifiedCollection, 'database' | 'name'>,
   ids: readonly RawValue[],
   times: KnownTimes,
   signal: AbortSignal,
 ): Promise<Map<string, Difference>> {
-  const on = (side: 'source' | 'destination'): FindContext => ({ door: context[side].router, database, collection: name, after: times[side], signal });
+  const on = (side: 'source' | 'destination'): FindDependencies => ({ client: deps[side].router, database, collection: name, after: times[side], signal });
   const here = await findDocuments(on('source'), ids);
   const there = await findDocuments(on('destination'), ids);
   const differences = new Map<string, Difference>();

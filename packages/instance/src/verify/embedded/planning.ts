@@ -1,12 +1,12 @@
 import { clusterTimeOf, highestTime } from '../../cluster/cluster-time.js';
 import { isLossless } from '../../bson/lossless.js';
 import { mapBounded } from '../../catalog/map-bounded.js';
-import type { KnownTimes } from '../standalone/comparison-context.js';
+import type { KnownTimes } from '../standalone/comparison-dependencies.js';
 import type { SideFollower } from './side-follower.js';
 import { Turns } from './turns.js';
 import { storedPlan, type VerifiedCollection } from './verified-collection.js';
-import type { BookedCollection, VerificationBook } from './verification-book.js';
-import type { VerifierContext } from './verifier-context.js';
+import type { BookedCollection, VerificationStore } from './verification-store.js';
+import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /** Copies that are asked about at once, one for each share that takes part; the streams are opened anew for all collections of a turn together. */
 const copiesMax = 1_000;
@@ -16,8 +16,8 @@ const readMax = 1_000;
 const parallelMax = 8;
 
 /** The cluster times of both sides: what was written before is read by whatever reads after them. */
-export async function presentTimes({ source, destination, retrying }: VerifierContext, signal: AbortSignal): Promise<KnownTimes> {
-  const timeOf = (side: VerifierContext['source']) =>
+export async function presentTimes({ source, destination, retrying }: VerifierDependencies, signal: AbortSignal): Promise<KnownTimes> {
+  const timeOf = (side: VerifierDependencies['source']) =>
     retrying(`read the time of ${side.name}`, async () => clusterTimeOf(await side.router.command('admin', { listDatabases: 1, nameOnly: true }, { signal })), signal);
   const [here, there] = await Promise.all([timeOf(source), timeOf(destination)]);
   return { source: here, destination: there };
@@ -29,37 +29,37 @@ export class Planner {
   readonly #others = new Turns<BookedCollection>(({ collection }) => collection.key);
 
   constructor(
-    private readonly context: VerifierContext,
-    private readonly book: VerificationBook,
+    private readonly deps: VerifierDependencies,
+    private readonly store: VerificationStore,
     private readonly followers: readonly SideFollower[],
   ) {}
 
   /** Plans some of those that are copied by now, and lets the streams follow them from the times of their plans on. */
   async planCopied(signal: AbortSignal): Promise<void> {
-    const { context, book, followers } = this;
-    const waiting = this.#own.next(book.unplanned, copiesMax, ({ collection }) => collection.copiers.length);
+    const { deps, store, followers } = this;
+    const waiting = this.#own.next(store.unplanned, copiesMax, ({ collection }) => collection.copiers.length);
     if (waiting.length === 0) return;
-    const copied = await context.copied(waiting.map(({ collection }) => collection), signal);
+    const copied = await deps.copied(waiting.map(({ collection }) => collection), signal);
     const ready = waiting.filter(({ collection }) => copied.has(collection.key));
     if (ready.length === 0) return;
-    const present = await presentTimes(context, signal);
+    const present = await presentTimes(deps, signal);
     const read = (side: 'source' | 'destination'): bigint[] => followers.filter((follower) => follower.side === side).map(({ position }) => position ?? 0n);
     const times = { source: highestTime([present.source, ...read('source')]), destination: highestTime([present.destination, ...read('destination')]) };
-    const plans = await mapBounded(ready, parallelMax, async ({ collection }) => [collection.key, await planOne(context, collection, times, signal)] as const);
-    for (const [key, plan] of plans) book.setPlan(key, plan);
+    const plans = await mapBounded(ready, parallelMax, async ({ collection }) => [collection.key, await planOne(deps, collection, times, signal)] as const);
+    for (const [key, plan] of plans) store.setPlan(key, plan);
     for (const follower of followers) follower.follow();
   }
 
   /** Reads some of the plans that others have made by now. */
   async takePlans(): Promise<void> {
-    await this.book.takePlans(this.#others.next(this.book.unknown, readMax));
+    await this.store.takePlans(this.#others.next(this.store.unknown, readMax));
   }
 }
 
-async function planOne(context: VerifierContext, collection: VerifiedCollection, times: KnownTimes, signal: AbortSignal) {
-  const bounds = collection.unordered || collection.capped ? [] : (await context.boundsOf(collection, signal)).filter(isLossless);
+async function planOne(deps: VerifierDependencies, collection: VerifiedCollection, times: KnownTimes, signal: AbortSignal) {
+  const bounds = collection.unordered || collection.capped ? [] : (await deps.boundsOf(collection, signal)).filter(isLossless);
   const count = (side: 'source' | 'destination') =>
-    context.retrying('count documents', async () => Number((await context[side].router.command(collection.database, { count: collection.name }, { signal })).n), signal);
+    deps.retrying('count documents', async () => Number((await deps[side].router.command(collection.database, { count: collection.name }, { signal })).n), signal);
   const [source, destination] = await Promise.all([count('source'), count('destination')]);
-  return context.storage.plan(collection.key, storedPlan({ bounds, times, documents: { source, destination } }));
+  return deps.storage.plan(collection.key, storedPlan({ bounds, times, documents: { source, destination } }));
 }

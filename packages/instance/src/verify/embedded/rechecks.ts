@@ -1,14 +1,14 @@
 import { highestTime } from '../../cluster/cluster-time.js';
 import { namespaceOf } from '../../catalog/namespace.js';
-import type { LastingDifferences } from '../../store/share-record.js';
-import type { KnownTimes } from '../standalone/comparison-context.js';
+import type { LastingDifferences } from '../../store/task-record.js';
+import type { KnownTimes } from '../standalone/comparison-dependencies.js';
 import { lookupName } from '../compare/find-documents.js';
 import { lookAt, lookupsMax } from './look.js';
 import { foundStanding, isGivenUp, nextStanding, noLastingDifferences, type Standing } from './standing.js';
 import { restoredMismatch, storedMismatch, type StoredMismatch } from './stored-mismatch.js';
 import { sides, type TouchedKey } from './touched-keys.js';
-import type { BookedCollection, VerificationBook } from './verification-book.js';
-import type { VerifierContext } from './verifier-context.js';
+import type { BookedCollection, VerificationStore } from './verification-store.js';
+import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /** A key that differs so often, each time after its change was applied, is stored as one that differs. */
 const looksMax = 3;
@@ -21,7 +21,7 @@ export interface Repairing {
   present: bigint;
 }
 
-type IsAllowed = (booked: BookedCollection, kind: string) => boolean;
+type IsAllowed = (entry_: BookedCollection, kind: string) => boolean;
 
 /** How the documents that differed are looked at. */
 interface MismatchLook {
@@ -39,8 +39,8 @@ export class Rechecks {
   #lasting = noLastingDifferences;
 
   constructor(
-    private readonly context: VerifierContext,
-    private readonly book: VerificationBook,
+    private readonly deps: VerifierDependencies,
+    private readonly store: VerificationStore,
   ) {}
 
   /** What differed with nothing on its way when all were looked at last. */
@@ -50,7 +50,7 @@ export class Rechecks {
 
   /** Counts what earlier processes have stored. */
   async open(): Promise<void> {
-    this.#mismatches = await this.context.storage.countMismatches();
+    this.#mismatches = await this.deps.storage.countMismatches();
   }
 
   /** Documents that differed when they were looked at last; one that is found in two ways may count twice until it is looked at again. */
@@ -70,15 +70,15 @@ export class Rechecks {
    * @returns false when none was due
    */
   async lookAtDue(sourceTime: bigint, signal: AbortSignal): Promise<boolean> {
-    const { clock } = this.context;
-    const [now_ms, applied] = [clock.monotonic_ms(), this.context.appliedTime()];
+    const { clock } = this.deps;
+    const [now_ms, applied] = [clock.monotonic_ms(), this.deps.appliedTime()];
     // Where no more keys find room nothing is read: some have to leave, as stored differences that are looked at again.
-    const { isFull } = this.book.keys;
-    const due = this.book.keys.some(lookupsMax, ({ notBefore_ms, appliedFrom }) => notBefore_ms <= now_ms && (isFull || appliedFrom <= applied));
+    const { isFull } = this.store.keys;
+    const due = this.store.keys.some(lookupsMax, ({ notBefore_ms, appliedFrom }) => notBefore_ms <= now_ms && (isFull || appliedFrom <= applied));
     if (due.length === 0) return false;
     await this.#look(due, { source: 0n, destination: 0n }, (key) => {
       if (key.looks + 1 >= looksMax) return false;
-      this.book.keys.keep(key, clock.monotonic_ms() + again_ms, sourceTime);
+      this.store.keys.keep(key, clock.monotonic_ms() + again_ms, sourceTime);
       return true;
     }, signal);
     return true;
@@ -88,7 +88,7 @@ export class Rechecks {
   async lookAtAll(times: KnownTimes, signal: AbortSignal): Promise<void> {
     const isTouched = ({ first }: TouchedKey): boolean => sides.some((side) => first[side] !== null && first[side] <= times[side]);
     for (;;) {
-      const keys = this.book.keys.some(lookupsMax, isTouched);
+      const keys = this.store.keys.some(lookupsMax, isTouched);
       if (keys.length === 0) return;
       await this.#look(keys, times, () => false, signal);
     }
@@ -104,7 +104,7 @@ export class Rechecks {
   }
 
   /** Looks once at every document that differed, and gives those that differ for good to be read anew. */
-  async repairMismatches(repairing: Repairing, signal: AbortSignal): Promise<void> {
+  async rereadMismatches(repairing: Repairing, signal: AbortSignal): Promise<void> {
     const { lasting } = await this.#lookAtAllStored({ times: { source: 0n, destination: 0n }, isAllowed: () => false, repairing }, signal);
     this.#lasting = lasting;
   }
@@ -115,7 +115,7 @@ export class Rechecks {
     const lasting: LastingDifferences = { ...noLastingDifferences, namespaces: [] };
     this.#foundSince = 0;
     for (;;) {
-      const stored = (await this.context.storage.mismatchesAfter(after, lookupsMax)).map(restoredMismatch);
+      const stored = (await this.deps.storage.mismatchesAfter(after, lookupsMax)).map(restoredMismatch);
       for (const group of groupsOf(stored)) differing += await this.#lookAtGroup(group, look, lasting, signal);
       const last = stored.at(-1);
       if (last === undefined) break;
@@ -127,57 +127,57 @@ export class Rechecks {
 
   /** @param keeps whether a key that differs stays among the keys; otherwise it is stored */
   async #look(keys: readonly TouchedKey[], floor: KnownTimes, keeps: (key: TouchedKey) => boolean, signal: AbortSignal): Promise<void> {
-    const booked = this.book.get(keys[0]?.key ?? '');
-    if (booked === undefined) return;
-    const { context, book } = this;
-    for (const key of keys) book.keys.begin(key);
-    const times = latest([floor, ...planned(booked), ...keys.map(({ last }) => last)]);
-    const differences = await context.retrying('look again', () => lookAt(context, booked.collection, keys.map(({ id }) => id), times, signal), signal);
-    const now = new Date(context.clock.now_ms());
+    const entry_ = this.store.get(keys[0]?.key ?? '');
+    if (entry_ === undefined) return;
+    const { deps, store } = this;
+    for (const key of keys) store.keys.begin(key);
+    const times = latest([floor, ...planned(entry_), ...keys.map(({ last }) => last)]);
+    const differences = await deps.retrying('look again', () => lookAt(deps, entry_.collection, keys.map(({ id }) => id), times, signal), signal);
+    const now = new Date(deps.clock.now_ms());
     const settled = keys.filter((key) => !(differences.has(key.idClass) && keeps(key)));
     const differing = settled.flatMap(({ id, idClass }) => {
       const difference = differences.get(idClass);
-      return difference === undefined ? [] : [storedMismatch(booked.collection, id, difference, { first: now, last: now, looks: 1, ordinal: book.ordinal, standing: foundStanding })];
+      return difference === undefined ? [] : [storedMismatch(entry_.collection, id, difference, { first: now, last: now, looks: 1, ordinal: store.ordinal, standing: foundStanding })];
     });
-    if (differing.length > 0 && book.get(booked.collection.key) === booked) {
-      await context.storage.putMismatches(differing);
+    if (differing.length > 0 && store.get(entry_.collection.key) === entry_) {
+      await deps.storage.saveMismatches(differing);
       this.found(differing.length);
     }
-    const notBefore_ms = context.clock.monotonic_ms() + again_ms;
-    for (const key of settled) book.keys.done(key, notBefore_ms);
+    const notBefore_ms = deps.clock.monotonic_ms() + again_ms;
+    for (const key of settled) store.keys.done(key, notBefore_ms);
   }
 
   async #lookAtGroup(group: readonly StoredMismatch[], { times: floor, isAllowed, repairing }: MismatchLook, lasting: LastingDifferences, signal: AbortSignal): Promise<number> {
-    const { context, book } = this;
-    const booked = book.get(group[0]?.key ?? '');
-    if (booked === undefined) return this.#removeUnfollowed(group);
-    const times = latest([floor, ...planned(booked)]);
-    const differences = await context.retrying('look again', () => lookAt(context, booked.collection, group.map(({ id }) => id), times, signal), signal);
-    const now = new Date(context.clock.now_ms());
+    const { deps, store } = this;
+    const entry_ = store.get(group[0]?.key ?? '');
+    if (entry_ === undefined) return this.#removeUnfollowed(group);
+    const times = latest([floor, ...planned(entry_)]);
+    const differences = await deps.retrying('look again', () => lookAt(deps, entry_.collection, group.map(({ id }) => id), times, signal), signal);
+    const now = new Date(deps.clock.now_ms());
     const differing = group.flatMap((mismatch) => {
       const difference = differences.get(lookupName(mismatch.id));
-      if (difference === undefined || isAllowed(booked, difference.kind)) return [];
-      const standing = repairing === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, booked, repairing);
-      count(lasting, standing, booked);
-      return [storedMismatch(booked.collection, mismatch.id, difference, { first: mismatch.firstSeen, last: now, looks: mismatch.looks + 1, ordinal: book.ordinal, standing })];
+      if (difference === undefined || isAllowed(entry_, difference.kind)) return [];
+      const standing = repairing === null ? mismatch.standing : this.#standing(mismatch.standing, difference.state, entry_, repairing);
+      count(lasting, standing, entry_);
+      return [storedMismatch(entry_.collection, mismatch.id, difference, { first: mismatch.firstSeen, last: now, looks: mismatch.looks + 1, ordinal: store.ordinal, standing })];
     });
     const kept = new Set(differing.map(({ _id }) => _id));
     const agreed = group.filter(({ name }) => !kept.has(name)).map(({ name }) => name);
-    if (differing.length > 0) await context.storage.putMismatches(differing);
-    if (agreed.length > 0) await context.storage.removeMismatches(agreed);
+    if (differing.length > 0) await deps.storage.saveMismatches(differing);
+    if (agreed.length > 0) await deps.storage.removeMismatches(agreed);
     return differing.length;
   }
 
   #standing(before: Standing, state: string, { collection }: BookedCollection, { present }: Repairing): Standing {
-    const { context } = this;
-    const repairers = context.isCommitAwaited() || context.isApplyBehind() ? [] : collection.copiers;
-    return nextStanding(before, { state, present, applied: context.appliedTime(), repairers });
+    const { deps } = this;
+    const repairers = deps.isCommitAwaited() || deps.isApplyBehind() ? [] : collection.copiers;
+    return nextStanding(before, { state, present, applied: deps.appliedTime(), repairers });
   }
 
   /** A collection that was followed when its mismatch was stored, and is not now, was dropped or renamed. @returns how many are left */
   async #removeUnfollowed(group: readonly StoredMismatch[]): Promise<number> {
-    const over = group.filter(({ ordinal }) => ordinal <= this.book.ordinal).map(({ name }) => name);
-    if (over.length > 0) await this.context.storage.removeMismatches(over);
+    const over = group.filter(({ ordinal }) => ordinal <= this.store.ordinal).map(({ name }) => name);
+    if (over.length > 0) await this.deps.storage.removeMismatches(over);
     return group.length - over.length;
   }
 }

@@ -1,10 +1,10 @@
 import { secondsOf } from '../../cluster/cluster-time.js';
-import { Signalled } from '../../store/signalled.js';
+import { Condition } from '../../store/condition.js';
 import type { Side } from './touched-keys.js';
 import { TouchedStream, TouchesLostError } from './touched-stream.js';
-import type { BookedCollection, VerificationBook } from './verification-book.js';
+import type { BookedCollection, VerificationStore } from './verification-store.js';
 import type { VerifiedCollection } from './verified-collection.js';
-import type { VerifierContext } from './verifier-context.js';
+import type { VerifierDependencies } from './verifier-dependencies.js';
 
 /** A key that was just written to is looked at a little later: others of its collection go with it, and the change is likely applied. */
 const settle_ms = 300;
@@ -13,7 +13,7 @@ const full_ms = 50;
 
 /** Follows what is written to the share's own collections on one side. */
 export class SideFollower {
-  readonly moved = new Signalled();
+  readonly moved = new Condition();
   #followed: ReadonlyMap<string, VerifiedCollection> = new Map();
   readonly #startAt: bigint | null;
   #position: bigint | null;
@@ -24,13 +24,13 @@ export class SideFollower {
   /** @param startAt where an earlier process has left off; null: nothing was followed yet */
   constructor(
     readonly side: Side,
-    private readonly context: VerifierContext,
-    private readonly book: VerificationBook,
+    private readonly deps: VerifierDependencies,
+    private readonly store: VerificationStore,
     startAt: bigint | null,
   ) {
     this.#startAt = startAt;
     this.#position = startAt;
-    this.#heard_ms = context.clock.monotonic_ms();
+    this.#heard_ms = deps.clock.monotonic_ms();
   }
 
   /** Everything below was read; null while nothing is followed. */
@@ -40,7 +40,7 @@ export class SideFollower {
 
   /** Everything below was read and looked at: a process that goes on begins here. */
   get settledBelow(): bigint | null {
-    const oldest = this.book.keys.oldest(this.side);
+    const oldest = this.store.keys.oldest(this.side);
     if (this.#position === null || oldest === null) return this.#position;
     return oldest < this.#position ? oldest : this.#position;
   }
@@ -62,20 +62,20 @@ export class SideFollower {
 
   #behind_seconds(time: bigint | null): number {
     if (time === null || this.#clusterTime === 0n) return 0;
-    const silent_seconds = Math.max(0, this.context.clock.monotonic_ms() - this.#heard_ms) / 1000;
+    const silent_seconds = Math.max(0, this.deps.clock.monotonic_ms() - this.#heard_ms) / 1000;
     return Math.floor(Math.max(0, secondsOf(this.#clusterTime) - secondsOf(time)) + silent_seconds);
   }
 
   /** Follows the collections that were planned when the share was taken over, from where that left off. */
   begin(): void {
-    const { streamed } = this.book;
+    const { streamed } = this.store;
     for (const { plan } of this.#startAt === null ? streamed : []) this.#reachBackTo(plan?.times[this.side] ?? 0n);
     this.#set(streamed);
   }
 
   /** Follows the collections that are planned now, those that are new from the times of their plans on. */
   follow(): void {
-    const { streamed } = this.book;
+    const { streamed } = this.store;
     const fresh = streamed.filter(({ collection }) => !this.#followed.has(collection.key));
     if (fresh.length === 0 && this.#followed.size === streamed.length) return;
     for (const { plan } of fresh) this.#reachBackTo(plan?.times[this.side] ?? 0n);
@@ -120,17 +120,17 @@ export class SideFollower {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { context, book, side } = this;
-    const stream = new TouchedStream(context[side], [...this.#followed.values()], context.retrying, () => this.#position ?? 0n, context);
+    const { deps, store, side } = this;
+    const stream = new TouchedStream(deps[side], [...this.#followed.values()], deps.retrying, () => this.#position ?? 0n, deps);
     try {
       for (;;) {
-        while (book.keys.isFull) await context.clock.sleep(full_ms, signal);
+        while (store.keys.isFull) await deps.clock.sleep(full_ms, signal);
         const { touches, readBelow, clusterTime } = await stream.next(signal);
         signal.throwIfAborted();
-        const notBefore_ms = context.clock.monotonic_ms() + settle_ms;
+        const notBefore_ms = deps.clock.monotonic_ms() + settle_ms;
         for (const { database, name, id, time } of touches) {
-          const booked = book.named(database, name);
-          if (booked?.plan !== null && booked !== undefined && time > booked.plan.times[side]) book.keys.add(side, booked.collection.key, id, time, notBefore_ms);
+          const entry_ = store.named(database, name);
+          if (entry_?.plan !== null && entry_ !== undefined && time > entry_.plan.times[side]) store.keys.add(side, entry_.collection.key, id, time, notBefore_ms);
         }
         this.#advance(readBelow, clusterTime);
       }
@@ -140,7 +140,7 @@ export class SideFollower {
   }
 
   #advance(readBelow: bigint, clusterTime: bigint): void {
-    this.#heard_ms = this.context.clock.monotonic_ms();
+    this.#heard_ms = this.deps.clock.monotonic_ms();
     if (clusterTime > this.#clusterTime) this.#clusterTime = clusterTime;
     if (readBelow <= (this.#position ?? 0n)) return;
     this.#position = readBelow;

@@ -1,9 +1,9 @@
 import type { Document, Timestamp } from 'mongodb';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
-import type { LastingDifferences } from '../../store/share-record.js';
+import type { LastingDifferences } from '../../store/task-record.js';
 
 /** A document that differs is read anew so often, until it is left to people. */
-export const repairsMax = 3;
+export const rereadsMax = 3;
 /** Found so often in one state of both sides, with nothing on its way, a document differs for good. */
 const unchangedMin = 3;
 /** A document that is written to all the time has no state that lasts: it is read anew when it has differed at so many looks. */
@@ -20,7 +20,7 @@ export interface Standing {
   /** Looks since it was found, or given to be read anew. */
   looks: number;
   /** How often it was given to be read anew. */
-  repairs: number;
+  rereads: number;
   /** It has differed with nothing on its way, and has not agreed since. */
   proven: boolean;
   /** Shares that have not taken it yet to read it anew. */
@@ -38,7 +38,7 @@ export interface LookedAgain {
 }
 
 /** A difference that was found just now: the next look takes its state. */
-export const foundStanding: Standing = { state: '', since: 0n, unchanged: 0, looks: 0, repairs: 0, proven: false, waiting: [] };
+export const foundStanding: Standing = { state: '', since: 0n, unchanged: 0, looks: 0, rereads: 0, proven: false, waiting: [] };
 
 /** How a document stands that differs still. */
 export function nextStanding(before: Standing, { state, present, applied, repairers }: LookedAgain): Standing {
@@ -49,15 +49,15 @@ export function nextStanding(before: Standing, { state, present, applied, repair
   const unchanged = isSame ? before.unchanged + Number(counts) : 0;
   const next = { ...before, state, since: isSame ? before.since : present, unchanged, looks: before.looks + 1, proven: before.proven || unchanged >= unchangedMin };
   const isDue = unchanged >= unchangedMin || next.looks >= looksMax;
-  if (!isDue || next.repairs >= repairsMax || repairers.length === 0) return next;
-  return { ...next, since: present, unchanged: 0, looks: 0, repairs: next.repairs + 1, waiting: repairers };
+  if (!isDue || next.rereads >= rereadsMax || repairers.length === 0) return next;
+  return { ...next, since: present, unchanged: 0, looks: 0, rereads: next.rereads + 1, waiting: repairers };
 }
 
 export const noLastingDifferences: LastingDifferences = { documents: 0, givenUp: 0, namespaces: [] };
 
 /** Whether reading it anew has not helped. */
-export function isGivenUp({ proven, repairs, unchanged, looks, waiting }: Standing): boolean {
-  return proven && repairs >= repairsMax && waiting.length === 0 && (unchanged >= unchangedMin || looks >= looksMax);
+export function isGivenUp({ proven, rereads, unchanged, looks, waiting }: Standing): boolean {
+  return proven && rereads >= rereadsMax && waiting.length === 0 && (unchanged >= unchangedMin || looks >= looksMax);
 }
 
 export function storedStanding({ since, ...standing }: Standing): Document {

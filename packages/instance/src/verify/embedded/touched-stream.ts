@@ -3,7 +3,7 @@ import { elementType } from '../../bson/element-type.js';
 import { findElement, findValue, ownedValue, readTimestamp, type RawValue } from '../../bson/scan.js';
 import { openChangeStream, tokenTime } from '../../cluster/change-stream.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
-import type { Cluster, RawBatch, RawCursor } from '../../cluster/door.js';
+import type { ClusterClient, RawBatch, RawCursor } from '../../cluster/node-client.js';
 import { classify, isEventTooLarge } from '../../cluster/failure.js';
 import type { Retrying } from '../../cluster/retry.js';
 
@@ -46,12 +46,12 @@ export class TouchedStream {
   #cursor: RawCursor | null = null;
 
   constructor(
-    private readonly cluster: Pick<Cluster, 'router' | 'version' | 'name'>,
+    private readonly cluster: Pick<ClusterClient, 'router' | 'version' | 'name'>,
     private readonly names: readonly { database: string; name: string }[],
     private readonly retrying: Retrying,
     /** Where the stream begins when it has to be opened. */
     private readonly position: () => bigint,
-    private readonly load: { shares: number; isCommitAwaited(): boolean },
+    private readonly load: { tasks: number; isCommitAwaited(): boolean },
   ) {}
 
   /** @throws TouchesLostError */
@@ -91,7 +91,7 @@ export class TouchedStream {
   }
 
   #await_ms(): number {
-    return this.load.isCommitAwaited() ? Math.min(awaitData_ms, commitAwait_ms * this.load.shares) : awaitData_ms;
+    return this.load.isCommitAwaited() ? Math.min(awaitData_ms, commitAwait_ms * this.load.tasks) : awaitData_ms;
   }
 
   #onlyNames(): Document {

@@ -2,7 +2,7 @@ import type { Binary, Document, Timestamp } from 'mongodb';
 import type { RawValue } from '../../bson/scan.js';
 import { restoredValue, storedValue } from '../../bson/stored-value.js';
 import { timeOf, timestampOf } from '../../cluster/cluster-time.js';
-import type { KnownTimes } from '../standalone/comparison-context.js';
+import type { KnownTimes } from '../standalone/comparison-dependencies.js';
 
 /** A collection of the migration as its verifier sees it. */
 export interface VerifiedCollection {
@@ -63,9 +63,9 @@ export interface VerifiedPart {
 }
 
 /** The parts of a plan that one of the shares compares. */
-export function partsOf({ bounds }: VerificationPlan, planner: number, share: number, shares: number): VerifiedPart[] {
+export function partsOf({ bounds }: VerificationPlan, planner: number, task: number, tasks: number): VerifiedPart[] {
   const all = [null, ...bounds].map((lower, index): VerifiedPart => ({ index, lower, upper: bounds[index] ?? null, done: false, source: 0, destination: 0 }));
-  return all.filter(({ index }) => (planner + index) % shares === share);
+  return all.filter(({ index }) => (planner + index) % tasks === task);
 }
 
 export function storedPart({ lower, upper, ...part }: VerifiedPart): Document {

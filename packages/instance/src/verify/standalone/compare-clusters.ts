@@ -3,13 +3,13 @@ import { canonicalJson } from '@convoy/api/contract/canonical-json';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import type { StartRequest } from '@convoy/api/contract/start-request';
 import { compileNamespaceFilter } from '../../catalog/namespace-filter.js';
-import type { Cluster } from '../../cluster/door.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { comparePartitions } from './compare-partitions.js';
 import { comparesShardKeys } from '../compare/compare-definitions.js';
-import { type ComparisonContext, knownTimes } from './comparison-context.js';
+import { type ComparisonDependencies, knownTimes } from './comparison-dependencies.js';
 import { planComparison } from './comparison-plan.js';
 import type { ComparisonTotals } from './comparison-state.js';
-import { type DefinitionOutcome, finalDefinitions, readReports } from './final-definitions.js';
+import { type DdlOutcome, finalDefinitions, readReports } from './final-definitions.js';
 import { laterGenerations } from './later-generations.js';
 
 export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'excludeNamespaces'>;
@@ -21,7 +21,7 @@ export type ComparisonFilter = Pick<StartRequest, 'includeNamespaces' | 'exclude
 export type ComparisonVerdict = 'equal' | 'different' | 'undecided' | 'incomplete';
 
 /** The result of a comparison; single mismatches are in its state. */
-export interface ComparisonOutcome extends DefinitionOutcome {
+export interface ComparisonOutcome extends DdlOutcome {
   verdict: ComparisonVerdict;
   totals: ComparisonTotals;
   collections: number;
@@ -29,14 +29,14 @@ export interface ComparisonOutcome extends DefinitionOutcome {
   generations: number;
   /** False: one side is a replica set, or the caller has said that shard keys may differ. */
   shardKeysCompared: boolean;
-  begun_ms: number;
+  started_ms: number;
   ended_ms: number;
   /** Processes that have worked on it. */
   runs: number;
 }
 
 /** Names a comparison: of two clusters, with a filter. */
-export function comparisonIdentity(source: Cluster, destination: Cluster, filter: ComparisonFilter): string {
+export function comparisonIdentity(source: ClusterClient, destination: ClusterClient, filter: ComparisonFilter): string {
   const { includeNamespaces, excludeNamespaces } = filter;
   const text = canonicalJson({ source: source.clusterId, destination: destination.clusterId, includeNamespaces, excludeNamespaces });
   return createHash('sha256').update(text).digest('hex');
@@ -48,39 +48,39 @@ export function comparisonIdentity(source: Cluster, destination: Cluster, filter
  * @throws ConvoyError `invalidConfiguration` when the state is that of another comparison, `sourceEqualsDestination`; what the
  * doors throw beyond their retries
  */
-export async function compareClusters(context: ComparisonContext, filter: ComparisonFilter): Promise<ComparisonOutcome> {
-  const { source, destination, state, options, clock } = context;
+export async function compareClusters(deps: ComparisonDependencies, filter: ComparisonFilter): Promise<ComparisonOutcome> {
+  const { source, destination, state, options, clock } = deps;
   if (source.clusterId === destination.clusterId) throw new ConvoyError('sourceEqualsDestination');
   const identity = comparisonIdentity(source, destination, filter);
   const namespaces = compileNamespaceFilter(filter);
   if (state.plan === null) {
-    context.entered('planning');
-    const reports = await readReports(context, namespaces);
-    await state.begin(identity, clock.now_ms(), await planComparison(source, reports, options.readers, context.signal));
+    deps.entered('planning');
+    const reports = await readReports(deps, namespaces);
+    await state.begin(identity, clock.now_ms(), await planComparison(source, reports, options.readers, deps.signal));
   } else if (state.identity !== identity) {
     throw new ConvoyError('invalidConfiguration', 'The state is that of a comparison of other clusters or with another filter; give another folder.');
   }
-  context.entered('comparing');
-  await comparePartitions(context, await knownTimes(context));
-  context.entered('looking again');
-  await laterGenerations(context);
-  context.entered('comparing definitions');
+  deps.entered('comparing');
+  await comparePartitions(deps, await knownTimes(deps));
+  deps.entered('looking again');
+  await laterGenerations(deps);
+  deps.entered('comparing definitions');
   const plan = state.plan ?? { collections: [], partitions: [] };
-  const definitions = await finalDefinitions(context, namespaces, plan);
+  const definitions = await finalDefinitions(deps, namespaces, plan);
   return {
     ...definitions,
     verdict: verdictOf(state.totals, definitions),
     totals: { ...state.totals },
     collections: plan.collections.length,
     generations: state.generation.number,
-    shardKeysCompared: comparesShardKeys({ ...context, shardKeys: options.shardKeys }),
-    begun_ms: state.begun_ms,
+    shardKeysCompared: comparesShardKeys({ ...deps, shardKeys: options.shardKeys }),
+    started_ms: state.started_ms,
     ended_ms: clock.now_ms(),
     runs: state.runs,
   };
 }
 
-function verdictOf({ mismatches, suspects }: ComparisonTotals, { differences, notCompared }: DefinitionOutcome): ComparisonVerdict {
+function verdictOf({ mismatches, suspects }: ComparisonTotals, { differences, notCompared }: DdlOutcome): ComparisonVerdict {
   if (mismatches > 0 || differences.length > 0) return 'different';
   if (suspects > 0) return 'undecided';
   return notCompared.length > 0 ? 'incomplete' : 'equal';

@@ -4,8 +4,8 @@ import type { Suspect } from '../compare/check-again.js';
 import { compareByLookup } from '../compare/compare-by-lookup.js';
 import { compareRange, type Finding } from '../compare/compare-range.js';
 import { type ComparedCollection, type ComparisonPartition, readOf } from './compared-collection.js';
-import { type ComparisonContext, type KnownTimes, lookupSides } from './comparison-context.js';
-import type { PartFigures } from './comparison-journal.js';
+import { type ComparisonDependencies, type KnownTimes, lookupSides } from './comparison-dependencies.js';
+import type { PartStats } from './comparison-journal.js';
 import { OrderedDocuments } from '../compare/ordered-documents.js';
 
 /**
@@ -13,19 +13,19 @@ import { OrderedDocuments } from '../compare/ordered-documents.js';
  * recorded, so that a process that goes on after this one does not compare it again.
  * @throws what the doors throw beyond their retries, and what the state throws
  */
-export async function comparePartitions(context: ComparisonContext, times: KnownTimes): Promise<void> {
-  const partitions = [...context.state.pending.values()];
-  await mapBounded(partitions, context.options.readers, async (partition) => {
-    context.signal.throwIfAborted();
-    const collection = context.state.collection(partition.collection);
-    await (collection.unordered ? compareUnordered(context, collection, partition, times) : compareOrdered(context, collection, partition, times));
+export async function comparePartitions(deps: ComparisonDependencies, times: KnownTimes): Promise<void> {
+  const partitions = [...deps.state.pending.values()];
+  await mapBounded(partitions, deps.options.readers, async (partition) => {
+    deps.signal.throwIfAborted();
+    const collection = deps.state.collection(partition.collection);
+    await (collection.unordered ? compareUnordered(deps, collection, partition, times) : compareOrdered(deps, collection, partition, times));
   });
 }
 
-async function compareOrdered(context: ComparisonContext, collection: ComparedCollection, whole: ComparisonPartition, times: KnownTimes): Promise<void> {
-  const { state, clock, options, retrying, signal } = context;
-  const source = new OrderedDocuments(context.source.router, readOf(collection, whole, times.source), retrying, signal);
-  const destination = new OrderedDocuments(context.destination.router, readOf(collection, whole, times.destination), retrying, signal);
+async function compareOrdered(deps: ComparisonDependencies, collection: ComparedCollection, whole: ComparisonPartition, times: KnownTimes): Promise<void> {
+  const { state, clock, options, retrying, signal } = deps;
+  const source = new OrderedDocuments(deps.source.router, readOf(collection, whole, times.source), retrying, signal);
+  const destination = new OrderedDocuments(deps.destination.router, readOf(collection, whole, times.destination), retrying, signal);
   const attempt = state.nextAttempt();
   let partition = whole;
   let part = new PartCount(source, destination);
@@ -38,7 +38,7 @@ async function compareOrdered(context: ComparisonContext, collection: ComparedCo
       },
       async reached(next: RawValue) {
         if (clock.monotonic_ms() - recorded_ms < options.record_ms) return;
-        partition = await state.split(partition, attempt, part.figures(), next);
+        partition = await state.split(partition, attempt, part.stats(), next);
         part = new PartCount(source, destination);
         recorded_ms = clock.monotonic_ms();
       },
@@ -46,13 +46,13 @@ async function compareOrdered(context: ComparisonContext, collection: ComparedCo
   } finally {
     await Promise.all([source.close(), destination.close()]);
   }
-  await state.finish(partition, attempt, part.figures());
+  await state.finish(partition, attempt, part.stats());
 }
 
 /** What was read since a moment. */
 class PartCount {
   suspects = 0;
-  readonly #begin: Omit<PartFigures, 'suspects'>;
+  readonly #begin: Omit<PartStats, 'suspects'>;
 
   constructor(
     private readonly source: OrderedDocuments,
@@ -61,7 +61,7 @@ class PartCount {
     this.#begin = this.#read();
   }
 
-  figures(): PartFigures {
+  stats(): PartStats {
     const now = this.#read();
     return {
       sourceDocuments: now.sourceDocuments - this.#begin.sourceDocuments,
@@ -71,33 +71,33 @@ class PartCount {
     };
   }
 
-  #read(): Omit<PartFigures, 'suspects'> {
+  #read(): Omit<PartStats, 'suspects'> {
     const { source, destination } = this;
     return { sourceDocuments: source.takenDocuments, destinationDocuments: destination.takenDocuments, bytes: source.bytes + destination.bytes };
   }
 }
 
 /** A collection in no known order is compared as a whole, and from the beginning when that fails. */
-async function compareUnordered(context: ComparisonContext, collection: ComparedCollection, partition: ComparisonPartition, times: KnownTimes): Promise<void> {
-  const { state, clock, retrying, signal } = context;
-  const sides = lookupSides(context, collection, times);
+async function compareUnordered(deps: ComparisonDependencies, collection: ComparedCollection, partition: ComparisonPartition, times: KnownTimes): Promise<void> {
+  const { state, clock, retrying, signal } = deps;
+  const sides = lookupSides(deps, collection, times);
   await retrying(
     'compare by lookup',
     async () => {
       const attempt = state.nextAttempt();
-      const figures: PartFigures = { sourceDocuments: 0, destinationDocuments: 0, bytes: 0, suspects: 0 };
+      const stats: PartStats = { sourceDocuments: 0, destinationDocuments: 0, bytes: 0, suspects: 0 };
       await compareByLookup(sides.source, sides.destination, {
         async found(findings) {
-          figures.suspects += findings.length;
+          stats.suspects += findings.length;
           await state.addSuspects(originOf(partition, attempt), findings.map((finding) => suspectOf(finding, clock.now_ms())));
         },
         compared(batch) {
-          figures.sourceDocuments += batch.sourceDocuments;
-          figures.destinationDocuments += batch.destinationDocuments;
-          figures.bytes += batch.bytes;
+          stats.sourceDocuments += batch.sourceDocuments;
+          stats.destinationDocuments += batch.destinationDocuments;
+          stats.bytes += batch.bytes;
         },
       });
-      await state.finish(partition, attempt, figures);
+      await state.finish(partition, attempt, stats);
     },
     signal,
   );

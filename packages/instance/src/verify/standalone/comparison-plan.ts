@@ -4,8 +4,8 @@ import type { RawValue } from '../../bson/scan.js';
 import { isIdIndex } from '../../catalog/index-spec.js';
 import { type CatalogEntry, namespaceOf } from '../../catalog/namespace.js';
 import type { CatalogReport } from '../../catalog/read/read-catalog.js';
-import { isCollated } from '../../catalog/share-bounds.js';
-import type { Cluster } from '../../cluster/door.js';
+import { isCollated } from '../../catalog/task-bounds.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
 import { sampleIdsIfGiven } from '../../cluster/sample-ids.js';
 import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
 
@@ -28,7 +28,7 @@ const partitionsPerReader = 4;
  * @param readers partitions that are compared at once
  * @throws what the source's door throws
  */
-export async function planComparison(source: Cluster, reports: Record<'source' | 'destination', CatalogReport>, readers: number, signal: AbortSignal): Promise<ComparisonPlan> {
+export async function planComparison(source: ClusterClient, reports: Record<'source' | 'destination', CatalogReport>, readers: number, signal: AbortSignal): Promise<ComparisonPlan> {
   const found = new Map(reports.destination.catalog.filter(isCollection).map((entry) => [namespaceOf(entry), entry]));
   const both = reports.source.catalog.filter(isCollection).flatMap((entry) => {
     const other = found.get(namespaceOf(entry));
@@ -68,7 +68,7 @@ function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
 }
 
 /** `_id`s that part a large collection, in order; sampling is for speed alone. */
-async function boundsOf(source: Cluster, collection: ComparedCollection, partitionsMax: number, signal: AbortSignal): Promise<RawValue[]> {
+async function boundsOf(source: ClusterClient, collection: ComparedCollection, partitionsMax: number, signal: AbortSignal): Promise<RawValue[]> {
   const count = Math.min(partitionsMax, Math.floor(collection.sizeBytes / partitionBytesMin));
   if (count < 2 || collection.unordered) return [];
   const sample = await sampleIdsIfGiven(source.router, collection, count * samplesPerPartition, signal);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { RawValue } from '../../bson/scan.js';
 import type { Mismatch, Suspect } from '../compare/check-again.js';
 import type { ComparedCollection, ComparisonPartition } from './compared-collection.js';
-import { type JournalEntry, parseJournalEntry, type PartFigures } from './comparison-journal.js';
+import { type JournalEntry, parseJournalEntry, type PartStats } from './comparison-journal.js';
 import type { ComparisonPlan } from './comparison-plan.js';
 import { FolderLock } from './folder-lock.js';
 import { LineFile } from './line-file.js';
@@ -18,7 +18,7 @@ const attemptsPerRun = 2 ** 20;
 const stateFiles = /^(?:plan\.json(?:\.new)?|(?:journal|mismatches|suspects-\d+)\.ndjson)$/;
 
 /** What all of a comparison has read and found so far, in this run and those before. */
-export interface ComparisonTotals extends PartFigures {
+export interface ComparisonTotals extends PartStats {
   mismatches: number;
   /** Differed once and were equal at a later look. */
   agreed: number;
@@ -52,7 +52,7 @@ export class ComparisonState implements AsyncDisposable {
   readonly generation: GenerationState = { number: 0, offset: 0 };
   #plan: ComparisonPlan | null = null;
   #identity: string | null = null;
-  #begun_ms = 0;
+  #started_ms = 0;
   #run = 0;
   #attempts = 0;
   #nextPartition = 0;
@@ -93,8 +93,8 @@ export class ComparisonState implements AsyncDisposable {
   }
 
   /** When the comparison was begun, milliseconds since 1970. */
-  get begun_ms(): number {
-    return this.#begun_ms;
+  get started_ms(): number {
+    return this.#started_ms;
   }
 
   /** Processes that have worked on it, this one included. */
@@ -103,9 +103,9 @@ export class ComparisonState implements AsyncDisposable {
   }
 
   /** Records what is to be compared. */
-  async begin(identity: string, begun_ms: number, plan: ComparisonPlan): Promise<void> {
-    await writePlan(join(this.folder, 'plan.json'), { identity, begun_ms, plan });
-    this.#adopt(identity, begun_ms, plan);
+  async begin(identity: string, started_ms: number, plan: ComparisonPlan): Promise<void> {
+    await writePlan(join(this.folder, 'plan.json'), { identity, started_ms, plan });
+    this.#adopt(identity, started_ms, plan);
   }
 
   collection(number: number): ComparedCollection {
@@ -127,16 +127,16 @@ export class ComparisonState implements AsyncDisposable {
   }
 
   /** A partition was compared to its end. */
-  async finish(partition: ComparisonPartition, attempt: number, figures: PartFigures): Promise<void> {
-    if (figures.suspects > 0) await (await this.#suspectFile(0)).sync();
-    await this.#record({ step: 'done', partition: partition.number, attempt, figures });
+  async finish(partition: ComparisonPartition, attempt: number, stats: PartStats): Promise<void> {
+    if (stats.suspects > 0) await (await this.#suspectFile(0)).sync();
+    await this.#record({ step: 'done', partition: partition.number, attempt, stats });
   }
 
   /** Everything of a partition below a bound was compared. @returns the rest */
-  async split(partition: ComparisonPartition, attempt: number, figures: PartFigures, bound: RawValue): Promise<ComparisonPartition> {
-    if (figures.suspects > 0) await (await this.#suspectFile(0)).sync();
+  async split(partition: ComparisonPartition, attempt: number, stats: PartStats, bound: RawValue): Promise<ComparisonPartition> {
+    if (stats.suspects > 0) await (await this.#suspectFile(0)).sync();
     const rest = { ...partition, number: this.#nextPartition, lower: bound };
-    await this.#record({ step: 'split', partition: partition.number, attempt, figures, bound: textOfValue(bound), rest: rest.number });
+    await this.#record({ step: 'split', partition: partition.number, attempt, stats, bound: textOfValue(bound), rest: rest.number });
     return rest;
   }
 
@@ -202,7 +202,7 @@ export class ComparisonState implements AsyncDisposable {
   async #restore(): Promise<void> {
     const recorded = await readPlan(join(this.folder, 'plan.json'));
     if (recorded === null) await this.journal.truncate(0);
-    else this.#adopt(recorded.identity, recorded.begun_ms, recorded.plan);
+    else this.#adopt(recorded.identity, recorded.started_ms, recorded.plan);
     for await (const { value } of this.journal.lines()) this.#apply(parseJournalEntry(value));
     // What was written after the last step that counts is written again.
     await this.mismatchFile.truncate(this.#lengths.mismatches);
@@ -212,10 +212,10 @@ export class ComparisonState implements AsyncDisposable {
     await this.journal.sync();
   }
 
-  #adopt(identity: string, begun_ms: number, plan: ComparisonPlan): void {
+  #adopt(identity: string, started_ms: number, plan: ComparisonPlan): void {
     this.#plan = plan;
     this.#identity = identity;
-    this.#begun_ms = begun_ms;
+    this.#started_ms = started_ms;
     this.#nextPartition = plan.partitions.length;
     for (const partition of plan.partitions) this.pending.set(partition.number, partition);
   }
@@ -251,14 +251,14 @@ export class ComparisonState implements AsyncDisposable {
     }
   }
 
-  #applyDone({ partition, attempt, figures }: { partition: number; attempt: number; figures: PartFigures }): void {
+  #applyDone({ partition, attempt, stats }: { partition: number; attempt: number; stats: PartStats }): void {
     this.pending.delete(partition);
     this.#attemptOf.set(partition, attempt);
     const { totals } = this;
-    totals.sourceDocuments += figures.sourceDocuments;
-    totals.destinationDocuments += figures.destinationDocuments;
-    totals.bytes += figures.bytes;
-    totals.suspects += figures.suspects;
+    totals.sourceDocuments += stats.sourceDocuments;
+    totals.destinationDocuments += stats.destinationDocuments;
+    totals.bytes += stats.bytes;
+    totals.suspects += stats.suspects;
   }
 
   /** Several readers ask at the same time: all get the one file. */

@@ -3,7 +3,7 @@ import type { NamespaceFilter } from '../../catalog/namespace-filter.js';
 import { type CatalogReport, readCatalogReport } from '../../catalog/read/read-catalog.js';
 import { compareDefinitions, type NamespaceDifference } from '../compare/compare-definitions.js';
 import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
-import { type ComparisonContext, knownTimes, lookupSides } from './comparison-context.js';
+import { type ComparisonDependencies, knownTimes, lookupSides } from './comparison-dependencies.js';
 import type { ComparisonPlan } from './comparison-plan.js';
 
 /** Something that both sides have, and whose documents were not compared. */
@@ -13,7 +13,7 @@ export interface NotCompared {
 }
 
 /** What the definitions at the end of a comparison say. */
-export interface DefinitionOutcome {
+export interface DdlOutcome {
   differences: NamespaceDifference[];
   notCompared: NotCompared[];
   /** Collections and views on the source. */
@@ -24,9 +24,9 @@ export interface DefinitionOutcome {
 const readingsMax = 5;
 
 /** Reads both catalogs. */
-export async function readReports(context: ComparisonContext, filter: NamespaceFilter): Promise<Record<'source' | 'destination', CatalogReport>> {
-  const { retrying, signal } = context;
-  const read = (side: 'source' | 'destination') => retrying(`read the catalog of ${context[side].name}`, () => readCatalogReport(context[side], filter, signal), signal);
+export async function readReports(deps: ComparisonDependencies, filter: NamespaceFilter): Promise<Record<'source' | 'destination', CatalogReport>> {
+  const { retrying, signal } = deps;
+  const read = (side: 'source' | 'destination') => retrying(`read the catalog of ${deps[side].name}`, () => readCatalogReport(deps[side], filter, signal), signal);
   const [source, destination] = await Promise.all([read('source'), read('destination')]);
   return { source, destination };
 }
@@ -36,14 +36,14 @@ export async function readReports(context: ComparisonContext, filter: NamespaceF
  * the rule's time; what a change of definitions leaves for a moment does not.
  * @throws what the doors throw
  */
-export async function finalDefinitions(context: ComparisonContext, filter: NamespaceFilter, plan: ComparisonPlan): Promise<DefinitionOutcome> {
-  const { options, clock, signal } = context;
+export async function finalDefinitions(deps: ComparisonDependencies, filter: NamespaceFilter, plan: ComparisonPlan): Promise<DdlOutcome> {
+  const { options, clock, signal } = deps;
   let before: ReadonlySet<string> | null = null;
   for (let reading = 1; ; reading += 1) {
-    const reports = await readReports(context, filter);
+    const reports = await readReports(deps, filter);
     const differences = [
-      ...compareDefinitions(reports.source, reports.destination, { ...context, shardKeys: options.shardKeys }),
-      ...(await orderDifferences(context, reports.source, plan)),
+      ...compareDefinitions(reports.source, reports.destination, { ...deps, shardKeys: options.shardKeys }),
+      ...(await orderDifferences(deps, reports.source, plan)),
     ];
     const isOld = before !== null && differences.every((difference) => before?.has(nameOf(difference)));
     if (differences.length === 0 || isOld || reading === readingsMax) {
@@ -55,15 +55,15 @@ export async function finalDefinitions(context: ComparisonContext, filter: Names
 }
 
 /** Capped collections whose documents come in another order. */
-async function orderDifferences(context: ComparisonContext, source: CatalogReport, plan: ComparisonPlan): Promise<NamespaceDifference[]> {
+async function orderDifferences(deps: ComparisonDependencies, source: CatalogReport, plan: ComparisonPlan): Promise<NamespaceDifference[]> {
   const capped = new Set(source.catalog.filter(({ options }) => options.capped === true).map(namespaceOf));
   const collections = plan.collections.filter((collection) => capped.has(namespaceOf(collection)));
   if (collections.length === 0) return [];
-  const times = await knownTimes(context);
+  const times = await knownTimes(deps);
   const differences: NamespaceDifference[] = [];
   for (const collection of collections) {
-    const { source: here, destination: there } = lookupSides(context, collection, times);
-    const isSame = await context.retrying('compare the order of insertion', () => inSameInsertionOrder(here, there), context.signal);
+    const { source: here, destination: there } = lookupSides(deps, collection, times);
+    const isSame = await deps.retrying('compare the order of insertion', () => inSameInsertionOrder(here, there), deps.signal);
     if (!isSame) differences.push({ kind: 'order', namespace: namespaceOf(collection), detail: 'the documents were inserted in another order' });
   }
   return differences;

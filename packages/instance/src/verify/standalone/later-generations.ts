@@ -1,5 +1,5 @@
 import { checkAgain, type Mismatch, type Suspect } from '../compare/check-again.js';
-import { type ComparisonContext, type KnownTimes, knownTimes, lookupSides } from './comparison-context.js';
+import { type ComparisonDependencies, type KnownTimes, knownTimes, lookupSides } from './comparison-dependencies.js';
 import type { SuspectOrigin } from './stored-suspect.js';
 
 /** Suspects that are taken up at once; of each only its `_id` and two digests are in memory. */
@@ -14,33 +14,33 @@ type StoredSuspect = SuspectOrigin & Suspect;
  * allowed have passed. Between two generations it waits, so that the rule's time passes over its number of looks.
  * @throws what the doors throw beyond their retries, and what the state throws
  */
-export async function laterGenerations(context: ComparisonContext): Promise<void> {
-  const { state, options, clock, signal } = context;
+export async function laterGenerations(deps: ComparisonDependencies): Promise<void> {
+  const { state, options, clock, signal } = deps;
   const pause_ms = options.rule.settle_ms / options.rule.looksMin;
   while (state.totals.suspects > 0) {
-    const isUnderWay = state.generation.number > 0 && (await hasMore(context));
+    const isUnderWay = state.generation.number > 0 && (await hasMore(deps));
     if (!isUnderWay) {
       if (state.generation.number >= options.generationsMax) return;
       await clock.sleep(pause_ms, signal);
       await state.nextGeneration();
     }
-    await lookAtGeneration(context, await knownTimes(context));
+    await lookAtGeneration(deps, await knownTimes(deps));
   }
 }
 
 /** Whether the present generation was left before its end, by a process that was ended. */
-async function hasMore({ state }: ComparisonContext): Promise<boolean> {
+async function hasMore({ state }: ComparisonDependencies): Promise<boolean> {
   const first = await state.suspects(state.generation.number - 1, state.generation.offset).next();
   return first.done !== true;
 }
 
-async function lookAtGeneration(context: ComparisonContext, times: KnownTimes): Promise<void> {
-  const { state, signal } = context;
+async function lookAtGeneration(deps: ComparisonDependencies, times: KnownTimes): Promise<void> {
+  const { state, signal } = deps;
   let portion: StoredSuspect[] = [];
   let end = state.generation.offset;
   const look = async () => {
     signal.throwIfAborted();
-    if (portion.length > 0) await lookAtPortion(context, portion, end, times);
+    if (portion.length > 0) await lookAtPortion(deps, portion, end, times);
     portion = [];
   };
   for await (const next of state.suspects(state.generation.number - 1, state.generation.offset)) {
@@ -51,15 +51,15 @@ async function lookAtGeneration(context: ComparisonContext, times: KnownTimes): 
   await look();
 }
 
-async function lookAtPortion(context: ComparisonContext, portion: readonly StoredSuspect[], end: number, times: KnownTimes): Promise<void> {
-  const { state, clock, retrying, signal, options } = context;
+async function lookAtPortion(deps: ComparisonDependencies, portion: readonly StoredSuspect[], end: number, times: KnownTimes): Promise<void> {
+  const { state, clock, retrying, signal, options } = deps;
   const suspects: StoredSuspect[] = [];
   const mismatches: { collection: number; mismatch: Mismatch }[] = [];
   let agreed = 0;
   let proven = 0;
   for (const group of groupsOf(portion)) {
     const collection = state.collection(group.collection);
-    const sides = lookupSides(context, collection, times);
+    const sides = lookupSides(deps, collection, times);
     const looked = await retrying(
       'look again',
       () => checkAgain(group.suspects, { ...sides, rule: options.rule, now_ms: clock.now_ms() }),

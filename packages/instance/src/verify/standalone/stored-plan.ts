@@ -7,7 +7,7 @@ const bound = z.string().nullable();
 const storedPlan = z.object({
   /** Clusters and options that the plan was made for. */
   identity: z.string(),
-  begun_ms: z.number(),
+  started_ms: z.number(),
   collections: z.array(
     z.object({
       number: z.number(),
@@ -26,14 +26,14 @@ const storedPlan = z.object({
 /** A plan with what it was made for and when. */
 export interface RecordedPlan {
   identity: string;
-  begun_ms: number;
+  started_ms: number;
   plan: ComparisonPlan;
 }
 
 /** Writes a plan; after a crash there is the whole of it, or none. */
-export async function writePlan(path: string, { identity, begun_ms, plan }: RecordedPlan): Promise<void> {
+export async function writePlan(path: string, { identity, started_ms, plan }: RecordedPlan): Promise<void> {
   const partitions = plan.partitions.map(({ lower, upper, ...rest }) => ({ ...rest, lower: lower && textOfValue(lower), upper: upper && textOfValue(upper) }));
-  const text = JSON.stringify({ identity, begun_ms, collections: plan.collections, partitions });
+  const text = JSON.stringify({ identity, started_ms, collections: plan.collections, partitions });
   await writeFile(`${path}.new`, text, { mode: 0o600, flush: true });
   await rename(`${path}.new`, path);
 }
@@ -45,11 +45,11 @@ export async function readPlan(path: string): Promise<RecordedPlan | null> {
     throw error;
   });
   if (text === null) return null;
-  const { identity, begun_ms, collections, partitions } = storedPlan.parse(JSON.parse(text));
+  const { identity, started_ms, collections, partitions } = storedPlan.parse(JSON.parse(text));
   const restored = partitions.map(({ lower, upper, ...rest }) => ({
     ...rest,
     lower: lower === null ? null : valueOfText(lower),
     upper: upper === null ? null : valueOfText(upper),
   }));
-  return { identity, begun_ms, plan: { collections, partitions: restored } };
+  return { identity, started_ms, plan: { collections, partitions: restored } };
 }

@@ -7,7 +7,7 @@ import { deltaPipeline } from '../../../src/apply/delta-pipeline.js';
 import { parseEvent } from '../../../src/apply/event.js';
 import { deleteStatement, updateStatement } from '../../../src/bson/build.js';
 import { decodeValue } from '../../../src/bson/scan.js';
-import type { RawWrite } from '../../../src/cluster/door.js';
+import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { SplitCluster } from '../cluster/split-cluster.js';
 
 /** Each is a document with a history of its own. */

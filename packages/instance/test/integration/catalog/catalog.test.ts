@@ -10,7 +10,7 @@ import type { Catalog } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readCatalog, readCatalogReport } from '../../../src/catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../../src/catalog/make/restore-attributes.js';
-import type { Cluster, Door } from '../../../src/cluster/door.js';
+import type { ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
 import { checkStart } from '../../../src/preflight/check-start.js';
 import { openTestCluster } from './clusters.js';
 
@@ -62,7 +62,7 @@ async function makeShardedCollections(client: MongoClient): Promise<void> {
   await admin.command({ shardCollection: 'app.uniq', key: { email: 1 }, unique: true });
 }
 
-async function differences(sourceCatalog: Catalog, destination: Cluster, form: 'temporary' | 'final', request = requestOf()) {
+async function differences(sourceCatalog: Catalog, destination: ClusterClient, form: 'temporary' | 'final', request = requestOf()) {
   const made = await readCatalog(destination, everything, signal);
   return compareCatalogs(sourceCatalog, made, { form, buildIndexes: request.buildIndexes, destinationVersion: destination.version });
 }
@@ -128,16 +128,16 @@ describe('from a sharded cluster to an equal one', () => {
 
   it('goes on where a lost connection ended it', async () => {
     let commandsLeft = Infinity;
-    const wrap = (door: Door): Door => ({
-      ...door,
-      label: door.label,
-      openCursor: (...call) => door.openCursor(...call),
-      write: (...call) => door.write(...call),
-      close: () => door.close(),
+    const wrap = (nodeClient: NodeClient): NodeClient => ({
+      ...nodeClient,
+      label: nodeClient.label,
+      openCursor: (...call) => nodeClient.openCursor(...call),
+      write: (...call) => nodeClient.write(...call),
+      close: () => nodeClient.close(),
       async command(...call) {
         commandsLeft -= 1;
         const isLost = commandsLeft === 0;
-        const reply = await door.command(...call);
+        const reply = await nodeClient.command(...call);
         if (isLost) throw new Error('connection lost');
         return reply;
       },
@@ -243,7 +243,7 @@ describe('a catalog that changes', () => {
   });
 });
 
-async function openShardClient(cluster: Cluster, router: MongoClient): Promise<AsyncDisposable & { client: MongoClient }> {
+async function openShardClient(cluster: ClusterClient, router: MongoClient): Promise<AsyncDisposable & { client: MongoClient }> {
   const { shards } = await router.db('admin').command({ listShards: 1 }) as { shards: { _id: string; host: string }[] };
   const host = shards.find((shard) => shard._id === cluster.shardIds[0])?.host.split('/')[1] ?? '';
   const client = await new MongoClient(`mongodb://${host}/?directConnection=true`).connect();

@@ -1,11 +1,11 @@
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import { MongoClient } from 'mongodb';
-import type { Door, Cluster } from '../../../src/cluster/door.js';
+import type { NodeClient, ClusterClient } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 
 /** A cluster with the engine's doors to it and a client of a user. Dispose of it in any case. */
 export interface TestCluster extends AsyncDisposable {
-  cluster: Cluster;
+  cluster: ClusterClient;
   client: MongoClient;
 }
 
@@ -13,7 +13,7 @@ export interface TestCluster extends AsyncDisposable {
 export async function openTestCluster(
   name: string,
   shards: number,
-  options: { direct?: boolean; wrap?: (door: Door) => Door } = {},
+  options: { direct?: boolean; wrap?: (nodeClient: NodeClient) => NodeClient } = {},
 ): Promise<TestCluster> {
   const servers = await startLocalCluster({ topology: shards === 0 ? 'replicaSet' : { shards } });
   const { signal } = new AbortController();

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
 import { unblock } from '../../../src/lifecycle/commands/unblock.js';
-import { Scene, type Side } from '../contract/scene.js';
+import { Fixture, type Side } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 
@@ -12,30 +12,30 @@ const blocking = startBody({ enableUserWriteBlocking: true });
 const silence_ms = 1_000;
 const patience_ms = 60_000;
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '7.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '7.0', cluster1: '7.0', withUsers: true });
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
   for (const { client } of sides()) await client.db('admin').command({ balancerStart: 1 });
 });
 
 afterEach(async () => {
   for (const { client } of sides()) await client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
-  await scene.clear();
+  await fixture.clear();
 });
 
 function sides(): Side[] {
-  return [scene.cluster0, scene.cluster1];
+  return [fixture.cluster0, fixture.cluster1];
 }
 
-function config(cluster0 = scene.cluster0.connectionString) {
-  return parseInstanceConfig({ flags: { cluster0, cluster1: scene.cluster1.connectionString } });
+function config(cluster0 = fixture.cluster0.connectionString) {
+  return parseInstanceConfig({ flags: { cluster0, cluster1: fixture.cluster1.connectionString } });
 }
 
 /** Cleans up what was migrated to cluster1. @returns the plan, and whether it was carried out */
@@ -60,7 +60,7 @@ async function settings({ client, shopper }: Side): Promise<{ balancer: unknown;
 const open = { balancer: 'full', writes: true };
 
 async function begin(body: object, flags: object = {}): Promise<ServedInstance> {
-  const instance = await scene.startInstance(flags);
+  const instance = await fixture.startInstance(flags);
   await instance.accepted('start', body);
   await instance.untilCanCommit();
   return instance;
@@ -86,13 +86,13 @@ describe('a cleanup', () => {
       remarks: ['The block of user writes on cluster0 stays as it is; where they are still refused, allow them with: convoy unblock cluster0'],
       done: true,
     });
-    expect(await scene.cluster1.databases()).toEqual(['shop']);
+    expect(await fixture.cluster1.databases()).toEqual(['shop']);
     expect(await first.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
     await first.close();
-    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([{ ...open, writes: false }, open]);
+    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([{ ...open, writes: false }, open]);
     await unblock(config(), 'cluster0', signal);
-    expect(await settings(scene.cluster0)).toEqual(open);
-    await using second = await scene.startInstance();
+    expect(await settings(fixture.cluster0)).toEqual(open);
+    await using second = await fixture.startInstance();
     expect((await second.progress()).state).toBe('IDLE');
   });
 
@@ -101,9 +101,9 @@ describe('a cleanup', () => {
     await first.accepted('commit');
     await first.untilState('COMMITTED');
     await first.close();
-    await using second = await scene.startInstance({ cluster0: scene.cluster1.connectionString, cluster1: scene.cluster0.connectionString });
-    await scene.cluster0.client.db('convoy_metadata').collection('shares').insertOne({ n: 1 });
-    await scene.cluster0.client.db('shop').dropDatabase();
+    await using second = await fixture.startInstance({ cluster0: fixture.cluster1.connectionString, cluster1: fixture.cluster0.connectionString });
+    await fixture.cluster0.client.db('convoy_metadata').collection('tasks').insertOne({ n: 1 });
+    await fixture.cluster0.client.db('shop').dropDatabase();
     const { status, body } = await second.command('start', startBody());
     expect({ status, error: body.error as unknown }).toEqual({ status: 409, error: 'migrationExists' });
     expect(body.errorDescription).toMatch(/convoy cleanup/);
@@ -112,7 +112,7 @@ describe('a cleanup', () => {
   it('names what a cluster refuses, and what to do about it, and can be carried out again', async () => {
     const instance = await begin(blocking);
     await instance.close();
-    const { client } = scene.cluster1;
+    const { client } = fixture.cluster1;
     const data = { failCommands: ['setUserWriteBlockMode'], errorCode: 13 };
     await client.db('admin').command({ configureFailPoint: 'failCommand', mode: { times: 1 }, data });
     await expect(clean()).rejects.toMatchObject({
@@ -120,23 +120,23 @@ describe('a cleanup', () => {
       errorDescription: expect.stringMatching(/^User writes on cluster1 could not be allowed again: Unauthorized.*Give the user .* setUserWriteBlockMode.* repeat this/) as unknown,
     });
     expect((await clean()).done).toBe(true);
-    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([open, open]);
+    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
   });
 
   it('gives both clusters back what they were before a migration that has failed', async () => {
-    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
     await using instance = await begin(blocking, { retry_minutes: 0.05 });
-    await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
     await untilFailed(instance);
-    await expect.poll(async () => (await settings(scene.cluster0)).writes, { timeout: 100_000 }).toBe(true);
-    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([{ balancer: 'off', writes: true }, { balancer: 'off', writes: false }]);
+    await expect.poll(async () => (await settings(fixture.cluster0)).writes, { timeout: 100_000 }).toBe(true);
+    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([{ balancer: 'off', writes: true }, { balancer: 'off', writes: false }]);
     const { plan, done } = await clean();
     expect(done).toBe(true);
     expect(plan?.found).toMatch(/^The migration from cluster0 to cluster1 has failed: verificationFailed: 1 differences .* in: shop\.orders\./);
     expect(plan?.remarks).toEqual([expect.stringMatching(/stays on cluster1.*drop it before the next start/)]);
-    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([open, open]);
-    expect(await scene.cluster1.databases()).toEqual(['shop']);
+    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
+    expect(await fixture.cluster1.databases()).toEqual(['shop']);
   });
 
   it('is refused while instances are at work, paused ones too, and changes nothing then', async () => {
@@ -154,12 +154,12 @@ describe('a cleanup', () => {
   it('gives up a migration whose instances have been stopped, after it was agreed to, with all that it had begun', async () => {
     const instance = await begin(blocking);
     await instance.close();
-    const admin = scene.cluster1.client.db('admin');
+    const admin = fixture.cluster1.client.db('admin');
     await admin.command({ addShardToZone: 'shard1', zone: 'convoy_placement_1' });
     await admin.command({ updateZoneKeyRange: 'shop.later', min: { _id: 1 }, max: { _id: 2 }, zone: 'convoy_placement_1' });
     expect((await clean({ yes: false })).done).toBe(false);
-    expect(await scene.cluster1.databases()).toContain('convoy_metadata');
-    expect((await settings(scene.cluster1)).writes).toBe(false);
+    expect(await fixture.cluster1.databases()).toContain('convoy_metadata');
+    expect((await settings(fixture.cluster1)).writes).toBe(false);
 
     const { plan, done } = await clean();
     expect(done).toBe(true);
@@ -172,19 +172,19 @@ describe('a cleanup', () => {
       'Remove 1 zone ranges of Convoy from cluster1.',
       'Drop all collections of convoy_metadata on cluster1.',
     ]);
-    expect([await settings(scene.cluster0), await settings(scene.cluster1)]).toEqual([open, open]);
-    const tags = scene.cluster1.client.db('config');
+    expect([await settings(fixture.cluster0), await settings(fixture.cluster1)]).toEqual([open, open]);
+    const tags = fixture.cluster1.client.db('config');
     expect([await tags.collection('tags').countDocuments(), await tags.collection('shards').countDocuments({ tags: /convoy/ })]).toEqual([0, 0]);
-    await scene.cluster1.client.db('shop').dropDatabase();
-    await using again = await scene.startInstance();
+    await fixture.cluster1.client.db('shop').dropDatabase();
+    await using again = await fixture.startInstance();
     await again.migrate(blocking);
-    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+    expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
   });
 
   it('goes on where one before was cut short', async () => {
-    await scene.cluster1.client.db('convoy_metadata').collection('shares').insertOne({ n: 1 });
+    await fixture.cluster1.client.db('convoy_metadata').collection('tasks').insertOne({ n: 1 });
     const { plan, done } = await clean();
     expect([plan?.found, done]).toEqual(['What is left of a migration that was cleaned up before.', true]);
-    expect(await scene.cluster1.databases()).toEqual([]);
+    expect(await fixture.cluster1.databases()).toEqual([]);
   });
 });

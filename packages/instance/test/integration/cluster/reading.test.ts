@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { openChangeStream, tokenTime, tokenUuid } from '../../../src/cluster/change-stream.js';
 import { appendNote, currentTime, highestTime, operationTimes, timeAboveAll, timeOf, timestampOf, wakeStream } from '../../../src/cluster/cluster-time.js';
-import type { RawBatch, RawCursor } from '../../../src/cluster/door.js';
+import type { RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
 import { classify, CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
 import { SplitCluster } from './split-cluster.js';
@@ -42,12 +42,12 @@ describe('a snapshot read', () => {
     await servers.insert(...Array.from({ length: 20 }, (_, index) => ({ _id: index, sk: index - 10, v: 0 })));
     const at = timestampOf(await timeAfterWrites(servers));
     const range = { database: 'db', target: { find: 'coll' }, min: encodeValue(4), max: encodeValue(16), at, batchSize: 2, signal };
-    for (const door of [cluster.router, cluster.shard('shard1')]) {
-      const cursor = await openSnapshotCursor(door, range);
+    for (const client of [cluster.router, cluster.shard('shard1')]) {
+      const cursor = await openSnapshotCursor(client, range);
       expect(cursor.first.atClusterTime).toEqual(at);
       await cluster.router.command('db', { update: 'coll', updates: [{ q: { sk: { $gte: 0 } }, u: { $inc: { v: 1 } }, multi: true }] }, { signal });
       const documents = await readAll(cursor, signal);
-      const from = door === cluster.router ? 4 : 10;
+      const from = client === cluster.router ? 4 : 10;
       expect(documents).toEqual(Array.from({ length: 16 - from }, (_, index) => ({ _id: from + index, sk: from + index - 10, v: 0 })));
     }
   });
@@ -89,8 +89,8 @@ describe('a snapshot read', () => {
     const { cluster, signal } = servers;
     await servers.insert({ _id: 1, sk: 1 });
     const past = timestampOf((await currentTime(cluster.router, { signal })) - (4_000n << 32n));
-    for (const door of [cluster.router, cluster.shard('shard1')]) {
-      const error = await failureOf(openSnapshotCursor(door, { database: 'db', target: { find: 'coll' }, at: past, batchSize: 2, signal }));
+    for (const client of [cluster.router, cluster.shard('shard1')]) {
+      const error = await failureOf(openSnapshotCursor(client, { database: 'db', target: { find: 'coll' }, at: past, batchSize: 2, signal }));
       expect(classify(error)).toBe('snapshotTooOld');
     }
   });
@@ -116,10 +116,10 @@ describe('a change stream', () => {
     await servers.insert({ _id: 1, sk: -1 }, { _id: 2, sk: 1 });
     const end = await timeAfterWrites(servers);
     await Promise.all(cluster.shardIds.map((id) => appendNote(cluster.shard(id), { signal })));
-    const doors = [[cluster.router, [1, 2]], [cluster.shard('shard0'), [1]], [cluster.shard('shard1'), [2]]] as const;
-    for (const [door, ids] of doors) {
+    const clients = [[cluster.router, [1, 2]], [cluster.shard('shard0'), [1]], [cluster.shard('shard1'), [2]]] as const;
+    for (const [client, ids] of clients) {
       const options = { startAtOperationTime, batchDocumentsMax: 1, signal, allChangesForCluster: true, version: cluster.version };
-      const cursor = await openChangeStream(door, options);
+      const cursor = await openChangeStream(client, options);
       expect(cursor.first.documents).toEqual([]);
       const events = (await readUpTo(cursor, end, signal)).filter((event) => event['operationType'] === 'insert');
       expect(events.map((event) => (event['fullDocument'] as Document)['_id'] as number).sort()).toEqual(ids);

@@ -1,6 +1,6 @@
 import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
 import type { Document } from 'mongodb';
-import type { Cluster } from '../../../src/cluster/door.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 
 /** Longest wait of one test; every call of it ends then. */
@@ -11,7 +11,7 @@ export class SplitCluster implements AsyncDisposable {
   readonly signal = AbortSignal.timeout(testLimit_ms);
 
   private constructor(
-    readonly cluster: Cluster,
+    readonly cluster: ClusterClient,
     readonly connectionString: string,
     private readonly stop: () => Promise<void>,
   ) {}

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { deleteStatement, replaceStatement } from '../../../src/bson/build.js';
 import { documentBytesMax } from '../../../src/cluster/driver/write-limits.js';
 import { kindOfCode, objectTooLargeCode } from '../../../src/cluster/failure.js';
-import type { RawWrite } from '../../../src/cluster/door.js';
+import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { retryPolicy, retrying } from '../../../src/cluster/retry.js';
 import { SplitCluster } from './split-cluster.js';

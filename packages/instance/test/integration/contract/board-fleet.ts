@@ -33,7 +33,7 @@ class BoardFleet implements Fleet {
     this.board.watchers.notify('report');
   }
 
-  post(): void {
+  publishDetails(): void {
     return;
   }
 
@@ -58,12 +58,12 @@ class BoardFleet implements Fleet {
     return;
   }
 
-  nudge(): void {
-    this.board.watchers.notify('nudge');
+  wake(): void {
+    this.board.watchers.notify('wake');
   }
 
-  nudgeHorizon(): void {
-    this.board.watchers.notify('horizon');
+  announceDdlWatermark(): void {
+    this.board.watchers.notify('ddlWatermark');
   }
 
   leave(): Promise<void> {

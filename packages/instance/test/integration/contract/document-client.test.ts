@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 
 /*
  * A client as somebody would write it who has only read the document of the interface: chapters 2.1, 2.4, 2.5 and 4,
@@ -91,14 +91,14 @@ class DocumentClient {
   }
 }
 
-let scene: Scene;
+let fixture: Fixture;
 
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 it('start, progress and commit work for a client that was written from the document alone', async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
-  await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
-  await using instance = await scene.startInstance();
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await using instance = await fixture.startInstance();
   const client = new DocumentClient(instance.url);
 
   const idle = await client.progress();
@@ -127,13 +127,13 @@ it('start, progress and commit work for a client that was written from the docum
   await client.post('commit', {});
   const committed = await client.waitUntil((progress) => progress.state === 'COMMITTED');
   expect(committed).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed', syncID: ready.syncID });
-  expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(3);
+  expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(3);
 });
 
 it('goes through every transition and reads every field', async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
-  await scene.cluster0.shopper.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
-  await using instance = await scene.startInstance();
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  await fixture.cluster0.shopper.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await using instance = await fixture.startInstance();
   const client = new DocumentClient(instance.url);
   const idle = await client.progress();
   expect(Object.entries(idle).filter(([, value]) => value !== null).map(([name]) => name).sort()).toEqual(['canCommit', 'state']);
@@ -152,14 +152,14 @@ it('goes through every transition and reads every field', async () => {
   const committed = await client.waitUntil(({ state }) => state === 'COMMITTED');
   expect(committed).toMatchObject({ canWrite: true, lagTimeSeconds: 0, info: 'commit completed' });
   expect(wrongFields(committed)).toEqual([]);
-  await scene.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 4 });
+  await fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 4 });
   await client.post('reverse', {});
   const back = await client.waitUntil(({ state, canCommit }) => state === 'RUNNING' && canCommit);
   expect(back).toMatchObject({ canWrite: false, verification: null, directionMapping: { Source: ready.directionMapping?.Destination, Destination: ready.directionMapping?.Source } });
   expect(wrongFields(back, { without: 'verification' })).toEqual([]);
   await client.post('commit', {});
   expect(await client.waitUntil(({ state }) => state === 'COMMITTED')).toMatchObject({ canWrite: true, syncID: ready.syncID });
-  expect(await scene.cluster0.shopper.db('shop').collection('orders').countDocuments()).toBe(4);
+  expect(await fixture.cluster0.shopper.db('shop').collection('orders').countDocuments()).toBe(4);
   await client.post('reverse', {});
   await client.waitUntil(({ state, canCommit }) => state === 'RUNNING' && canCommit);
 });

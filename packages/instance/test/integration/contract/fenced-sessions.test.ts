@@ -1,35 +1,35 @@
 import { BSON, type Binary, type Document } from 'mongodb';
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Cluster, Door, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
+import type { ClusterClient, NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
 import { kindOfCode } from '../../../src/cluster/failure.js';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { createFence } from '../../../src/store/fence.js';
 import { FencedWriter } from '../../../src/store/fenced-writer.js';
 import { SessionFence } from '../../../src/store/session-fence.js';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import { startBody } from './start-conditions.js';
 
 const { signal } = new AbortController();
 /** Numbers of an epoch's writes begin at its multiple of this. */
 const numbersPerEpoch = 2n ** 32n;
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
-async function shareRecord(): Promise<Document> {
-  const share = await scene.cluster1.client.db('convoy_metadata').collection('shares').findOne({}, { promoteBuffers: false });
-  if (share === null) throw new Error('no share');
-  return share;
+async function taskRecord(): Promise<Document> {
+  const task = await fixture.cluster1.client.db('convoy_metadata').collection('tasks').findOne({}, { promoteBuffers: false });
+  if (task === null) throw new Error('no share');
+  return task;
 }
 
 it('the servers refuse what a former process of an instance still sends, on every shard', async () => {
-  const { client } = scene.cluster0;
+  const { client } = fixture.cluster0;
   const admin = client.db('admin');
   await admin.command({ enableSharding: 'shop', primaryShard: 'shard0' });
   await admin.command({ shardCollection: 'shop.orders', key: { sk: 1 } });
@@ -37,16 +37,16 @@ it('the servers refuse what a former process of an instance still sends, on ever
   await admin.command({ moveChunk: 'shop.orders', find: { sk: 1 }, to: 'shard1' });
   await client.db('shop').collection('orders').insertMany([{ sk: -1 }, { sk: 1 }]);
   {
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
   }
-  const former = await shareRecord();
-  await using successor = await scene.startInstance();
+  const former = await taskRecord();
+  await using successor = await fixture.startInstance();
   await successor.untilCanCommit();
-  expect((await shareRecord()).epoch).toBeGreaterThan(former.epoch as number);
+  expect((await taskRecord()).epoch).toBeGreaterThan(former.epoch as number);
 
-  const destination = await openCluster('cluster1', scene.cluster1.connectionString, { direct: false, signal });
+  const destination = await openCluster('cluster1', fixture.cluster1.connectionString, { direct: false, signal });
   try {
     for (const session of former.sessions as Binary[]) {
       const statements = [-5, 5].map((sk) => BSON.serialize({ sk, late: true }));
@@ -57,18 +57,18 @@ it('the servers refuse what a former process of an instance still sends, on ever
   } finally {
     await destination.close();
   }
-  expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments({ late: true })).toBe(0);
+  expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments({ late: true })).toBe(0);
 });
 
 /** Of every write of data the first sending goes astray: the client sees a lost connection, and a router still holds the command. */
-class LosingDoor implements Pick<Door, 'write'> {
+class LosingClient implements Pick<NodeClient, 'write'> {
   readonly astray: (() => Promise<WriteOutcome>)[] = [];
   readonly #sent = new Set<bigint>();
 
-  constructor(private readonly door: Door) {}
+  constructor(private readonly nodeClient: NodeClient) {}
 
   write(write: RawWrite, ticket: WriteTicket, options: { signal: AbortSignal }): Promise<WriteOutcome> {
-    const send = (): Promise<WriteOutcome> => this.door.write(write, ticket, options);
+    const send = (): Promise<WriteOutcome> => this.nodeClient.write(write, ticket, options);
     if (write.collection === 'fence' || this.#sent.has(ticket.txnNumber)) return send();
     this.#sent.add(ticket.txnNumber);
     this.astray.push(send);
@@ -77,12 +77,12 @@ class LosingDoor implements Pick<Door, 'write'> {
 }
 
 /** Writes that are each sent twice, of which only the second sending arrives by itself. */
-function losingWriter(destination: Cluster): { writer: FencedWriter; astray: LosingDoor['astray'] } {
-  const door = new LosingDoor(destination.router);
-  const router = door as unknown as Door;
+function losingWriter(destination: ClusterClient): { writer: FencedWriter; astray: LosingClient['astray'] } {
+  const nodeClient = new LosingClient(destination.router);
+  const router = nodeClient as unknown as NodeClient;
   const twice = <T>(_what: string, operation: () => Promise<T>): Promise<T> => operation().catch(operation);
   const fence = new SessionFence({ router, shardIds: destination.shardIds }, twice);
-  return { writer: new FencedWriter(router, twice, [randomBytes(16)], 1, () => Promise.resolve(), fence), astray: door.astray };
+  return { writer: new FencedWriter(router, twice, [randomBytes(16)], 1, () => Promise.resolve(), fence), astray: nodeClient.astray };
 }
 
 function codesOf({ failures }: WriteOutcome): (string | null)[] {
@@ -90,15 +90,15 @@ function codesOf({ failures }: WriteOutcome): (string | null)[] {
 }
 
 it('a copy of a repeated write that a router still holds overwrites nothing newer, where the answered one changed nothing', async () => {
-  const documents = scene.cluster1.client.db('late').collection<{ _id: number; v: number }>('documents');
-  const destination = await openCluster('cluster1', scene.cluster1.connectionString, { direct: false, signal });
+  const documents = fixture.cluster1.client.db('late').collection<{ _id: number; v: number }>('documents');
+  const destination = await openCluster('cluster1', fixture.cluster1.connectionString, { direct: false, signal });
   try {
     await createFence(destination.router, 'sharded', destination.shardIds, { signal });
     await documents.insertMany([{ _id: 1, v: 1 }]);
     const { writer, astray } = losingWriter(destination);
-    const put = BSON.serialize({ q: { _id: 1 }, u: { _id: 1, v: 1 }, upsert: true });
+    const upsert = BSON.serialize({ q: { _id: 1 }, u: { _id: 1, v: 1 }, upsert: true });
     const remove = BSON.serialize({ q: { _id: 2 }, limit: 1 });
-    await writer.write({ database: 'late', collection: 'documents', kind: 'update', statements: [put], ordered: false }, signal);
+    await writer.write({ database: 'late', collection: 'documents', kind: 'update', statements: [upsert], ordered: false }, signal);
     await writer.write({ database: 'late', collection: 'documents', kind: 'delete', statements: [remove], ordered: false }, signal);
     await documents.updateOne({ _id: 1 }, { $set: { v: 2 } });
     await documents.insertOne({ _id: 2, v: 2 });
@@ -111,8 +111,8 @@ it('a copy of a repeated write that a router still holds overwrites nothing newe
 });
 
 it('a copy of a repeated write that a router still holds finds its way into no collection that was made under the same name on another shard', async () => {
-  const { client } = scene.cluster1;
-  const destination = await openCluster('cluster1', scene.cluster1.connectionString, { direct: false, signal });
+  const { client } = fixture.cluster1;
+  const destination = await openCluster('cluster1', fixture.cluster1.connectionString, { direct: false, signal });
   try {
     await createFence(destination.router, 'sharded', destination.shardIds, { signal });
     const [first = '', second = first] = destination.shardIds;

@@ -1,16 +1,16 @@
 import type { Document, IndexDescription } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Scene, type Side } from './scene.js';
+import { Fixture, type Side } from './fixture.js';
 import { startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
-afterEach(() => scene.clear());
+afterAll(() => fixture.close());
+afterEach(() => fixture.clear());
 
 const indexes: IndexDescription[] = [
   { key: { name: 1 }, unique: true },
@@ -28,29 +28,29 @@ async function indexesOf(side: Side, name: string): Promise<Document[]> {
 }
 
 async function shard(name: string, key: Document): Promise<void> {
-  const admin = scene.cluster0.client.db('admin');
+  const admin = fixture.cluster0.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
   await admin.command({ shardCollection: `shop.${name}`, key });
 }
 
 describe('buildIndexes', () => {
   it('beforeDataCopy builds the indexes of the source, in their final form after commit', async () => {
-    const shop = scene.cluster0.client.db('shop');
+    const shop = fixture.cluster0.client.db('shop');
     await shop.collection('orders').insertMany(rows.map((row) => ({ ...row })));
     await shop.collection('orders').createIndexes(indexes);
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody({ buildIndexes: 'beforeDataCopy' }));
     await instance.untilCanCommit();
-    const during = await indexesOf(scene.cluster1, 'orders');
+    const during = await indexesOf(fixture.cluster1, 'orders');
     expect(during).toHaveLength(indexes.length + 1);
     expect(during.every(({ expireAfterSeconds }) => expireAfterSeconds !== 100_000)).toBe(true);
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
-    expect(await indexesOf(scene.cluster1, 'orders')).toEqual(await indexesOf(scene.cluster0, 'orders'));
+    expect(await indexesOf(fixture.cluster1, 'orders')).toEqual(await indexesOf(fixture.cluster0, 'orders'));
   });
 
   it('never builds only the index on _id and, for a shard key without one, a placeholder that is kept after commit', async () => {
-    const shop = scene.cluster0.client.db('shop');
+    const shop = fixture.cluster0.client.db('shop');
     await shop.collection('plain').insertMany(rows.map((row) => ({ ...row })));
     await shop.collection('plain').createIndexes(indexes);
     await shard('ranged', { region: 1 });
@@ -62,28 +62,28 @@ describe('buildIndexes', () => {
     await shop.collection('unsupported').insertMany(rows.map((row) => ({ ...row })));
     await shard('hashed', { name: 'hashed' });
     await shop.collection('hashed').insertMany(rows.map((row) => ({ ...row })));
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.migrate(startBody({ buildIndexes: 'never', verification: { enabled: false } }));
-    const keys = async (name: string): Promise<Document[]> => (await indexesOf(scene.cluster1, name)).map(({ key }) => key as Document);
+    const keys = async (name: string): Promise<Document[]> => (await indexesOf(fixture.cluster1, name)).map(({ key }) => key as Document);
     expect(await keys('plain')).toEqual([{ _id: 1 }]);
     expect(await keys('hashed')).toEqual([{ _id: 1 }, { name: 'hashed' }]);
     expect(await keys('unsupported')).toEqual([{ _id: 1 }, { region: 1 }]);
     expect(await keys('ranged')).toEqual([{ _id: 1 }, { region: 1, name: 1 }]);
-    expect(await scene.cluster1.client.db('shop').collection('ranged').countDocuments()).toBe(rows.length);
+    expect(await fixture.cluster1.client.db('shop').collection('ranged').countDocuments()).toBe(rows.length);
   });
 
   it('never takes over a TTL collection without its TTL while the verifier is off', async () => {
-    const shop = scene.cluster0.client.db('shop');
+    const shop = fixture.cluster0.client.db('shop');
     await shop.collection('sessions').insertOne({ at: new Date() });
     await shop.collection('sessions').createIndexes([{ key: { at: 1 }, expireAfterSeconds: 100_000 }]);
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.migrate(startBody({ buildIndexes: 'never', verification: { enabled: false } }));
-    expect((await indexesOf(scene.cluster1, 'sessions')).map(({ name }) => name as string)).toEqual(['_id_']);
-    expect(await scene.cluster1.client.db('shop').collection('sessions').countDocuments()).toBe(1);
+    expect((await indexesOf(fixture.cluster1, 'sessions')).map(({ name }) => name as string)).toEqual(['_id_']);
+    expect(await fixture.cluster1.client.db('shop').collection('sessions').countDocuments()).toBe(1);
   });
 
   it.each(['5.0', '6.0'] as const)('beforeDataCopy also builds those that are created on the source during the migration (%s)', async (release) => {
-    await using own = await Scene.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
+    await using own = await Fixture.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
     const orders = own.cluster0.client.db('shop').collection('orders');
     await orders.insertMany(rows.map((row) => ({ ...row })));
     await orders.createIndexes([{ key: { region: 1 }, name: 'dropped' }]);
@@ -100,13 +100,13 @@ describe('buildIndexes', () => {
   });
 
   it('takes an index away again that was built by hand on the destination', async () => {
-    await scene.cluster0.client.db('shop').collection('orders').insertMany(rows.map((row) => ({ ...row })));
-    await using instance = await scene.startInstance();
+    await fixture.cluster0.client.db('shop').collection('orders').insertMany(rows.map((row) => ({ ...row })));
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
-    await scene.cluster1.client.db('shop').collection('orders').createIndexes([{ key: { region: 1 }, name: 'by_hand' }]);
+    await fixture.cluster1.client.db('shop').collection('orders').createIndexes([{ key: { region: 1 }, name: 'by_hand' }]);
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
-    expect(await indexesOf(scene.cluster1, 'orders')).toEqual(await indexesOf(scene.cluster0, 'orders'));
+    expect(await indexesOf(fixture.cluster1, 'orders')).toEqual(await indexesOf(fixture.cluster0, 'orders'));
   });
 });

@@ -4,18 +4,18 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { runInstance } from '../../../src/process/instance-process.js';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open('replicaSet', 'replicaSet');
+  fixture = await Fixture.open('replicaSet', 'replicaSet');
 });
 
-afterAll(() => scene.close());
-afterEach(() => scene.clear());
+afterAll(() => fixture.close());
+afterEach(() => fixture.clear());
 
 describe('filters', () => {
   const namespaces = ['shop.orders', 'shop.orders_old', 'shop.items', 'shop.ITEMS2', 'crm.people', 'crm.notes', 'crm_archive.people', 'web.hits'];
@@ -23,15 +23,15 @@ describe('filters', () => {
   async function loadNamespaces(): Promise<void> {
     for (const namespace of namespaces) {
       const [database = '', name = ''] = namespace.split('.');
-      await scene.cluster0.client.db(database).collection(name).insertOne({ namespace });
+      await fixture.cluster0.client.db(database).collection(name).insertOne({ namespace });
     }
   }
 
   async function migrated(): Promise<string[]> {
     const found: string[] = [];
-    for (const database of await scene.cluster1.databases()) {
+    for (const database of await fixture.cluster1.databases()) {
       if (database === 'convoy_metadata') continue;
-      const db = scene.cluster1.client.db(database);
+      const db = fixture.cluster1.client.db(database);
       for (const { name } of await db.listCollections().toArray()) {
         expect(await db.collection(name).find().toArray()).toMatchObject([{ namespace: `${database}.${name}` }]);
         found.push(`${database}.${name}`);
@@ -50,7 +50,7 @@ describe('filters', () => {
     ['first what is included, less what is excluded', { includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'orders' } }] }, ['shop.items', 'shop.ITEMS2']],
   ])('migrate what is selected: %s', async (_, filter, expected) => {
     await loadNamespaces();
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody(filter));
     await instance.untilCanCommit();
     expect(await migrated()).toEqual([...expected].sort());
@@ -60,8 +60,8 @@ describe('filters', () => {
     await loadNamespaces();
     const lines: Document[] = [];
     const logger = createLogger({ verbosity: 'INFO', stream: { write: (line) => void lines.push(JSON.parse(line) as Document) } });
-    const { connectionString: cluster0 } = scene.cluster0;
-    const { connectionString: cluster1 } = scene.cluster1;
+    const { connectionString: cluster0 } = fixture.cluster0;
+    const { connectionString: cluster1 } = fixture.cluster1;
     const running = await runInstance(parseInstanceConfig({ flags: { cluster0, cluster1, port: 0 } }), { fleet: new LoneFleet(), logger });
     await using instance = new ServedInstance(running.url, () => running.close());
     await instance.untilReady();
@@ -71,15 +71,15 @@ describe('filters', () => {
 
   it('leaves alone what appears outside of the filter during the migration', async () => {
     await loadNamespaces();
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody({ includeNamespaces: [{ database: 'crm' }] }));
     await instance.untilCanCommit();
-    await scene.cluster0.client.db('later').collection('c').insertOne({});
-    await scene.cluster0.client.db('shop').collection('orders').drop();
-    await scene.cluster0.client.db('crm').collection('people').insertOne({ namespace: 'crm.people' });
+    await fixture.cluster0.client.db('later').collection('c').insertOne({});
+    await fixture.cluster0.client.db('shop').collection('orders').drop();
+    await fixture.cluster0.client.db('crm').collection('people').insertOne({ namespace: 'crm.people' });
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
-    expect((await scene.cluster1.databases()).sort()).toEqual(['convoy_metadata', 'crm']);
-    expect(await scene.cluster1.client.db('crm').collection('people').countDocuments()).toBe(2);
+    expect((await fixture.cluster1.databases()).sort()).toEqual(['convoy_metadata', 'crm']);
+    expect(await fixture.cluster1.client.db('crm').collection('people').countDocuments()).toBe(2);
   });
 });

@@ -1,17 +1,17 @@
 import { type Progress, progressSchema } from '@convoy/api/contract/progress';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
-afterEach(() => scene.clear());
+afterAll(() => fixture.close());
+afterEach(() => fixture.clear());
 
 const documentBytes = 1000;
 const documents = 400;
@@ -24,7 +24,7 @@ const shards = ['shard0', 'shard1'];
  * shard that has both: for seconds a part is copied and a part is not, whichever comes first.
  */
 async function load(): Promise<void> {
-  const { client } = scene.cluster0;
+  const { client } = fixture.cluster0;
   await client.db('admin').command({ enableSharding: 'shop' });
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
   const text = 'x'.repeat(documentBytes);
@@ -40,7 +40,7 @@ function expectWithinTotal({ collectionCopy }: Progress): void {
 
 describe('progress in IDLE', () => {
   it('is null in every field but state and canCommit', async () => {
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     const { status, body } = await instance.progressReply();
     expect(status).toBe(200);
     expect(Object.keys(body).sort()).toEqual(['progress', 'success']);
@@ -53,7 +53,7 @@ describe('progress in IDLE', () => {
 
 describe('progress before the clusters are reached', () => {
   it('answers that it initialises, and takes no command', async () => {
-    await using instance = await scene.launchInstance({ cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
+    await using instance = await fixture.launchInstance({ cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
     expect(await instance.progress()).toMatchObject({ state: 'INITIALIZING', info: 'initializing', canCommit: false });
     const start = await instance.command('start', startBody());
     expect([start.status, start.body.error]).toEqual([409, 'notInThisState']);
@@ -63,7 +63,7 @@ describe('progress before the clusters are reached', () => {
 describe('progress before the copy', () => {
   it('is 0 of 1 bytes with no lag and no permission to write', async () => {
     await load();
-    await using instance = await scene.startInstance({ id: 'shard0' });
+    await using instance = await fixture.startInstance({ id: 'shard0' });
     await instance.accepted('start', startBody());
     const progress = await instance.until('it waits for its peer', ({ warnings }) => warnings?.some(({ name }) => name === 'waitingForInstances') === true);
     expect(progressSchema.parse(progress)).toEqual(progress);
@@ -83,7 +83,7 @@ describe('progress before the copy', () => {
 describe('progress of a copy, the change events and the commit', () => {
   it('follows the contract from 0 of 1 to COMMITTED, over pauses and restarts', async () => {
     await load();
-    const first = await scene.startInstance(slow);
+    const first = await fixture.startInstance(slow);
     const seen: Progress[] = [];
     try {
       await first.accepted('start', startBody());
@@ -103,7 +103,7 @@ describe('progress of a copy, the change events and the commit', () => {
       expectWithinTotal(paused);
       await first.close();
 
-      await using second = await scene.launchInstance();
+      await using second = await fixture.launchInstance();
       expect(['INITIALIZING', 'PAUSED']).toContain((await second.progress()).state);
       await second.untilReady();
       const restarted = await second.progress();
@@ -125,7 +125,7 @@ async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promi
     seen.push(progress);
     return progress.canCommit;
   });
-  const orders = scene.cluster0.client.db('shop').collection('orders');
+  const orders = fixture.cluster0.client.db('shop').collection('orders');
   await orders.insertMany(Array.from({ length: 20 }, (_, n) => ({ n: documents + n })));
   await orders.updateMany({ n: { $lt: 10 } }, { $set: { changed: true } });
   const applying = await instance.until('the events are applied and the total is set', ({ totalEventsApplied, collectionCopy }) => {
@@ -140,20 +140,20 @@ async function followToTheEnd(instance: ServedInstance, seen: Progress[]): Promi
   const committed = await instance.untilState('COMMITTED');
   expect(committed).toMatchObject({ info: 'commit completed', lagTimeSeconds: 0, canWrite: true, canCommit: false, syncID: applying.syncID });
   expect(committed.collectionCopy?.estimatedCopiedBytes).toBe(committed.collectionCopy?.estimatedTotalBytes);
-  expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(documents + 20);
+  expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(documents + 20);
   await instance.close();
-  await using restarted = await scene.startInstance();
+  await using restarted = await fixture.startInstance();
   expect(await restarted.progress()).toMatchObject({ state: 'COMMITTED', info: 'commit completed', lagTimeSeconds: 0, canWrite: true, canCommit: false, syncID: applying.syncID, collectionCopy: committed.collectionCopy });
 }
 
 describe('lagTimeSeconds', () => {
   it('grows while events cannot be applied, and progress goes on to answer', async () => {
-    const orders = scene.cluster0.client.db('shop').collection('orders');
+    const orders = fixture.cluster0.client.db('shop').collection('orders');
     await orders.insertOne({ n: 0 });
-    const failPoint = (mode: 'alwaysOn' | 'off') => scene.cluster1.client.db('admin').command({
+    const failPoint = (mode: 'alwaysOn' | 'off') => fixture.cluster1.client.db('admin').command({
       configureFailPoint: 'failCommand', mode, data: { failCommands: ['insert', 'update', 'delete'], errorCode: 91 },
     });
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', startBody());
     await instance.untilCanCommit();
     await failPoint('alwaysOn');
@@ -166,7 +166,7 @@ describe('lagTimeSeconds', () => {
       await failPoint('off');
     }
     await instance.until('it has caught up', ({ lagTimeSeconds, totalEventsApplied }) => (lagTimeSeconds ?? 9) < 2 && totalEventsApplied === 1);
-    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+    expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
   });
 });
 
@@ -175,13 +175,13 @@ describe('directionMapping', () => {
     ['cluster0', 'cluster1'],
     ['cluster1', 'cluster0'],
   ] as const)('names cluster, host and port from %s to %s', async (source, destination) => {
-    await scene[source].client.db('shop').collection('orders').insertOne({ n: 1 });
-    await using instance = await scene.startInstance();
+    await fixture[source].client.db('shop').collection('orders').insertOne({ n: 1 });
+    await using instance = await fixture.startInstance();
     await instance.migrate(startBody({ source, destination }));
     const { directionMapping } = await instance.progress();
-    const host = (name: typeof source): string => new URL(scene[name].connectionString).host;
+    const host = (name: typeof source): string => new URL(fixture[name].connectionString).host;
     expect(directionMapping).toEqual({ Source: `${source}: ${host(source)}`, Destination: `${destination}: ${host(destination)}` });
-    expect(await scene[destination].client.db('shop').collection('orders').countDocuments()).toBe(1);
+    expect(await fixture[destination].client.db('shop').collection('orders').countDocuments()).toBe(1);
     const texts = JSON.stringify(await instance.progressReply());
     expect(texts).not.toMatch(/mongodb:/);
     expect(shards.every((id) => !directionMapping?.Source.includes(id))).toBe(true);
@@ -190,20 +190,20 @@ describe('directionMapping', () => {
 
 describe('a failed migration', () => {
   it('answers progress with the failure shape from then on, on a restarted process too', async () => {
-    const shop = scene.cluster0.client.db('shop');
+    const shop = fixture.cluster0.client.db('shop');
     await shop.collection('orders').createIndexes([{ key: { name: 1 }, unique: true }]);
     await shop.collection('orders').insertOne({ name: 'not to be shown' });
     {
-      await using instance = await scene.startInstance({ retry_minutes: 0.05 });
+      await using instance = await fixture.startInstance({ retry_minutes: 0.05 });
       // The verifier would find the document before its name is in the way of the unique index.
       await instance.accepted('start', startBody({ verification: { enabled: false } }));
       expect((await instance.untilCanCommit()).verification).toBeNull();
-      await scene.cluster1.client.db('shop').collection('orders').insertOne({ name: 'not to be shown' });
+      await fixture.cluster1.client.db('shop').collection('orders').insertOne({ name: 'not to be shown' });
       await instance.accepted('commit');
       await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000 }).toBe(409);
       await expectFailed(instance);
     }
-    await using restarted = await scene.startInstance();
+    await using restarted = await fixture.startInstance();
     await expectFailed(restarted);
     expect(await shop.collection('orders').countDocuments()).toBe(1);
   });

@@ -1,23 +1,23 @@
 import type { Document } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open('replicaSet', { shards: 2 });
+  fixture = await Fixture.open('replicaSet', { shards: 2 });
 });
 
-afterAll(() => scene.close());
-afterEach(() => scene.clear());
+afterAll(() => fixture.close());
+afterEach(() => fixture.clear());
 
 const count = 300;
 
 async function load(name: string): Promise<void> {
   const text = 'x'.repeat(100);
-  await scene.cluster0.client.db('shop').collection(name).insertMany(Array.from({ length: count }, (_, n) => ({ n, customer: n % 100, text })));
+  await fixture.cluster0.client.db('shop').collection(name).insertMany(Array.from({ length: count }, (_, n) => ({ n, customer: n % 100, text })));
 }
 
 function entry(collection: string, key: Document[]): Document {
@@ -26,39 +26,39 @@ function entry(collection: string, key: Document[]): Document {
 
 /** All documents, as text of their bytes, in order of `_id`. */
 async function documentsOf(side: 'cluster0' | 'cluster1', name: string): Promise<string[]> {
-  const found = await scene[side].client.db('shop').collection(name).find({}, { raw: true, sort: { _id: 1 } }).toArray();
+  const found = await fixture[side].client.db('shop').collection(name).find({}, { raw: true, sort: { _id: 1 } }).toArray();
   return found.map((bytes) => Buffer.from(bytes as unknown as Uint8Array).toString('base64'));
 }
 
 /** The shard key of a collection, its fields in order; null when it is not sharded. */
 async function shardKeyOf(name: string): Promise<[string, unknown][] | null> {
-  const collections = scene.cluster1.client.db('config').collection<{ _id: string; key: Record<string, unknown> }>('collections');
+  const collections = fixture.cluster1.client.db('config').collection<{ _id: string; key: Record<string, unknown> }>('collections');
   const found = await collections.findOne({ _id: `shop.${name}` });
   return found === null ? null : Object.entries(found.key);
 }
 
 /** Documents on each shard, of the shards that have some. */
 async function countsByShard(name: string): Promise<number[]> {
-  const stats = await scene.cluster1.client.db('shop').command({ collStats: name });
+  const stats = await fixture.cluster1.client.db('shop').command({ collStats: name });
   return Object.values(stats.shards as Record<string, { count: number }>).map((shard) => shard.count).filter((documents) => documents > 0);
 }
 
 async function indexKeys(name: string): Promise<Document[]> {
-  return (await scene.cluster1.client.db('shop').collection(name).indexes()).map(({ key }) => key);
+  return (await fixture.cluster1.client.db('shop').collection(name).indexes()).map(({ key }) => key);
 }
 
 it('shards what is listed by a hashed and a ranged key, creates missing supporting indexes, and leaves the rest unsharded', async () => {
   for (const name of ['hashed', 'ranged', 'supported', 'plain']) await load(name);
-  await scene.cluster0.client.db('shop').collection('supported').createIndexes([{ key: { customer: 1, n: 1 }, name: 'own' }]);
+  await fixture.cluster0.client.db('shop').collection('supported').createIndexes([{ key: { customer: 1, n: 1 }, name: 'own' }]);
   const shardingEntries = [
     entry('hashed', [{ customer: 'hashed' }]),
     entry('ranged', [{ customer: 1 }, { n: 1 }]),
     entry('supported', [{ customer: 1 }]),
   ];
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody({ sharding: { createSupportingIndexes: true, shardingEntries } }));
   await instance.untilCanCommit();
-  const ranged = scene.cluster0.client.db('shop').collection('ranged');
+  const ranged = fixture.cluster0.client.db('shop').collection('ranged');
   await ranged.updateOne({ n: 3 }, { $set: { customer: 77 } });
   await ranged.deleteOne({ n: 4 });
   await ranged.insertOne({ n: count, customer: 50 });
@@ -80,17 +80,17 @@ it('shards what is listed by a hashed and a ranged key, creates missing supporti
 
 it('keeps a unique index on the shard key that is unique on the source', async () => {
   await load('orders');
-  await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
-  await using instance = await scene.startInstance();
+  await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+  await using instance = await fixture.startInstance();
   await instance.migrate(startBody({ sharding: { shardingEntries: [entry('orders', [{ n: 1 }])] } }));
-  const indexes = await scene.cluster1.client.db('shop').collection('orders').indexes();
+  const indexes = await fixture.cluster1.client.db('shop').collection('orders').indexes();
   expect(indexes).toContainEqual(expect.objectContaining({ key: { n: 1 }, unique: true }));
-  await expect(scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 })).rejects.toMatchObject({ code: 11000 });
+  await expect(fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 })).rejects.toMatchObject({ code: 11000 });
 });
 
 it('shards nothing for an empty array of entries', async () => {
   await load('orders');
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.migrate(startBody({ sharding: { shardingEntries: [] } }));
   expect(await shardKeyOf('orders')).toBeNull();
   expect(await documentsOf('cluster1', 'orders')).toEqual(await documentsOf('cluster0', 'orders'));
@@ -98,7 +98,7 @@ it('shards nothing for an empty array of entries', async () => {
 
 describe('a collection that is renamed within its database', () => {
   async function rename(): Promise<void> {
-    await scene.cluster0.client.db('shop').collection('orders').rename('renamed');
+    await fixture.cluster0.client.db('shop').collection('orders').rename('renamed');
   }
 
   async function committed(instance: ServedInstance): Promise<void> {
@@ -113,7 +113,7 @@ describe('a collection that is renamed within its database', () => {
 
   it('before the copy begins may end up unsharded, which is a warning then', async () => {
     await load('orders');
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', body);
     expect((await instance.progress()).collectionCopy?.estimatedCopiedBytes).toBe(0);
     await rename();
@@ -126,11 +126,11 @@ describe('a collection that is renamed within its database', () => {
   it('is sharded as was asked for once estimatedCopiedBytes is above 0, also after a crash', async () => {
     await load('orders');
     {
-      await using instance = await scene.startInstance();
+      await using instance = await fixture.startInstance();
       await instance.accepted('start', body);
       await instance.until('something is copied', ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
     }
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await rename();
     await committed(instance);
     expect(await shardKeyOf('renamed')).toEqual([['customer', 1]]);
@@ -139,10 +139,10 @@ describe('a collection that is renamed within its database', () => {
 
 it('fails when a collection is renamed into another database', async () => {
   await load('orders');
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody({ sharding: { shardingEntries: [] } }));
   await instance.untilCanCommit();
-  await scene.cluster0.client.db('admin').command({ renameCollection: 'shop.orders', to: 'archive.orders' });
+  await fixture.cluster0.client.db('admin').command({ renameCollection: 'shop.orders', to: 'archive.orders' });
   await expect.poll(async () => (await instance.progressReply()).status, { timeout: 100_000 }).toBe(409);
   expect((await instance.progressReply()).body).toMatchObject({ error: 'renameAcrossDatabases', errorDescription: expect.stringContaining('archive.orders') as unknown });
 });

@@ -3,27 +3,27 @@ import { idleProgress } from '@convoy/api/contract/progress';
 import { commandNames } from '@convoy/api/contract/commands';
 import type { ErrorName } from '@convoy/api/errors/table';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import type { Reply, ServedInstance } from './served-instance.js';
 import { accepts, refuses, startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 let instance: ServedInstance;
 
 beforeAll(async () => {
-  scene = await Scene.open('replicaSet', 'replicaSet');
+  fixture = await Fixture.open('replicaSet', 'replicaSet');
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  await scene.cluster0.client.db('shop').collection('orders').insertOne({});
-  instance = await scene.startInstance();
+  await fixture.cluster0.client.db('shop').collection('orders').insertOne({});
+  instance = await fixture.startInstance();
 });
 
 afterEach(async () => {
   await instance.close();
-  await scene.clear();
+  await fixture.clear();
 });
 
 const startPath = '/api/v1/start';
@@ -32,7 +32,7 @@ const startPath = '/api/v1/start';
 async function expectRefused(reply: Reply, status: number, error: ErrorName, says = /\w/): Promise<void> {
   expect(reply).toEqual({ status, body: { success: false, error, errorDescription: expect.stringMatching(says) as unknown } });
   expect(await instance.progress()).toEqual(idleProgress());
-  expect(await scene.cluster1.databases()).toEqual([]);
+  expect(await fixture.cluster1.databases()).toEqual([]);
 }
 
 function post(body: string, path = startPath, headers: Record<string, string> = {}): Promise<Reply> {
@@ -57,7 +57,7 @@ describe('a start body with wrong fields names each of them', () => {
     [{ includeNamespaces: [{ database: 'shop', collection: 'orders' }] }, /includeNamespaces\[0\]\.collection/],
     [{ sharding: { shardingEntries: [], presplit: true } }, /sharding\.presplit/],
   ])('unknown: %j', async (more, says) => {
-    await refuses(scene, instance, startBody(more), { status: 400, error: 'invalidRequest', says });
+    await refuses(fixture, instance, startBody(more), { status: 400, error: 'invalidRequest', says });
     await accepts(instance, startBody());
   });
 
@@ -77,7 +77,7 @@ describe('a start body with wrong fields names each of them', () => {
     [{ verification: false }, /verification/],
     [{ verification: { enabled: 'no' } }, /verification\.enabled/],
   ])('of a wrong type or value: %j', async (more, says) => {
-    await refuses(scene, instance, startBody(more), { status: 400, error: 'invalidRequest', says });
+    await refuses(fixture, instance, startBody(more), { status: 400, error: 'invalidRequest', says });
   });
 
   it.each([

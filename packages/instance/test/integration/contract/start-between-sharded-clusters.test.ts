@@ -1,69 +1,69 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import { accepts, refuses, refusesThenAccepts, startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  const shop = scene.cluster0.client.db('shop');
+  const shop = fixture.cluster0.client.db('shop');
   await shop.collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
   await shop.collection('items').insertOne({});
 });
 
-afterEach(() => scene.clear());
+afterEach(() => fixture.clear());
 
 describe('start names two different configured clusters', () => {
   it('refuses a source that is the destination', async () => {
     const refusal = { status: 422, error: 'sourceEqualsDestination' } as const;
-    await refusesThenAccepts(scene, startBody({ destination: 'cluster0' }), refusal, startBody());
+    await refusesThenAccepts(fixture, startBody({ destination: 'cluster0' }), refusal, startBody());
   });
 
   it('refuses two names that lead to the same cluster', async () => {
-    const { connectionString } = scene.cluster0;
+    const { connectionString } = fixture.cluster0;
     {
-      await using instance = await scene.startInstance({ cluster1: connectionString });
-      await refuses(scene, instance, startBody(), { status: 422, error: 'sourceEqualsDestination', says: /cluster0 and cluster1/ });
+      await using instance = await fixture.startInstance({ cluster1: connectionString });
+      await refuses(fixture, instance, startBody(), { status: 422, error: 'sourceEqualsDestination', says: /cluster0 and cluster1/ });
     }
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await accepts(instance, startBody());
   });
 
   it.each([{ source: 'cluster2' }, { destination: 'production' }, { source: 'cluster1', destination: 'Cluster0' }])('refuses a name that is not configured: %j', async (names) => {
-    await refusesThenAccepts(scene, startBody(names), { status: 422, error: 'clusterUnknown', says: /cluster0 and cluster1/ }, startBody());
+    await refusesThenAccepts(fixture, startBody(names), { status: 422, error: 'clusterUnknown', says: /cluster0 and cluster1/ }, startBody());
   });
 });
 
 describe('options that need a source of 6.0', () => {
   it('refuses buildIndexes never together with reversible', async () => {
     const wrong = startBody({ buildIndexes: 'never', reversible: true, enableUserWriteBlocking: true });
-    await refusesThenAccepts(scene, wrong, { status: 422, error: 'buildIndexesNeverWithReversible' }, startBody({ buildIndexes: 'never' }));
+    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'buildIndexesNeverWithReversible' }, startBody({ buildIndexes: 'never' }));
   });
 
   it('refuses reversible without enableUserWriteBlocking', async () => {
-    await refusesThenAccepts(scene, startBody({ reversible: true }), { status: 422, error: 'reversibleNeedsWriteBlocking' }, startBody({ reversible: false }));
+    await refusesThenAccepts(fixture, startBody({ reversible: true }), { status: 422, error: 'reversibleNeedsWriteBlocking' }, startBody({ reversible: false }));
   });
 
   it('refuses enableUserWriteBlocking with a source older than 6.0', async () => {
     const wrong = startBody({ enableUserWriteBlocking: true });
-    await refusesThenAccepts(scene, wrong, { status: 422, error: 'writeBlockingNeedsSource60' }, startBody({ enableUserWriteBlocking: false }));
+    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'writeBlockingNeedsSource60' }, startBody({ enableUserWriteBlocking: false }));
   });
 
   it('refuses reversible with a source older than 6.0', async () => {
     const wrong = startBody({ reversible: true, enableUserWriteBlocking: true });
-    await refusesThenAccepts(scene, wrong, { status: 422, error: 'reversibleNeedsSource60' }, startBody());
+    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'reversibleNeedsSource60' }, startBody());
   });
 });
 
 describe('options that this configuration does not have', () => {
   it('refuses sharding between two sharded clusters', async () => {
     const wrong = startBody({ sharding: { shardingEntries: [] } });
-    await refusesThenAccepts(scene, wrong, { status: 422, error: 'shardingNotAllowed' }, startBody());
+    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'shardingNotAllowed' }, startBody());
   });
 });
 
@@ -75,43 +75,43 @@ describe('filters', () => {
     ['an option letter that the engine lacks', { includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: 'o', options: 'x' } }] }],
   ])('refuses a pattern with %s', async (_, filter) => {
     const corrected = startBody({ includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^orders$', options: 'i' } }] });
-    await refusesThenAccepts(scene, startBody(filter), { status: 422, error: 'filterPatternInvalid' }, corrected);
+    await refusesThenAccepts(fixture, startBody(filter), { status: 422, error: 'filterPatternInvalid' }, corrected);
   });
 });
 
 describe('the source', () => {
   it('refuses time-series collections until they are excluded', async () => {
-    await scene.cluster0.client.db('metrics').createCollection('cpu', { timeseries: { timeField: 't' } });
+    await fixture.cluster0.client.db('metrics').createCollection('cpu', { timeseries: { timeField: 't' } });
     const refusal = { status: 422, error: 'timeSeriesNotSupported', says: /metrics\.cpu/ } as const;
-    await refusesThenAccepts(scene, startBody(), refusal, startBody({ excludeNamespaces: [{ database: 'metrics' }] }));
+    await refusesThenAccepts(fixture, startBody(), refusal, startBody({ excludeNamespaces: [{ database: 'metrics' }] }));
   });
 });
 
 describe('the destination', () => {
   it('refuses documents in a namespace to come until they are dropped', async () => {
-    await scene.cluster1.client.db('shop').collection('orders').insertOne({ secret: 'not to be shown' });
-    await using instance = await scene.startInstance();
-    await refuses(scene, instance, startBody(), { status: 422, error: 'destinationNotEmpty', says: /^(?!.*secret).*shop\.orders/ });
-    await scene.cluster1.client.db('shop').dropCollection('orders');
+    await fixture.cluster1.client.db('shop').collection('orders').insertOne({ secret: 'not to be shown' });
+    await using instance = await fixture.startInstance();
+    await refuses(fixture, instance, startBody(), { status: 422, error: 'destinationNotEmpty', says: /^(?!.*secret).*shop\.orders/ });
+    await fixture.cluster1.client.db('shop').dropCollection('orders');
     await accepts(instance, startBody());
   });
 
   it('accepts documents in databases that the filter leaves out', async () => {
-    await scene.cluster1.client.db('other').collection('c').insertOne({});
+    await fixture.cluster1.client.db('other').collection('c').insertOne({});
     const corrected = startBody({ includeNamespaces: [{ database: 'shop' }] });
-    await refusesThenAccepts(scene, startBody(), { status: 422, error: 'destinationNotEmpty', says: /other\.c/ }, corrected);
-    expect(await scene.cluster1.client.db('other').collection('c').countDocuments()).toBe(1);
+    await refusesThenAccepts(fixture, startBody(), { status: 422, error: 'destinationNotEmpty', says: /other\.c/ }, corrected);
+    expect(await fixture.cluster1.client.db('other').collection('c').countDocuments()).toBe(1);
   });
 
   it('refuses a collection of the same name in another form', async () => {
-    await scene.cluster1.client.db('shop').createCollection('orders', { capped: true, size: 4096 });
+    await fixture.cluster1.client.db('shop').createCollection('orders', { capped: true, size: 4096 });
     const corrected = startBody({ excludeNamespaces: [{ database: 'shop', collections: ['orders'] }] });
-    await refusesThenAccepts(scene, startBody(), { status: 422, error: 'destinationNotEmpty', says: /shop\.orders/ }, corrected);
+    await refusesThenAccepts(fixture, startBody(), { status: 422, error: 'destinationNotEmpty', says: /shop\.orders/ }, corrected);
   });
 
   it('takes over an empty collection like that of the source', async () => {
-    await scene.cluster1.client.db('shop').createCollection('orders');
-    await using instance = await scene.startInstance();
+    await fixture.cluster1.client.db('shop').createCollection('orders');
+    await using instance = await fixture.startInstance();
     await accepts(instance, startBody());
   });
 });

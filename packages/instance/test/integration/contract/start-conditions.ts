@@ -2,7 +2,7 @@ import { idleProgress } from '@convoy/api/contract/progress';
 import type { ErrorName } from '@convoy/api/errors/table';
 import type { Document } from 'mongodb';
 import { expect } from 'vitest';
-import type { Scene } from './scene.js';
+import type { Fixture } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 
 /** Source and destination by name, and what else is given. */
@@ -19,15 +19,15 @@ export interface Refusal {
 }
 
 /** Sends a start that has to be refused, and sees that nothing was changed by it. */
-export async function refuses(scene: Scene, instance: ServedInstance, body: Document, refusal: Refusal): Promise<void> {
-  const before = [await scene.cluster0.contents(), await scene.cluster1.contents()];
+export async function refuses(fixture: Fixture, instance: ServedInstance, body: Document, refusal: Refusal): Promise<void> {
+  const before = [await fixture.cluster0.contents(), await fixture.cluster1.contents()];
   const reply = await instance.command('start', body);
   expect(reply).toEqual({
     status: refusal.status,
     body: { success: false, error: refusal.error, errorDescription: expect.stringMatching(refusal.says ?? /\w/) as unknown },
   });
   expect(await instance.progress()).toEqual(idleProgress());
-  expect([await scene.cluster0.contents(), await scene.cluster1.contents()]).toEqual(before);
+  expect([await fixture.cluster0.contents(), await fixture.cluster1.contents()]).toEqual(before);
 }
 
 /** Sends a start that has to be accepted, and sees that the instance runs. */
@@ -37,8 +37,8 @@ export async function accepts(instance: ServedInstance, body: Document): Promise
 }
 
 /** Sends a wrong start and then, to the same instance, the corrected one. */
-export async function refusesThenAccepts(scene: Scene, wrong: Document, refusal: Refusal, corrected: Document): Promise<void> {
-  await using instance = await scene.startInstance();
-  await refuses(scene, instance, wrong, refusal);
+export async function refusesThenAccepts(fixture: Fixture, wrong: Document, refusal: Refusal, corrected: Document): Promise<void> {
+  await using instance = await fixture.startInstance();
+  await refuses(fixture, instance, wrong, refusal);
   await accepts(instance, corrected);
 }

@@ -1,16 +1,16 @@
 import type { Document, IndexDescription } from 'mongodb';
 import { afterAll, afterEach, beforeAll, describe, it } from 'vitest';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import { accepts, refuses, refusesThenAccepts, startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open('replicaSet', { shards: 2 });
+  fixture = await Fixture.open('replicaSet', { shards: 2 });
 });
 
-afterAll(() => scene.close());
-afterEach(() => scene.clear());
+afterAll(() => fixture.close());
+afterEach(() => fixture.clear());
 
 /** A start body that shards `shop.orders` by a key. */
 function sharded(key: Document[], createSupportingIndexes = false, more: Document = {}): Document {
@@ -22,7 +22,7 @@ const unsharded = startBody({ sharding: { shardingEntries: [] } });
 
 /** Makes `shop.orders` on the source with indexes; one document. */
 async function orders(indexes: Document[], options: Document = {}): Promise<void> {
-  const collection = await scene.cluster0.client.db('shop').createCollection('orders', options);
+  const collection = await fixture.cluster0.client.db('shop').createCollection('orders', options);
   await collection.insertOne({ a: 1, b: 1, c: 'text' });
   if (indexes.length > 0) await collection.createIndexes(indexes as IndexDescription[]);
 }
@@ -30,27 +30,27 @@ async function orders(indexes: Document[], options: Document = {}): Promise<void
 describe('sharding belongs to a replica set that moves to a sharded cluster', () => {
   it('refuses a start without sharding', async () => {
     await orders([]);
-    await refusesThenAccepts(scene, startBody(), { status: 422, error: 'shardingRequired', says: /shardingEntries/ }, unsharded);
+    await refusesThenAccepts(fixture, startBody(), { status: 422, error: 'shardingRequired', says: /shardingEntries/ }, unsharded);
   });
 
   it('refuses a sharded source with a replica set as destination', async () => {
     await orders([]);
     const back = startBody({ source: 'cluster1', destination: 'cluster0' });
-    await refusesThenAccepts(scene, back, { status: 422, error: 'unsupportedTopology' }, unsharded);
+    await refusesThenAccepts(fixture, back, { status: 422, error: 'unsupportedTopology' }, unsharded);
   });
 
   it('refuses sharding from a sharded cluster to a replica set', async () => {
     const back = startBody({ source: 'cluster1', destination: 'cluster0', sharding: { shardingEntries: [] } });
-    await refusesThenAccepts(scene, back, { status: 422, error: 'unsupportedTopology' }, unsharded);
+    await refusesThenAccepts(fixture, back, { status: 422, error: 'unsupportedTopology' }, unsharded);
   });
 
   it('refuses reversible', async () => {
     const wrong = { ...unsharded, reversible: true, enableUserWriteBlocking: true };
-    await refusesThenAccepts(scene, wrong, { status: 422, error: 'reversibleNeedsSource60' }, unsharded);
+    await refusesThenAccepts(fixture, wrong, { status: 422, error: 'reversibleNeedsSource60' }, unsharded);
   });
 
   it('refuses sharding between two replica sets', async () => {
-    await using sets = await Scene.open('replicaSet', 'replicaSet');
+    await using sets = await Fixture.open('replicaSet', 'replicaSet');
     await sets.cluster0.client.db('shop').collection('orders').insertOne({});
     await refusesThenAccepts(sets, unsharded, { status: 422, error: 'shardingNotAllowed' }, startBody());
   });
@@ -61,14 +61,14 @@ describe('without createSupportingIndexes a shard key needs an index on the sour
 
   it('refuses a key without one until createSupportingIndexes is true', async () => {
     await orders([]);
-    await refusesThenAccepts(scene, sharded([{ a: 1 }]), missing, sharded([{ a: 1 }], true));
+    await refusesThenAccepts(fixture, sharded([{ a: 1 }]), missing, sharded([{ a: 1 }], true));
   });
 
   it('accepts the key once the index was made on the source', async () => {
     await orders([]);
-    await using instance = await scene.startInstance();
-    await refuses(scene, instance, sharded([{ a: 'hashed' }]), missing);
-    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { a: 'hashed' } }]);
+    await using instance = await fixture.startInstance();
+    await refuses(fixture, instance, sharded([{ a: 'hashed' }]), missing);
+    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { a: 'hashed' } }]);
     await accepts(instance, sharded([{ a: 'hashed' }]));
   });
 
@@ -80,19 +80,19 @@ describe('without createSupportingIndexes a shard key needs an index on the sour
     ['a partial form', { key: { a: 1 }, partialFilterExpression: { b: 1 } }],
   ])('does not take an index with %s for one of the key', async (_, index) => {
     await orders([index]);
-    await refusesThenAccepts(scene, sharded([{ a: 1 }]), missing, sharded([{ a: 1 }], true));
+    await refusesThenAccepts(fixture, sharded([{ a: 1 }]), missing, sharded([{ a: 1 }], true));
   });
 
   it('takes a longer index that begins with the key, and that on _id', async () => {
     await orders([{ key: { a: 1, b: -1 } }]);
-    await using instance = await scene.startInstance();
-    await refuses(scene, instance, sharded([{ b: 1 }]), missing);
+    await using instance = await fixture.startInstance();
+    await refuses(fixture, instance, sharded([{ b: 1 }]), missing);
     await accepts(instance, sharded([{ a: 1 }]));
   });
 
   it('takes the index that every collection has for a key on _id', async () => {
     await orders([]);
-    await refusesThenAccepts(scene, sharded([{ _id: 'hashed' }]), missing, sharded([{ _id: 1 }]));
+    await refusesThenAccepts(fixture, sharded([{ _id: 'hashed' }]), missing, sharded([{ _id: 1 }]));
   });
 });
 
@@ -102,14 +102,14 @@ describe('an index of a shard key has the simple collation', () => {
   it('refuses a key whose only index has the collation of the collection', async () => {
     await orders([{ key: { c: 1 } }], french);
     const refusal = { status: 422, error: 'shardingKeyCollation', says: /shop\.orders/ } as const;
-    await refusesThenAccepts(scene, sharded([{ c: 1 }]), refusal, sharded([{ c: 1 }], true));
+    await refusesThenAccepts(fixture, sharded([{ c: 1 }]), refusal, sharded([{ c: 1 }], true));
   });
 
   it('accepts the key once one of its indexes has the simple collation', async () => {
     await orders([{ key: { c: 1 } }], french);
-    await using instance = await scene.startInstance();
-    await refuses(scene, instance, sharded([{ c: 1 }]), { status: 422, error: 'shardingKeyCollation' });
-    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { c: 1 }, name: 'simple', collation: { locale: 'simple' } }]);
+    await using instance = await fixture.startInstance();
+    await refuses(fixture, instance, sharded([{ c: 1 }]), { status: 422, error: 'shardingKeyCollation' });
+    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { c: 1 }, name: 'simple', collation: { locale: 'simple' } }]);
     await accepts(instance, sharded([{ c: 1 }]));
   });
 });
@@ -118,12 +118,12 @@ describe('unique indexes have to go with the shard key', () => {
   it.each([false, true])('refuses a unique index that does not begin with the key, createSupportingIndexes %j', async (create) => {
     await orders([{ key: { a: 1 } }, { key: { b: 1 }, unique: true }]);
     const refusal = { status: 422, error: 'shardingIndexIncompatible', says: /b_1 of shop\.orders/ } as const;
-    await refusesThenAccepts(scene, sharded([{ a: 1 }], create), refusal, sharded([{ b: 1 }], create));
+    await refusesThenAccepts(fixture, sharded([{ a: 1 }], create), refusal, sharded([{ b: 1 }], create));
   });
 
   it('accepts unique indexes that begin with the key or with _id', async () => {
     await orders([{ key: { a: 1, b: 1 }, unique: true }, { key: { _id: 1, b: 1 }, unique: true }]);
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await accepts(instance, sharded([{ a: 1 }]));
   });
 });
@@ -132,23 +132,23 @@ describe('entries name collections that can be sharded', () => {
   const invalid = { status: 422, error: 'shardingEntryInvalid', says: /shop\.orders/ } as const;
 
   it('refuses a collection that the source does not have', async () => {
-    await refusesThenAccepts(scene, sharded([{ _id: 1 }]), invalid, unsharded);
+    await refusesThenAccepts(fixture, sharded([{ _id: 1 }]), invalid, unsharded);
   });
 
   it('refuses a view', async () => {
-    await scene.cluster0.client.db('shop').createCollection('orders', { viewOn: 'items', pipeline: [] });
-    await refusesThenAccepts(scene, sharded([{ _id: 1 }]), invalid, unsharded);
+    await fixture.cluster0.client.db('shop').createCollection('orders', { viewOn: 'items', pipeline: [] });
+    await refusesThenAccepts(fixture, sharded([{ _id: 1 }]), invalid, unsharded);
   });
 
   it('refuses a capped collection', async () => {
     await orders([], { capped: true, size: 4096 });
-    await refusesThenAccepts(scene, sharded([{ _id: 1 }]), invalid, unsharded);
+    await refusesThenAccepts(fixture, sharded([{ _id: 1 }]), invalid, unsharded);
   });
 
   it('refuses a collection that the filter leaves out', async () => {
     await orders([]);
     const excludeNamespaces = [{ database: 'shop', collections: ['orders'] }];
-    await refusesThenAccepts(scene, sharded([{ _id: 1 }], false, { excludeNamespaces }), invalid, sharded([{ _id: 1 }]));
+    await refusesThenAccepts(fixture, sharded([{ _id: 1 }], false, { excludeNamespaces }), invalid, sharded([{ _id: 1 }]));
   });
 
   it.each([
@@ -160,9 +160,9 @@ describe('entries name collections that can be sharded', () => {
     ['no field', []],
   ])('refuses a key with %s', async (_, key) => {
     await orders([]);
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     const path = /sharding\.shardingEntries\[0\]\.shardCollection\.key/;
-    await refuses(scene, instance, sharded(key), { status: 400, error: 'invalidRequest', says: path });
+    await refuses(fixture, instance, sharded(key), { status: 400, error: 'invalidRequest', says: path });
     await accepts(instance, sharded([{ a: 1 }], true));
   });
 });

@@ -2,23 +2,23 @@ import type { Progress } from '@convoy/api/contract/progress';
 import { type CommandName, commandNames } from '@convoy/api/contract/commands';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Board } from './board-fleet.js';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import type { ServedInstance } from './served-instance.js';
 import { startBody } from './start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
 });
 
-afterEach(() => scene.clear());
+afterEach(() => fixture.clear());
 
 /** Every command but the named ones is refused in the present state, and the state stays. */
 async function refusesAllBut(instance: ServedInstance, state: Progress['state'], taken: readonly CommandName[]): Promise<void> {
@@ -31,13 +31,13 @@ async function refusesAllBut(instance: ServedInstance, state: Progress['state'],
 }
 
 it('takes start alone in IDLE', async () => {
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await refusesAllBut(instance, 'IDLE', ['start']);
-  expect(await scene.cluster1.databases()).toEqual([]);
+  expect(await fixture.cluster1.databases()).toEqual([]);
 });
 
 it('takes pause and commit in RUNNING, resume alone in PAUSED, and reverse of a reversible one in COMMITTED', async () => {
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await refusesAllBut(instance, 'RUNNING', ['pause', 'commit']);
   await instance.untilCanCommit();
@@ -55,17 +55,17 @@ it('takes pause and commit in RUNNING, resume alone in PAUSED, and reverse of a 
 });
 
 it('takes commands that follow each other without a pause between them', async () => {
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   for (const name of ['pause', 'resume', 'pause', 'resume'] as const) await instance.accepted(name);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+  expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
 });
 
 it('refuses commit while canCommit is false', async () => {
-  await using instance = await scene.startInstance({ id: 'shard0' });
+  await using instance = await fixture.startInstance({ id: 'shard0' });
   await instance.accepted('start', startBody());
   const { status, body } = await instance.command('commit');
   expect({ status, error: body.error as unknown }).toEqual({ status: 409, error: 'cannotCommit' });
@@ -75,7 +75,7 @@ it('refuses commit while canCommit is false', async () => {
 it('has a coordinatorID once somebody is elected, and null before', async () => {
   const board = new Board();
   board.hasLeader = false;
-  await using instance = await scene.startInstance({ id: 'shard0' }, board.seat());
+  await using instance = await fixture.startInstance({ id: 'shard0' }, board.seat());
   await instance.accepted('start', startBody());
   expect(await instance.progress()).toMatchObject({ state: 'RUNNING', syncID: 'shard0', coordinatorID: null });
   board.hasLeader = true;
@@ -84,8 +84,8 @@ it('has a coordinatorID once somebody is elected, and null before', async () => 
 
 it('is COMMITTING after commit until the rest of the fleet was told, and COMMITTED then on every instance', async () => {
   const board = new Board();
-  await using first = await scene.startInstance({ id: 'shard0' }, board.seat());
-  await using second = await scene.startInstance({ id: 'shard1' }, board.seat());
+  await using first = await fixture.startInstance({ id: 'shard0' }, board.seat());
+  await using second = await fixture.startInstance({ id: 'shard1' }, board.seat());
   for (const instance of [first, second]) await instance.accepted('start', startBody());
   await Promise.all([first.untilCanCommit(), second.untilCanCommit()]);
   const own = await Promise.all([first.progress(), second.progress()]);

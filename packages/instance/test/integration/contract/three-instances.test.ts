@@ -1,7 +1,7 @@
 import type { Progress } from '@convoy/api/contract/progress';
 import { expect, it } from 'vitest';
 import { Board } from './board-fleet.js';
-import { Scene } from './scene.js';
+import { Fixture } from './fixture.js';
 import { startBody } from './start-conditions.js';
 
 function copiesOf(progresses: readonly Progress[]): { totals: Set<number>; copied: number } {
@@ -9,8 +9,8 @@ function copiesOf(progresses: readonly Progress[]): { totals: Set<number>; copie
   return { totals: new Set(copies.map((copy) => copy.estimatedTotalBytes)), copied: copies.reduce((sum, copy) => sum + copy.estimatedCopiedBytes, 0) };
 }
 
-async function load(scene: Scene): Promise<void> {
-  const { client } = scene.cluster0;
+async function load(fixture: Fixture): Promise<void> {
+  const { client } = fixture.cluster0;
   await client.db('admin').command({ enableSharding: 'shop' });
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
   const orders = Array.from({ length: 900 }, (_, n) => ({ n, text: 'x'.repeat(n) }));
@@ -20,12 +20,12 @@ async function load(scene: Scene): Promise<void> {
 }
 
 it.each(['direct', 'router'] as const)('three instances copy what adds up to the total exactly, and no instance shows more than it (%s)', async (sourceAccess) => {
-  await using scene = await Scene.open({ shards: 3 }, { shards: 3 });
-  await load(scene);
+  await using fixture = await Fixture.open({ shards: 3 }, { shards: 3 });
+  await load(fixture);
   const board = new Board();
-  await using first = await scene.startInstance({ id: 'shard0', sourceAccess }, board.seat());
-  await using second = await scene.startInstance({ id: 'shard1', sourceAccess }, board.seat());
-  await using third = await scene.startInstance({ id: 'shard2', sourceAccess }, board.seat());
+  await using first = await fixture.startInstance({ id: 'shard0', sourceAccess }, board.seat());
+  await using second = await fixture.startInstance({ id: 'shard1', sourceAccess }, board.seat());
+  await using third = await fixture.startInstance({ id: 'shard2', sourceAccess }, board.seat());
   const instances = [first, second, third];
   for (const instance of instances) await instance.accepted('start', startBody());
 
@@ -38,6 +38,6 @@ it.each(['direct', 'router'] as const)('three instances copy what adds up to the
   await expect.poll(async () => copiesOf(await now()), { timeout: 100_000 }).toSatisfy(({ totals, copied }: ReturnType<typeof copiesOf>) => totals.size === 1 && totals.has(copied));
   const { copied } = copiesOf(await now());
   const pipeline = [{ $group: { _id: null, bytes: { $sum: { $bsonSize: '$$ROOT' } } } }];
-  const sizes = await Promise.all(['orders', 'items'].map(async (name) => (await scene.cluster0.client.db('shop').collection(name).aggregate<{ bytes: number }>(pipeline).toArray())[0]?.bytes ?? 0));
+  const sizes = await Promise.all(['orders', 'items'].map(async (name) => (await fixture.cluster0.client.db('shop').collection(name).aggregate<{ bytes: number }>(pipeline).toArray())[0]?.bytes ?? 0));
   expect(copied).toBe(sizes.reduce((sum, bytes) => sum + bytes, 0));
 });

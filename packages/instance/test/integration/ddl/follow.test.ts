@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Releases, Scene } from '../contract/scene.js';
+import { type Releases, Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
-import { makeCollections, shapeChanges, structureChanges } from './definition-changes.js';
+import { makeCollections, shapeChanges, structureChanges } from './ddl-changes.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 /** Each release, each access and each phase with each of the others; with CONVOY_TEST_FULL=1 in both phases. */
 const releases: [string, Releases, string, string[]][] = [
@@ -18,16 +18,16 @@ const isFull = process.env['CONVOY_TEST_FULL'] === '1';
 
 describe.each(releases)('definition changes on %s', (_name, versions, sourceAccess, sampled) => {
   beforeEach(async () => {
-    scene = await Scene.open({ shards: 2 }, { shards: 2 }, versions);
-    await makeCollections(scene.cluster0.client);
+    fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, versions);
+    await makeCollections(fixture.cluster0.client);
   });
 
-  afterEach(() => scene.close());
+  afterEach(() => fixture.close());
 
   it.each(isFull ? both : sampled)('are followed during the %s, under writes', { timeout: 300_000 }, async (phase) => {
-    const client = scene.cluster0.client;
+    const client = fixture.cluster0.client;
     const shop = client.db('shop');
-    await using instance = await scene.startInstance({ sourceAccess, catalogInterval_seconds: 1, ...(phase === 'copy' ? { loadRateBytesPerSecond: '128KB' } : {}) });
+    await using instance = await fixture.startInstance({ sourceAccess, catalogInterval_seconds: 1, ...(phase === 'copy' ? { loadRateBytesPerSecond: '128KB' } : {}) });
     await instance.accepted('start', startBody());
     await (phase === 'copy' ? instance.untilState('RUNNING') : instance.untilCanCommit());
     let written = 0;
@@ -40,7 +40,7 @@ describe.each(releases)('definition changes on %s', (_name, versions, sourceAcce
     }
     await shop.collection<{ _id: number; n: number }>('p7').insertOne({ _id: 100_000, n: 7 });
     await instance.commitWhenOffered();
-    await expectEqualDatabases(scene, 'shop');
-    expect(await scene.cluster1.databases()).not.toContain('gone');
+    await expectEqualDatabases(fixture, 'shop');
+    expect(await fixture.cluster1.databases()).not.toContain('gone');
   });
 });

@@ -5,9 +5,9 @@ import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readCatalog, readCollectionByUuid } from '../../../src/catalog/read/read-catalog.js';
-import type { Door } from '../../../src/cluster/door.js';
-import { applyDefinition, type ApplyDefinitionContext } from '../../../src/ddl/apply-definition.js';
-import type { Definition } from '../../../src/store/definition-journal.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
+import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/apply-ddl-change.js';
+import type { DdlChange } from '../../../src/store/ddl-journal.js';
 import type { UuidPair, UuidPairs } from '../../../src/store/uuid-pairs.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
 
@@ -23,17 +23,17 @@ let entries: Map<string, CatalogEntry>;
 let stepsLeft = Infinity;
 
 /** A door to a server that answers no more from some step on. */
-function mortal(door: Door): Door {
+function mortal(nodeClient: NodeClient): NodeClient {
   const step = <Result>(result: Promise<Result>): Promise<Result> => {
     stepsLeft -= 1;
     return stepsLeft < 0 ? result.then(() => Promise.reject(new Error('killed'))) : result;
   };
   return {
-    label: door.label,
-    command: (...call) => step(door.command(...call)),
-    openCursor: (...call) => step(door.openCursor(...call)),
-    write: (...call) => door.write(...call),
-    close: () => door.close(),
+    label: nodeClient.label,
+    command: (...call) => step(nodeClient.command(...call)),
+    openCursor: (...call) => step(nodeClient.openCursor(...call)),
+    write: (...call) => nodeClient.write(...call),
+    close: () => nodeClient.close(),
   };
 }
 
@@ -74,7 +74,7 @@ async function begin(): Promise<Map<string, string>> {
   return new Map(made.map(({ sourceUuid, destinationUuid }) => [sourceUuid, destinationUuid]));
 }
 
-function contextOf(pairs: Map<string, string>): ApplyDefinitionContext {
+function depsOf(pairs: Map<string, string>): ApplyDdlDependencies {
   const stored = {
     destinationOf: (uuid: string) => pairs.get(uuid) ?? null,
     isRecorded: (uuid: string) => [...pairs.values()].includes(uuid),
@@ -101,7 +101,7 @@ async function shown(pairs: Map<string, string>): Promise<Document[]> {
   return found.map(({ name, uuid, options, indexes, sharding }) => ({ name, isRecorded: recorded.has(uuid), options, indexes, key: sharding?.key, chunks: sharding?.chunks.map(({ min, max, shard }) => ({ min, max, shard })) }));
 }
 
-it.each<[string, Pick<Definition, 'operation'>, string, string | null, string | null, string[]]>([
+it.each<[string, Pick<DdlChange, 'operation'>, string, string | null, string | null, string[]]>([
   ['a drop', { operation: 'drop' }, 'orders', null, null, ['plain']],
   ['a rename over another collection', { operation: 'rename' }, 'orders', 'plain', 'plain', ['plain']],
   ['a creation in the place of another collection', { operation: 'create' }, 'fresh', null, 'plain', ['fresh', 'orders']],
@@ -110,9 +110,9 @@ it.each<[string, Pick<Definition, 'operation'>, string, string | null, string | 
   const { uuid } = entry(name);
   const target = to === null ? null : { database: 'shop', name: to };
   const droppedUuid = over === null ? null : entry(over).uuid;
-  const definition: Definition = { ordinal: 1, operation, uuid, database: 'shop', name, to: target, droppedUuid, time: new Timestamp(1n), state: 'undone', entry: null };
+  const ddlChange: DdlChange = { ordinal: 1, operation, uuid, database: 'shop', name, to: target, droppedUuid, time: new Timestamp(1n), state: 'undone', entry: null };
   const undisturbed = await begin();
-  await applyDefinition(contextOf(undisturbed), definition, signal);
+  await applyDdlChange(depsOf(undisturbed), ddlChange, signal);
   const expected = await shown(undisturbed);
   expect(expected.map((row) => row.name as string)).toEqual(names);
   expect(expected.every(({ isRecorded }) => isRecorded === true)).toBe(true);
@@ -120,11 +120,11 @@ it.each<[string, Pick<Definition, 'operation'>, string, string | null, string | 
   for (let steps = 0; ; steps += 1) {
     const pairs = await begin();
     stepsLeft = steps;
-    const died = await applyDefinition(contextOf(pairs), definition, signal).then(() => false, (error: unknown) => (error as Error).message === 'killed');
+    const died = await applyDdlChange(depsOf(pairs), ddlChange, signal).then(() => false, (error: unknown) => (error as Error).message === 'killed');
     stepsLeft = Infinity;
     if (!died) break;
     expect(steps).toBeLessThan(stepsMax);
-    const result = await applyDefinition(contextOf(pairs), definition, signal);
+    const result = await applyDdlChange(depsOf(pairs), ddlChange, signal);
     expect({ steps, shown: await shown(pairs) }).toEqual({ steps, shown: expected });
     expect(result?.name ?? null).toBe(operation === 'drop' ? null : (to ?? name));
   }

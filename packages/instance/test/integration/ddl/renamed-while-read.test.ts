@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 import { pollUntil } from '@convoy/testbed/process/poll-until';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
 
@@ -15,12 +15,12 @@ interface Order {
 
 // A router answers under a name that is gone as if its collection were empty: what is read before the change is known must not count.
 it('collections that are renamed while a router reads them arrive whole', { timeout: 240_000 }, async () => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 });
-  const shop = scene.cluster0.client.db('shop');
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+  const shop = fixture.cluster0.client.db('shop');
   for (let n = 0; n < collections; n += 1) {
     await shop.collection<Order>(`c${n}`).insertMany(Array.from({ length: documents }, (_, _id) => ({ _id, text: 'x'.repeat(200) })));
   }
-  await using instance = await scene.startInstance({ sourceAccess: 'router', readers: 2, loadRateBytesPerSecond: '512KB' });
+  await using instance = await fixture.startInstance({ sourceAccess: 'router', readers: 2, loadRateBytesPerSecond: '512KB' });
   await instance.accepted('start', startBody({ verification: { enabled: false } }));
   await pollUntil('the copy has begun', copied_ms, async () => {
     const { progress } = (await instance.progressReply()).body as { progress?: { collectionCopy: { estimatedCopiedBytes: number } | null } };
@@ -30,5 +30,5 @@ it('collections that are renamed while a router reads them arrive whole', { time
 
   await instance.untilCanCommit();
   await instance.commitWhenOffered();
-  await expectEqualDatabases(scene, 'shop');
+  await expectEqualDatabases(fixture, 'shop');
 });

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeEach(async () => {
-  scene = await Scene.open('replicaSet', 'replicaSet', { cluster0: '6.0', cluster1: '6.0' });
+  fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: '6.0', cluster1: '6.0' });
 });
 
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 it('definition changes of a replica set: capped collections, renames into another database, aggregations in place', async () => {
-  const { client } = scene.cluster0;
+  const { client } = fixture.cluster0;
   const shop = client.db('shop');
   const fill = async (name: string, first: number): Promise<void> => {
     await shop.collection<{ _id: number }>(name).insertMany(Array.from({ length: 40 }, (_, index) => ({ _id: first + index, text: 'x'.repeat(50) })));
@@ -22,7 +22,7 @@ it('definition changes of a replica set: capped collections, renames into anothe
   await fill('ring', 0);
   await shop.createCollection('ring 2', { capped: true, size: 100_000 });
   await fill('ring 2', 0);
-  await using instance = await scene.startInstance({ catalogInterval_seconds: 1 });
+  await using instance = await fixture.startInstance({ catalogInterval_seconds: 1 });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
 
@@ -41,6 +41,6 @@ it('definition changes of a replica set: capped collections, renames into anothe
   await shop.collection('d').createIndexes([{ key: { text: 1 }, name: 'text_1', expireAfterSeconds: 5_000, hidden: true }]);
 
   await instance.commitWhenOffered();
-  await expectEqualDatabases(scene, 'shop');
-  await expectEqualDatabases(scene, 'other');
+  await expectEqualDatabases(fixture, 'shop');
+  await expectEqualDatabases(fixture, 'other');
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
@@ -12,8 +12,8 @@ const documentsMeanwhile = 80;
 
 /** It moves 64 MB through both clusters: with the full counts of all tests alone. */
 it.runIf(process.env.CONVOY_TEST_FULL === '1')('a capped collection arrives whose writers fill the bound of held events while it is copied', async () => {
-  await using scene = await Scene.open({ shards: 1 }, { shards: 1 });
-  const { cluster0, cluster1 } = scene;
+  await using fixture = await Fixture.open({ shards: 1 }, { shards: 1 });
+  const { cluster0, cluster1 } = fixture;
   const failPoint = (mode: 'alwaysOn' | 'off') => cluster1.client.db('admin').command({
     configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data: { failCommands: ['insert'], namespace: 'logs.lines', errorCode: 91 } }),
   });
@@ -23,7 +23,7 @@ it.runIf(process.env.CONVOY_TEST_FULL === '1')('a capped collection arrives whos
   };
   await append(0, documentsBefore);
   await failPoint('alwaysOn');
-  await using instance = await scene.startInstance({ memoryBytesMax: '64MB' });
+  await using instance = await fixture.startInstance({ memoryBytesMax: '64MB' });
   // The verifier asks for more memory.
   await instance.accepted('start', startBody({ verification: { enabled: false } }));
   await instance.until('it tries to write', ({ warnings }) => warnings?.some(({ name }) => name === 'retrying') === true);
@@ -33,5 +33,5 @@ it.runIf(process.env.CONVOY_TEST_FULL === '1')('a capped collection arrives whos
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  await expectEqualDatabases(scene, 'logs');
+  await expectEqualDatabases(fixture, 'logs');
 });

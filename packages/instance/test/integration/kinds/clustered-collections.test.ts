@@ -1,7 +1,7 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { ObjectId } from 'mongodb';
 import { expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
@@ -9,8 +9,8 @@ const releases: ReleaseSeries[] = ['6.0', '7.0', '8.0'];
 const count = 600;
 
 it.each(releases)('clustered collections, sharded and with a TTL too (%s)', async (release) => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
-  const { client } = scene.cluster0;
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+  const { client } = fixture.cluster0;
   const shop = client.db('shop');
   const clusteredIndex = { key: { _id: 1 }, unique: true, name: 'by_id' };
   const named = await shop.createCollection<{ _id: unknown; n: number }>('named', { clusteredIndex });
@@ -23,7 +23,7 @@ it.each(releases)('clustered collections, sharded and with a TTL too (%s)', asyn
   await aging.insertMany(Array.from({ length: 100 }, (_, n) => ({ _id: new Date(Date.now() + n), n })));
   await ranged.insertMany(Array.from({ length: count }, (_, _id) => ({ _id, n: _id })));
   await named.createIndexes([{ key: { n: 1 }, unique: true }]);
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await named.deleteMany({ n: { $lt: 20 } });
   await instance.untilCanCommit();
@@ -33,7 +33,7 @@ it.each(releases)('clustered collections, sharded and with a TTL too (%s)', asyn
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
 
-  await expectEqualDatabases(scene, 'shop');
-  const [listed] = await scene.cluster1.client.db('shop').listCollections({ name: 'aging' }).toArray();
+  await expectEqualDatabases(fixture, 'shop');
+  const [listed] = await fixture.cluster1.client.db('shop').listCollections({ name: 'aging' }).toArray();
   expect(listed).toMatchObject({ options: { clusteredIndex: { name: 'by_id' }, expireAfterSeconds: 1_000_000_000 } });
 });

@@ -1,6 +1,6 @@
 import type { Document, MongoClient } from 'mongodb';
 import { expect } from 'vitest';
-import type { Scene } from '../contract/scene.js';
+import type { Fixture } from '../contract/fixture.js';
 
 /** Everything of a database: definitions without UUIDs, indexes, and documents as text of their bytes, capped ones in their order. */
 async function everything(client: MongoClient, database: string): Promise<Document> {
@@ -29,8 +29,8 @@ export async function documentsOf(client: MongoClient, database: string, name: s
 }
 
 /** Both clusters hold the same under a database's name, and more than nothing. */
-export async function expectEqualDatabases(scene: Scene, database: string): Promise<void> {
-  const source = await everything(scene.cluster0.client, database);
+export async function expectEqualDatabases(fixture: Fixture, database: string): Promise<void> {
+  const source = await everything(fixture.cluster0.client, database);
   expect(Object.keys(source)).not.toEqual([]);
-  expect(await everything(scene.cluster1.client, database)).toEqual(source);
+  expect(await everything(fixture.cluster1.client, database)).toEqual(source);
 }

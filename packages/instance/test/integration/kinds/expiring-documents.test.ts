@@ -1,7 +1,7 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { type Document, MongoClient } from 'mongodb';
 import { afterEach, expect, it } from 'vitest';
-import { Scene, type Side } from '../contract/scene.js';
+import { Fixture, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
@@ -95,12 +95,12 @@ function writeSessions({ client }: Side): () => Promise<void> {
 }
 
 it.each(releases)('documents that the source expires during copy, stream, verification and commit end as on the source (%s)', async (release) => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
-  const { cluster0, cluster1 } = scene;
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+  const { cluster0, cluster1 } = fixture;
   await load(cluster0, 6_000);
   for (const side of [cluster0, cluster1]) await expireOften(side);
   const stop = writeSessions(cluster0);
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await stop();
@@ -113,17 +113,17 @@ it.each(releases)('documents that the source expires during copy, stream, verifi
       await expect.poll(() => expiring.countDocuments({ kept: { $exists: false }, _id: { $gte: 200 } }), patience).toBe(0);
     }
   }
-  await expectEqualDatabases(scene, 'shop');
+  await expectEqualDatabases(fixture, 'shop');
 }, 180_000);
 
 it.each(releases)('what the source keeps beyond its time is kept by the destination until the commit (%s)', async (release) => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
-  const { cluster0, cluster1 } = scene;
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+  const { cluster0, cluster1 } = fixture;
   await setEverywhere(cluster0, { ttlMonitorEnabled: false });
   await load(cluster0, -day_ms);
   const ages = release === '5.0' ? [] : [await loadClustered(cluster0)];
   await expireOften(cluster1);
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await untilLooked(cluster1);
@@ -134,11 +134,11 @@ it.each(releases)('what the source keeps beyond its time is kept by the destinat
 }, 180_000);
 
 it('a source that is closed to users expires nothing any more (7.0)', async () => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '7.0', cluster1: '7.0', withUsers: true });
-  const { cluster0, cluster1 } = scene;
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '7.0', cluster1: '7.0', withUsers: true });
+  const { cluster0, cluster1 } = fixture;
   for (const side of [cluster0, cluster1]) await setEverywhere(side, { ttlMonitorEnabled: false });
   await load(cluster0, -day_ms);
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody({ enableUserWriteBlocking: true }));
   await instance.untilCanCommit();
   await instance.accepted('commit');
@@ -146,7 +146,7 @@ it('a source that is closed to users expires nothing any more (7.0)', async () =
   await setEverywhere(cluster0, { ttlMonitorEnabled: true });
   await expireOften(cluster0);
   await untilLooked(cluster0);
-  await expectEqualDatabases(scene, 'shop');
+  await expectEqualDatabases(fixture, 'shop');
   await setEverywhere(cluster1, { ttlMonitorEnabled: true });
   await expireOften(cluster1);
   await expect.poll(() => cluster1.client.db('shop').collection('sessions').countDocuments(), patience).toBe(60);

@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { Board } from '../contract/board-fleet.js';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
@@ -10,7 +10,7 @@ const ordered = (...fields: [string, unknown][]): Map<string, unknown> => new Ma
 const placeIn = (region: string): Map<string, unknown> => ordered(['region', region], ['2024', 1]);
 
 /** Places on two shards, divided by a bound that is a document, and a collection whose shard key is such a one. */
-async function load({ cluster0 }: Scene): Promise<void> {
+async function load({ cluster0 }: Fixture): Promise<void> {
   const admin = cluster0.client.db('admin');
   const shop = cluster0.client.db('shop');
   const [first, second] = ((await admin.command({ listShards: 1 })).shards as { _id: string }[]).map(({ _id }) => _id).sort();
@@ -26,7 +26,7 @@ async function load({ cluster0 }: Scene): Promise<void> {
   await shop.collection('compound').insertMany(Array.from({ length: 40 }, (_, n): Document => ({ b: n % 20, 10: n })));
 }
 
-async function define({ cluster0 }: Scene): Promise<void> {
+async function define({ cluster0 }: Fixture): Promise<void> {
   const shop = cluster0.client.db('shop');
   const indexes = [
     { key: ordered(['b', 1], ['10', -1]), name: 'compound', unique: true },
@@ -39,24 +39,24 @@ async function define({ cluster0 }: Scene): Promise<void> {
 }
 
 it('bounds, keys, filters, pipelines and validators keep the order of fields whose names look like numbers', async () => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 });
-  await load(scene);
-  await define(scene);
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+  await load(fixture);
+  await define(fixture);
   const board = new Board();
-  await using one = await scene.startInstance({ id: 'shard0', sourceAccess: 'direct' }, board.seat());
-  await using other = await scene.startInstance({ id: 'shard1', sourceAccess: 'direct' }, board.seat());
+  await using one = await fixture.startInstance({ id: 'shard0', sourceAccess: 'direct' }, board.seat());
+  await using other = await fixture.startInstance({ id: 'shard1', sourceAccess: 'direct' }, board.seat());
   for (const instance of [one, other]) await instance.accepted('start', startBody({ verification: { enabled: false } }));
   for (const instance of [one, other]) await instance.untilCanCommit();
-  const source = scene.cluster0.client.db('shop');
+  const source = fixture.cluster0.client.db('shop');
   await source.collection('places').updateMany({}, { $inc: { changed: 1 } });
   await source.collection('compound').insertMany([{ b: 10, 10: 4 }, { b: 10, 10: 6 }]);
   for (const instance of [one, other]) await instance.accepted('commit');
   for (const instance of [one, other]) await instance.untilState('COMMITTED');
 
-  expect(await scene.cluster1.client.db('shop').collection('places').countDocuments()).toBe(26);
-  expect(await scene.cluster1.client.db('shop').collection('compound').countDocuments()).toBe(42);
-  await expectEqualDatabases(scene, 'shop');
-  const shop = scene.cluster1.client.db('shop');
+  expect(await fixture.cluster1.client.db('shop').collection('places').countDocuments()).toBe(26);
+  expect(await fixture.cluster1.client.db('shop').collection('compound').countDocuments()).toBe(42);
+  await expectEqualDatabases(fixture, 'shop');
+  const shop = fixture.cluster1.client.db('shop');
   await shop.command({ find: 'defined', hint: ordered(['b', 1], ['10', -1]) });
   await expect(shop.command({ find: 'defined', hint: ordered(['10', -1], ['b', 1]) })).rejects.toThrow();
   const shown = (db: typeof shop): Promise<Document[]> => db.collection('sorted').find().toArray();

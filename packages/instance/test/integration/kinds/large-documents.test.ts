@@ -1,6 +1,6 @@
 import { Binary, type Document } from 'mongodb';
 import { expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from './equal-databases.js';
 
@@ -17,13 +17,13 @@ function content(byte: number, bytes = contentBytesMax): Binary {
 }
 
 it('documents of 16 MB are copied, inserted, changed, replaced and read anew', async () => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 });
-  const admin = scene.cluster0.client.db('admin');
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
+  const admin = fixture.cluster0.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
   await admin.command({ shardCollection: 'shop.files', key: { _id: 'hashed' } });
-  const files = scene.cluster0.client.db('shop').collection<Large>('files');
+  const files = fixture.cluster0.client.db('shop').collection<Large>('files');
   for (const _id of [1, 2, 3, 4]) await files.insertOne({ _id, content: content(_id) });
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await files.insertOne({ _id: 5, content: content(5) });
@@ -34,7 +34,7 @@ it('documents of 16 MB are copied, inserted, changed, replaced and read anew', a
   await files.updateOne({ _id: 4 }, { $set: { 'nested.flag': true } });
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  const [source, destination] = await Promise.all([documentsOf(scene.cluster0.client, 'shop', 'files', false), documentsOf(scene.cluster1.client, 'shop', 'files', false)]);
+  const [source, destination] = await Promise.all([documentsOf(fixture.cluster0.client, 'shop', 'files', false), documentsOf(fixture.cluster1.client, 'shop', 'files', false)]);
   expect(source).toHaveLength(5);
   expect(destination.map((text, position) => text === source[position])).toEqual(source.map(() => true));
 });

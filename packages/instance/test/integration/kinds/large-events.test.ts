@@ -1,6 +1,6 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import { expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 
 /** Longest document, in bytes. */
@@ -8,46 +8,46 @@ const documentBytesMax = 16 * 2 ** 20;
 const idBytes = 300_000;
 const large = { _id: 'i'.repeat(idBytes), v: 'v'.repeat(documentBytesMax - idBytes - 100) };
 
-function ordersOf({ client }: Scene['cluster0']) {
+function ordersOf({ client }: Fixture['cluster0']) {
   return client.db('shop').collection<{ _id: string; v: string }>('orders');
 }
 
 // 5.0 ends the stream with such an event, 7.0 splits it.
 it.each<ReleaseSeries>(['5.0', '7.0'])('a document whose event fits into no reply arrives, and the stream goes on behind it: from %s', async (release) => {
-  await using scene = await Scene.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
-  await ordersOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
-  await using instance = await scene.startInstance();
+  await using fixture = await Fixture.open('replicaSet', 'replicaSet', { cluster0: release, cluster1: release });
+  await ordersOf(fixture.cluster0).insertOne({ _id: 'first', v: 'x' });
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   // The event has the `_id` twice.
-  await ordersOf(scene.cluster0).insertOne(large);
-  await ordersOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
-  await expect.poll(() => ordersOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
+  await ordersOf(fixture.cluster0).insertOne(large);
+  await ordersOf(fixture.cluster0).insertOne({ _id: 'last', v: 'z' });
+  await expect.poll(() => ordersOf(fixture.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  const lengths = await ordersOf(scene.cluster1).find().sort({ _id: 1 }).map(({ _id, v }) => [_id.length, v.length]).toArray();
+  const lengths = await ordersOf(fixture.cluster1).find().sort({ _id: 1 }).map(({ _id, v }) => [_id.length, v.length]).toArray();
   expect(lengths).toEqual([[5, 1], [idBytes, documentBytesMax - idBytes - 100], [4, 1]]);
 });
 
 // Through routers before 6.0 such an event ends every stream: that of definition changes, and those of the verifier on both sides.
 it('between sharded clusters a document whose event fits into no reply arrives, and what comes behind it is verified', async () => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
-  await scene.cluster0.client.db('admin').command({ enableSharding: 'shop' });
-  await scene.cluster0.client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
-  await ordersOf(scene.cluster0).insertOne({ _id: 'first', v: 'x' });
-  await using instance = await scene.startInstance();
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1: '5.0' });
+  await fixture.cluster0.client.db('admin').command({ enableSharding: 'shop' });
+  await fixture.cluster0.client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
+  await ordersOf(fixture.cluster0).insertOne({ _id: 'first', v: 'x' });
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
-  await ordersOf(scene.cluster0).insertOne(large);
-  await ordersOf(scene.cluster0).insertOne({ _id: 'last', v: 'z' });
-  await scene.cluster0.client.db('shop').collection('later').insertOne({ n: 1 });
-  await scene.cluster0.client.db('shop').collection('later').rename('renamed');
-  await expect.poll(() => ordersOf(scene.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
-  await expect.poll(() => scene.cluster1.client.db('shop').collection('renamed').countDocuments(), { timeout: 100_000 }).toBe(1);
+  await ordersOf(fixture.cluster0).insertOne(large);
+  await ordersOf(fixture.cluster0).insertOne({ _id: 'last', v: 'z' });
+  await fixture.cluster0.client.db('shop').collection('later').insertOne({ n: 1 });
+  await fixture.cluster0.client.db('shop').collection('later').rename('renamed');
+  await expect.poll(() => ordersOf(fixture.cluster1).countDocuments(), { timeout: 100_000 }).toBe(3);
+  await expect.poll(() => fixture.cluster1.client.db('shop').collection('renamed').countDocuments(), { timeout: 100_000 }).toBe(1);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  const lengths = await ordersOf(scene.cluster1).find().map(({ _id, v }) => [_id.length, v.length]).toArray();
+  const lengths = await ordersOf(fixture.cluster1).find().map(({ _id, v }) => [_id.length, v.length]).toArray();
   expect(lengths.sort(([a = 0], [b = 0]) => a - b)).toEqual([[4, 1], [5, 1], [idBytes, documentBytesMax - idBytes - 100]]);
 });

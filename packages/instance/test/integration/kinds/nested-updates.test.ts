@@ -1,7 +1,7 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from './equal-databases.js';
 
@@ -20,7 +20,7 @@ const updates: (Document | Document[])[] = [
   { $pop: { list: -1 } },
 ];
 
-async function repairsOf(url: string, reason: string): Promise<number> {
+async function rereadsOf(url: string, reason: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const line = text.split('\n').find((each) => each.startsWith('convoy_repairs_total') && each.includes(`reason="${reason}"`));
   return Number(line?.split(' ').at(-1) ?? 0);
@@ -28,11 +28,11 @@ async function repairsOf(url: string, reason: string): Promise<number> {
 
 // 7.0 tells the parts of paths, so that nothing has to be read anew.
 it.each<[ReleaseSeries, boolean]>([['5.0', true], ['7.0', false]])('nested updates arrive byte for byte: from %s (read anew: %s)', async (release, readsAnew) => {
-  await using scene = await Scene.open('replicaSet', { shards: 2 }, { cluster0: release, cluster1: release });
-  const orders = scene.cluster0.client.db('shop').collection<{ _id: number }>('orders');
+  await using fixture = await Fixture.open('replicaSet', { shards: 2 }, { cluster0: release, cluster1: release });
+  const orders = fixture.cluster0.client.db('shop').collection<{ _id: number }>('orders');
   const ids = Array.from({ length: 20 }, (_, id) => id);
   await orders.insertMany(ids.map((_id) => ({ _id, a: { b: 0, c: 1 }, list: [{ x: 1 }, { x: 2 }], numbers: { 0: 'zero' } })));
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   const shardingEntries = [{ database: 'shop', collection: 'orders', shardCollection: { key: [{ _id: 'hashed' }] } }];
   await instance.accepted('start', startBody({ sharding: { createSupportingIndexes: true, shardingEntries } }));
   await instance.untilCanCommit();
@@ -40,11 +40,11 @@ it.each<[ReleaseSeries, boolean]>([['5.0', true], ['7.0', false]])('nested updat
     for (const update of updates.filter((_, index) => (index + _id) % 3 !== 0)) await orders.updateOne({ _id }, update);
   }
   await orders.insertOne({ _id: 100 });
-  const copies = scene.cluster1.client.db('shop').collection<{ _id: number }>('orders');
+  const copies = fixture.cluster1.client.db('shop').collection<{ _id: number }>('orders');
   await expect.poll(() => copies.countDocuments({ _id: 100 }), { timeout: 100_000 }).toBe(1);
   await instance.untilCanCommit();
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
-  expect(await documentsOf(scene.cluster1.client, 'shop', 'orders', false)).toEqual(await documentsOf(scene.cluster0.client, 'shop', 'orders', false));
-  expect((await repairsOf(instance.url, 'inexactDelta')) > 0).toBe(readsAnew);
+  expect(await documentsOf(fixture.cluster1.client, 'shop', 'orders', false)).toEqual(await documentsOf(fixture.cluster0.client, 'shop', 'orders', false));
+  expect((await rereadsOf(instance.url, 'inexactDelta')) > 0).toBe(readsAnew);
 });

@@ -1,31 +1,31 @@
 import { Code, type Collection } from 'mongodb';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { documentsOf } from './equal-databases.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
-afterEach(() => scene.clear());
+afterAll(() => fixture.close());
+afterEach(() => fixture.clear());
 
 async function storedFunctions(): Promise<Collection<{ _id: string; value: Code }>> {
-  const functions = scene.cluster0.client.db('shop').collection<{ _id: string; value: Code }>('system.js');
+  const functions = fixture.cluster0.client.db('shop').collection<{ _id: string; value: Code }>('system.js');
   await functions.insertMany([{ _id: 'double', value: new Code('function (x) { return 2 * x; }') }, { _id: 'scoped', value: new Code('function () {}', { n: 1 }) }]);
   return functions;
 }
 
 it('functions that are stored in system.js are copied', async () => {
   await storedFunctions();
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.migrate(startBody());
-  const copied = await documentsOf(scene.cluster1.client, 'shop', 'system.js', false);
+  const copied = await documentsOf(fixture.cluster1.client, 'shop', 'system.js', false);
   expect(copied).toHaveLength(2);
-  expect(copied).toEqual(await documentsOf(scene.cluster0.client, 'shop', 'system.js', false));
+  expect(copied).toEqual(await documentsOf(fixture.cluster0.client, 'shop', 'system.js', false));
 });
 
 it.each([
@@ -34,7 +34,7 @@ it.each([
   ['removed', (functions: Collection<{ _id: string; value: Code }>) => functions.deleteOne({ _id: 'double' })],
 ])('a function that is %s after its copy, which no change stream shows, is not passed over at the commit', async (_what, change) => {
   const functions = await storedFunctions();
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await change(functions);

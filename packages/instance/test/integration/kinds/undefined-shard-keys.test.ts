@@ -2,7 +2,7 @@ import { BSON, type Document, Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { openCluster } from '../../../src/cluster/open-cluster.js';
 import { Board } from '../contract/board-fleet.js';
-import { Scene, type Side } from '../contract/scene.js';
+import { Fixture, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { expectEqualDatabases } from './equal-databases.js';
@@ -73,9 +73,9 @@ async function changeBack(side: Side): Promise<void> {
   await insert(side, [documentOf(20, 'missing'), documentOf(21, 'undefined'), documentOf(6)]);
 }
 
-async function started(scene: Scene, settings: Document, options: Document): Promise<ServedInstance[]> {
+async function started(fixture: Fixture, settings: Document, options: Document): Promise<ServedInstance[]> {
   const board = new Board();
-  const instances = [await scene.startInstance({ id: 'shard0', ...settings }, board.seat()), await scene.startInstance({ id: 'shard1', ...settings }, board.seat())];
+  const instances = [await fixture.startInstance({ id: 'shard0', ...settings }, board.seat()), await fixture.startInstance({ id: 'shard1', ...settings }, board.seat())];
   for (const instance of instances) await instance.accepted('start', startBody(options));
   for (const instance of instances) await instance.untilCanCommit();
   return instances;
@@ -91,26 +91,26 @@ async function close(instances: readonly ServedInstance[]): Promise<void> {
 }
 
 it.each(['5.0', '8.0'] as const)('documents whose shard-key value is undefined, null or missing are copied, followed, read anew and verified: %s', async (release) => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
-  await load(scene.cluster0);
-  const instances = await started(scene, { sourceAccess: 'direct' }, {});
-  await change(scene.cluster0);
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: release, cluster1: release });
+  await load(fixture.cluster0);
+  const instances = await started(fixture, { sourceAccess: 'direct' }, {});
+  await change(fixture.cluster0);
   await committed(instances);
-  await expectEqualDatabases(scene, 'shop');
+  await expectEqualDatabases(fixture, 'shop');
   await close(instances);
 });
 
 it('and go back with what was changed since: 8.0', async () => {
-  await using scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '8.0', cluster1: '8.0', withUsers: true });
-  await load(scene.cluster0);
-  const instances = await started(scene, { sourceAccess: 'router' }, { enableUserWriteBlocking: true, reversible: true });
-  await change(scene.cluster0);
+  await using fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '8.0', cluster1: '8.0', withUsers: true });
+  await load(fixture.cluster0);
+  const instances = await started(fixture, { sourceAccess: 'router' }, { enableUserWriteBlocking: true, reversible: true });
+  await change(fixture.cluster0);
   await committed(instances);
-  await expectEqualDatabases(scene, 'shop');
-  await changeBack(scene.cluster1);
+  await expectEqualDatabases(fixture, 'shop');
+  await changeBack(fixture.cluster1);
   for (const instance of instances) await instance.accepted('reverse');
   for (const instance of instances) await instance.untilCanCommit();
   await committed(instances);
-  await expectEqualDatabases(scene, 'shop');
+  await expectEqualDatabases(fixture, 'shop');
   await close(instances);
 });

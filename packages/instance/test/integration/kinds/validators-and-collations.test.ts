@@ -1,19 +1,19 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { expectEqualDatabases } from './equal-databases.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
-afterEach(() => scene.clear());
+afterAll(() => fixture.close());
+afterEach(() => fixture.clear());
 
 it('documents that their validator refuses are copied, changed and inserted, and the validator is there afterwards', async () => {
-  const shop = scene.cluster0.client.db('shop');
+  const shop = fixture.cluster0.client.db('shop');
   for (const validationLevel of ['strict', 'moderate', 'off']) {
     for (const validationAction of ['error', 'warn']) {
       const name = `${validationLevel}_${validationAction}`;
@@ -21,7 +21,7 @@ it('documents that their validator refuses are copied, changed and inserted, and
       await shop.collection<{ _id: number; price?: number }>(name).insertMany([{ _id: 1, price: 1 }, { _id: 2, price: -1 }, { _id: 3 }], { bypassDocumentValidation: true });
     }
   }
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   for (const { name } of await shop.listCollections().toArray()) {
@@ -33,16 +33,16 @@ it('documents that their validator refuses are copied, changed and inserted, and
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
 
-  await expectEqualDatabases(scene, 'shop');
-  await expect(scene.cluster1.client.db('shop').collection('strict_error').insertOne({})).rejects.toMatchObject({ code: 121 });
+  await expectEqualDatabases(fixture, 'shop');
+  await expect(fixture.cluster1.client.db('shop').collection('strict_error').insertOne({})).rejects.toMatchObject({ code: 121 });
 });
 
 it('collections with a collation keep it, and _ids that differ in case alone under the simple one stay apart', async () => {
-  const shop = scene.cluster0.client.db('shop');
+  const shop = fixture.cluster0.client.db('shop');
   const insensitive = await shop.createCollection<{ _id: string | { name: string }; n: number; seen?: boolean }>('insensitive', { collation: { locale: 'en', strength: 2 } });
   const numeric = await shop.createCollection<{ _id: string; n: number }>('numeric', { collation: { locale: 'fr', numericOrdering: true, caseLevel: true, backwards: true } });
   const simple = shop.collection<{ _id: string; n: number }>('simple');
-  const admin = scene.cluster0.client.db('admin');
+  const admin = fixture.cluster0.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
   await shop.createCollection('placed', { collation: { locale: 'en', strength: 1 } });
   await admin.command({ shardCollection: 'shop.placed', key: { city: 1 }, collation: { locale: 'simple' } });
@@ -53,7 +53,7 @@ it('collections with a collation keep it, and _ids that differ in case alone und
   await simple.insertMany(['a', 'A', 'ä', 'Ä', 'a\u0308'].map((_id, n) => ({ _id, n })));
   await placed.insertMany(Array.from({ length: 300 }, (_, n) => ({ _id: `id ${n}`, city: n % 2 === 0 ? 'Zurich' : 'zurich', n })));
   await insensitive.createIndexes([{ key: { n: 1 }, name: 'simple', collation: { locale: 'simple' } }, { key: { n: -1 }, unique: true }]);
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await insensitive.deleteOne({ _id: 'NAME 2' });
@@ -66,5 +66,5 @@ it('collections with a collation keep it, and _ids that differ in case alone und
   await instance.accepted('commit');
   await instance.untilState('COMMITTED');
 
-  await expectEqualDatabases(scene, 'shop');
+  await expectEqualDatabases(fixture, 'shop');
 });

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 
-let scene: Scene;
+let fixture: Fixture;
 
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 const held = 'commitHeldByDuplicates';
 /** The verifier would find the documents before indexes are made unique. */
@@ -33,27 +33,27 @@ async function mismatches(instance: ServedInstance): Promise<Listed[]> {
 async function untilHeld(instance: ServedInstance): Promise<void> {
   const { state, canWrite, warnings } = await instance.until('duplicates hold the commit', (progress) => progress.warnings?.some(({ name }) => name === held) ?? false);
   expect([state, canWrite]).toEqual(['COMMITTING', false]);
-  const told = warnings?.find(({ name }) => name === held)?.description;
-  expect(told).toMatch(/shop\.items.*name_1.*shop\.items.*size_1_color_1|shop\.items.*size_1_color_1.*shop\.items.*name_1/);
-  expect(told).not.toContain('not to be shown');
+  const reported = warnings?.find(({ name }) => name === held)?.description;
+  expect(reported).toMatch(/shop\.items.*name_1.*shop\.items.*size_1_color_1|shop\.items.*size_1_color_1.*shop\.items.*name_1/);
+  expect(reported).not.toContain('not to be shown');
 }
 
 describe('documents on the destination that share a key of a unique index', () => {
   it.each<ReleaseSeries>(['5.0', '6.0'])('hold the commit until they are removed, and are listed, also after a restart (destination %s)', async (cluster1) => {
-    scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1 });
-    const [source, destination] = [scene.cluster0, scene.cluster1].map(({ client }) => client.db('shop').collection<Item>('items'));
+    fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '5.0', cluster1 });
+    const [source, destination] = [fixture.cluster0, fixture.cluster1].map(({ client }) => client.db('shop').collection<Item>('items'));
     if (!source || !destination) throw new Error('There must be two clusters.');
     await source.createIndexes([{ key: { name: 1 }, unique: true }, { key: { size: 1, color: 1 }, unique: true, partialFilterExpression: { size: { $gt: 0 } } }]);
     await source.insertMany([{ _id: 1, name: 'not to be shown' }, { _id: 2, name: 'b', size: 7 }, { _id: 3, name: 'c' }]);
     {
-      await using instance = await scene.startInstance();
+      await using instance = await fixture.startInstance();
       await instance.accepted('start', startBody(unverified));
       await instance.untilCanCommit();
       await destination.insertMany([{ _id: 101, name: 'not to be shown' }, { _id: 102, name: 'd', size: 7 }]);
       await instance.accepted('commit');
       await untilHeld(instance);
     }
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await untilHeld(instance);
     const listed = await mismatches(instance);
     expect(listed.map(({ namespace, kind, _id, detail }) => [namespace, kind, Number(_id.$numberInt), detail]).sort()).toEqual([
@@ -74,18 +74,18 @@ describe('documents on the destination that share a key of a unique index', () =
   });
 
   it('fail the migration when they are still there after the time for which failures are repeated, and the source takes writes again', async () => {
-    scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '6.0', withUsers: true });
-    const orders = scene.cluster0.shopper.db('shop').collection('orders');
+    fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '6.0', withUsers: true });
+    const orders = fixture.cluster0.shopper.db('shop').collection('orders');
     await orders.createIndexes([{ key: { n: 1 }, unique: true }]);
     await orders.insertOne({ n: 1 });
-    await using instance = await scene.startInstance({ retry_minutes: 0.05 });
+    await using instance = await fixture.startInstance({ retry_minutes: 0.05 });
     await instance.accepted('start', startBody({ enableUserWriteBlocking: true, ...unverified }));
     await instance.untilCanCommit();
-    await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
     await expect.poll(async () => (await instance.progressReply()).body.error as unknown, { timeout: 100_000 }).toBe('uniqueIndexViolated');
     expect(await mismatches(instance)).toHaveLength(2);
     await expect.poll(() => orders.insertOne({ n: 2 }).then(() => 'taken', String), { timeout: 100_000 }).toBe('taken');
-    await expect(scene.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 })).rejects.toMatchObject({ code: 371 });
+    await expect(fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 })).rejects.toMatchObject({ code: 371 });
   });
 });

@@ -33,13 +33,13 @@ describe('the scratch database', () => {
 
   test('is removed with its users when a probe breaks off, and the next one is tried', async () => {
     const probes = [
-      probe(async (scene) => {
-        await scene.collection([{ _id: 1 }]);
-        await scene.done({ createUser: 'made', pwd: 'here', roles: [] });
+      probe(async (fixture) => {
+        await fixture.collection([{ _id: 1 }]);
+        await fixture.done({ createUser: 'made', pwd: 'here', roles: [] });
         throw new RangeError('broken');
       }),
-      probe(async (scene) => {
-        await scene.ask({ hello: 1 });
+      probe(async (fixture) => {
+        await fixture.ask({ hello: 1 });
       }),
     ];
     const { findings, left } = await runProbes({ reached: probed.reached, probes, signal });
@@ -54,10 +54,10 @@ describe('the scratch database', () => {
     const run = runProbes({
       reached: probed.reached,
       signal: interruption.signal,
-      probes: [probe(async (scene) => {
-        await scene.collection([{ _id: 1 }]);
+      probes: [probe(async (fixture) => {
+        await fixture.collection([{ _id: 1 }]);
         interruption.abort(new Error('interrupted'));
-        await scene.collection();
+        await fixture.collection();
       })],
     });
     await expect(run).rejects.toThrow('interrupted');

@@ -1,10 +1,10 @@
-import type { Scene } from '../contract/scene.js';
+import type { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { expectEqualDatabases } from '../kinds/equal-databases.js';
 
 /** Commits a migration once that is offered, and sees that both clusters hold the same in databases of their users. */
-export async function endsEqual(scene: Scene, instance: ServedInstance, databases: readonly string[] = ['shop']): Promise<void> {
+export async function endsEqual(fixture: Fixture, instance: ServedInstance, databases: readonly string[] = ['shop']): Promise<void> {
   await instance.untilCanCommit();
   await instance.commitWhenOffered();
-  for (const database of databases) await expectEqualDatabases(scene, database);
+  for (const database of databases) await expectEqualDatabases(fixture, database);
 }

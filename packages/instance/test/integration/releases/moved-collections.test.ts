@@ -1,13 +1,13 @@
 import { startCluster } from '@convoy/simulator/cluster/cluster';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Scene, Side } from '../contract/scene.js';
+import { Fixture, Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { endsEqual } from './ends-equal.js';
 
 const shape = { shards: 2 } as const;
 const documents = 200;
 
-let scene: Scene;
+let fixture: Fixture;
 
 async function startSide(): Promise<Side> {
   const cluster = await startCluster({ ...shape, version: '8.0', noopIntervalMs: 100 });
@@ -15,13 +15,13 @@ async function startSide(): Promise<Side> {
 }
 
 beforeAll(async () => {
-  scene = new Scene(await startSide(), await startSide());
+  fixture = new Fixture(await startSide(), await startSide());
 });
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 async function fill(): Promise<void> {
-  await scene.clear();
-  const { client } = scene.cluster0;
+  await fixture.clear();
+  const { client } = fixture.cluster0;
   await client.db('admin').command({ enableSharding: 'shop', primaryShard: 'shard0' });
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
   for (const name of ['orders', 'whole']) {
@@ -31,10 +31,10 @@ async function fill(): Promise<void> {
 
 it.each(['direct', 'router'] as const)('a collection that servers move is followed to where it is, there and back; access %s', async (sourceAccess) => {
   await fill();
-  const shop = scene.cluster0.client.db('shop');
-  const admin = scene.cluster0.client.db('admin');
+  const shop = fixture.cluster0.client.db('shop');
+  const admin = fixture.cluster0.client.db('admin');
   const whole = shop.collection<{ _id: number; n: number }>('whole');
-  await using instance = await scene.startInstance({ sourceAccess });
+  await using instance = await fixture.startInstance({ sourceAccess });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await whole.updateMany({ _id: { $lt: 20 } }, { $inc: { n: 1 } });
@@ -44,14 +44,14 @@ it.each(['direct', 'router'] as const)('a collection that servers move is follow
   await instance.untilCanCommit();
   await admin.command({ moveCollection: 'shop.whole', toShard: 'shard0' });
   await whole.insertOne({ _id: documents, n: 7 });
-  await endsEqual(scene, instance);
+  await endsEqual(fixture, instance);
 });
 
 it('a collection that is unsharded ends the migration by name', async () => {
   await fill();
-  await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+  await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
-  await scene.cluster0.client.db('admin').command({ unshardCollection: 'shop.orders', toShard: 'shard1' });
+  await fixture.cluster0.client.db('admin').command({ unshardCollection: 'shop.orders', toShard: 'shard1' });
   await expect.poll(async () => (await instance.progressReply()).body).toMatchObject({ error: 'shardKeyChanged', errorDescription: expect.stringMatching(/shop\.orders/) as unknown });
 });

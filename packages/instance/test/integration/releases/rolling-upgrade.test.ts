@@ -1,7 +1,7 @@
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
 import type { Collection } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 import { endsEqual } from './ends-equal.js';
 import { UpgradedSide } from './upgraded-side.js';
@@ -12,12 +12,12 @@ const laterReleases: readonly ReleaseSeries[] = ['6.0', '7.0', '8.0'];
 interface Upgrading extends AsyncDisposable {
   readonly source: UpgradedSide;
   readonly destination: UpgradedSide;
-  readonly scene: Scene;
+  readonly fixture: Fixture;
 }
 
 async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrading> {
   const [source, destination] = [await UpgradedSide.start(from), await UpgradedSide.start(to)];
-  const scene = new Scene(source.side, destination.side);
+  const fixture = new Fixture(source.side, destination.side);
   const admin = source.side.client.db('admin');
   await admin.command({ enableSharding: 'shop' });
   for (const name of ['orders', 'kept', ...laterReleases.flatMap((release) => [`dropped ${release}`, `renamed ${release}`])]) {
@@ -26,7 +26,7 @@ async function startBoth(from: ReleaseSeries, to: ReleaseSeries): Promise<Upgrad
   }
   // It stands as a plain index until the commit: how it is made unique depends on the destination's release.
   await source.side.client.db('shop').collection('kept').createIndexes([{ key: { k: 1 }, name: 'k_unique', unique: true }, { key: { n: 1 }, name: 'n_1' }]);
-  return { source, destination, scene, [Symbol.asyncDispose]: () => scene.close() };
+  return { source, destination, fixture, [Symbol.asyncDispose]: () => fixture.close() };
 }
 
 /** Writes of every kind, so many times; each is tried again while a node is away. */
@@ -56,13 +56,13 @@ describe('a migration goes on while both clusters are upgraded node by node', ()
     ['6.0', ['7.0', '8.0']],
   ] as const)('from %s to %s', async (before, later) => {
     await using both = await startBoth(before, before);
-    const { source, destination, scene } = both;
+    const { source, destination, fixture } = both;
     const shop = source.side.client.db('shop');
     const writes = new Writes(shop.collection('orders'));
     let isStarted = false;
     for (const after of later) {
       {
-        await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+        await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
         if (!isStarted) await instance.accepted('start', startBody());
         isStarted = true;
         await destination.upgrade(after, () => writes.some());
@@ -75,7 +75,7 @@ describe('a migration goes on while both clusters are upgraded node by node', ()
         await instance.untilCanCommit();
       }
       // One that is started now meets nodes of the later release, which must not use it yet.
-      await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+      await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
       await writes.again(() => shop.collection(`renamed ${after}`).rename(`other ${after}`));
       await instance.untilCanCommit();
       await destination.raiseFeatures(after);
@@ -83,28 +83,28 @@ describe('a migration goes on while both clusters are upgraded node by node', ()
       await writes.some();
       await instance.untilCanCommit();
     }
-    await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+    await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
     await shop.createCollection('last', { validator: { n: { $gte: 0 } } });
     await writes.some();
-    await endsEqual(scene, instance);
+    await endsEqual(fixture, instance);
   });
 
   it('a node of the older release may become primary again', async () => {
     await using both = await startBoth('5.0', '6.0');
-    const { source, scene } = both;
+    const { source, fixture } = both;
     await source.upgrade('6.0');
-    await using instance = await scene.startInstance({ sourceAccess: 'direct' });
+    await using instance = await fixture.startInstance({ sourceAccess: 'direct' });
     await instance.accepted('start', startBody());
     await source.upgrade('5.0');
     const writes = new Writes(source.side.client.db('shop').collection('orders'));
     await writes.some();
-    await endsEqual(scene, instance);
+    await endsEqual(fixture, instance);
   });
 });
 
 it('a start is refused by name while a feature compatibility version is lower than Convoy found it', async () => {
   await using both = await startBoth('6.0', '6.0');
-  await using instance = await both.scene.startInstance();
+  await using instance = await both.fixture.startInstance();
   await both.destination.raiseFeatures('5.0');
   expect((await instance.command('start', startBody())).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/5\.0.*restart/) as unknown });
   await both.source.raiseFeatures('5.0');
@@ -116,8 +116,8 @@ it('a start is refused by name while a feature compatibility version is lower th
 
 it('a commit is refused by name while the source was upgraded beyond the destination', async () => {
   await using both = await startBoth('6.0', '6.0');
-  const { source, destination, scene } = both;
-  await using instance = await scene.startInstance();
+  const { source, destination, fixture } = both;
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await source.upgrade('7.0');
   await source.raiseFeatures('7.0');
@@ -126,25 +126,25 @@ it('a commit is refused by name while the source was upgraded beyond the destina
   expect((await instance.progress()).state).toBe('RUNNING');
   await destination.upgrade('7.0');
   await destination.raiseFeatures('7.0');
-  await endsEqual(scene, instance);
+  await endsEqual(fixture, instance);
 });
 
 it('a commit is refused by name while the feature compatibility version of the destination is lower than Convoy found it', async () => {
-  await using scene = await Scene.open({ shards: 1 }, { shards: 1 }, { cluster0: '5.0', cluster1: '5.0' });
-  const sides = [scene.cluster0, scene.cluster1];
+  await using fixture = await Fixture.open({ shards: 1 }, { shards: 1 }, { cluster0: '5.0', cluster1: '5.0' });
+  const sides = [fixture.cluster0, fixture.cluster1];
   const setFeatures = async (version: string) => {
     for (const { client } of sides) await client.db('admin').command({ setFeatureCompatibilityVersion: version });
   };
-  const kept = scene.cluster0.client.db('shop').collection<{ _id: number }>('kept');
+  const kept = fixture.cluster0.client.db('shop').collection<{ _id: number }>('kept');
   await kept.insertOne({ _id: 1 });
   // Before 5.0 it cannot be built beside the one that stands for it until the commit.
   await kept.createIndexes([{ key: { k: 1 }, name: 'k_unique', unique: true }]);
-  await using instance = await scene.startInstance();
+  await using instance = await fixture.startInstance();
   await instance.accepted('start', startBody());
   await instance.untilCanCommit();
   await setFeatures('4.4');
   await expect.poll(async () => (await instance.command('commit')).body).toMatchObject({ error: 'unsupportedServerVersion', errorDescription: expect.stringMatching(/cluster1 was lowered to 4\.4 during/) as unknown });
   expect((await instance.progress()).state).toBe('RUNNING');
   await setFeatures('5.0');
-  await endsEqual(scene, instance);
+  await endsEqual(fixture, instance);
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cluster, startCluster } from '@convoy/simulator/cluster/cluster';
 import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
-import { Side } from '../contract/scene.js';
+import { Side } from '../contract/fixture.js';
 
 const shape = { shards: 2 } as const;
 /** Servers upgrade the config server first, then the shards, and routers last (manual: upgrade a sharded cluster). */

@@ -1,7 +1,7 @@
 import { compareClusters } from '@convoy/cli/demo/compare';
 import type { Db } from 'mongodb';
 import { afterEach, describe, expect, it } from 'vitest';
-import { readsShards, Scene, type Shape } from '../contract/scene.js';
+import { readsShards, Fixture, type Shape } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
@@ -15,9 +15,9 @@ const ways: [string, Shape, object][] = [
   ['a router', { shards: 2 }, { sourceAccess: 'router' }],
 ];
 
-let scene: Scene;
+let fixture: Fixture;
 
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 interface Order {
   _id: number;
@@ -26,12 +26,12 @@ interface Order {
 
 describe('a reverse', () => {
   it('goes from a replica set back to a replica set', async () => {
-    scene = await Scene.open('replicaSet', 'replicaSet', guarded);
-    await scene.cluster0.client.db('shop').collection<Order>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
-    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { text: 1 }, unique: true, sparse: true }]);
-    await using instance = await scene.startInstance();
+    fixture = await Fixture.open('replicaSet', 'replicaSet', guarded);
+    await fixture.cluster0.client.db('shop').collection<Order>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
+    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { text: 1 }, unique: true, sparse: true }]);
+    await using instance = await fixture.startInstance();
     await instance.migrate(reversible);
-    const orders = scene.cluster1.shopper.db('shop').collection<Order>('orders');
+    const orders = fixture.cluster1.shopper.db('shop').collection<Order>('orders');
     await orders.insertOne({ _id: 3, text: 'since the commit' });
     await orders.deleteOne({ _id: 1 });
     await instance.accepted('reverse');
@@ -39,17 +39,17 @@ describe('a reverse', () => {
     await instance.untilCanCommit();
     await instance.accepted('commit');
     await instance.untilState('COMMITTED');
-    expect(await compareClusters(scene.cluster0.client, scene.cluster1.client)).toMatchObject({ equal: true, differences: [] });
-    expect(await scene.cluster0.shopper.db('shop').collection<Order>('orders').distinct('_id')).toEqual([2, 3]);
+    expect(await compareClusters(fixture.cluster0.client, fixture.cluster1.client)).toMatchObject({ equal: true, differences: [] });
+    expect(await fixture.cluster0.shopper.db('shop').collection<Order>('orders').distinct('_id')).toEqual([2, 3]);
     await expect(orders.insertOne({ _id: 4 })).rejects.toMatchObject({ code: 371 });
   });
 
   it.each(ways.slice(0, full ? undefined : 1))('is refused once the oplog of the present cluster, read from %s, no longer reaches back to the commit', async (_, shape, settings) => {
-    scene = await Scene.open(shape, shape, { ...guarded, oplogBytes1: 200_000 });
-    await scene.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
-    await using instance = await scene.startInstance(settings);
+    fixture = await Fixture.open(shape, shape, { ...guarded, oplogBytes1: 200_000 });
+    await fixture.cluster0.client.db('shop').collection<Order>('orders').insertOne({ _id: 1 });
+    await using instance = await fixture.startInstance(settings);
     await instance.migrate(reversible);
-    const shop = scene.cluster1.shopper.db('shop');
+    const shop = fixture.cluster1.shopper.db('shop');
     // One database of each shard, so that the oplog of every one moves on.
     const databases = shape === 'replicaSet' ? [shop] : await Promise.all(['shard0', 'shard1'].map((primaryShard) => databaseOn(primaryShard)));
     for (let _id = 0; _id < 200; _id += 1) for (const database of databases) await database.collection<Order>('filling').insertOne({ _id, text: 'x'.repeat(5_000) });
@@ -63,6 +63,6 @@ describe('a reverse', () => {
 
 async function databaseOn(primaryShard: string): Promise<Db> {
   const name = `filled-${primaryShard}`;
-  await scene.cluster1.client.db('admin').command({ enableSharding: name, primaryShard });
-  return scene.cluster1.shopper.db(name);
+  await fixture.cluster1.client.db('admin').command({ enableSharding: name, primaryShard });
+  return fixture.cluster1.shopper.db(name);
 }

@@ -4,7 +4,7 @@ import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import type { InstanceConfig } from '../../../src/config/instance-schema.js';
 import { cleanUp, type CleanupPlan } from '../../../src/lifecycle/commands/clean-up.js';
 import { Board } from '../contract/board-fleet.js';
-import { readsShards, Scene, type Side } from '../contract/scene.js';
+import { readsShards, Fixture, type Side } from '../contract/fixture.js';
 import { startBody } from '../contract/start-conditions.js';
 
 const reversible = startBody({ enableUserWriteBlocking: true, reversible: true });
@@ -16,13 +16,13 @@ const ways: [string, object][] = [
   ...(process.env.CONVOY_TEST_FULL === '1' ? [['straight from the shards', readsShards] as [string, object]] : []),
 ];
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeEach(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
 });
 
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 async function load({ client }: Side): Promise<void> {
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
@@ -33,7 +33,7 @@ async function load({ client }: Side): Promise<void> {
 }
 
 function config(): InstanceConfig {
-  return parseInstanceConfig({ flags: { cluster0: scene.cluster0.connectionString, cluster1: scene.cluster1.connectionString } });
+  return parseInstanceConfig({ flags: { cluster0: fixture.cluster0.connectionString, cluster1: fixture.cluster1.connectionString } });
 }
 
 async function allowWrites({ client }: Side): Promise<void> {
@@ -41,20 +41,20 @@ async function allowWrites({ client }: Side): Promise<void> {
 }
 
 async function balancers(): Promise<unknown[]> {
-  const sides = [scene.cluster0, scene.cluster1];
+  const sides = [fixture.cluster0, fixture.cluster1];
   return Promise.all(sides.map(async ({ client }) => (await client.db('admin').command({ balancerStatus: 1 })).mode as unknown));
 }
 
 async function expectEqual(): Promise<void> {
-  expect(await compareClusters(scene.cluster0.client, scene.cluster1.client)).toMatchObject({ equal: true, differences: [] });
+  expect(await compareClusters(fixture.cluster0.client, fixture.cluster1.client)).toMatchObject({ equal: true, differences: [] });
 }
 
 describe('reverse', () => {
   it.each(ways)('replays what was written since the commit to the former source, and can be committed back, as often as one likes: read %s', async (_, settings) => {
-    await load(scene.cluster0);
-    await using instance = await scene.startInstance(settings);
+    await load(fixture.cluster0);
+    await using instance = await fixture.startInstance(settings);
     await instance.migrate(reversible);
-    let [old, present] = [scene.cluster0, scene.cluster1];
+    let [old, present] = [fixture.cluster0, fixture.cluster1];
     for (let turn = 0; turn < 2; turn += 1) {
       const shop = present.shopper.db('shop');
       const orders = shop.collection<{ _id: number; n: number }>('orders');
@@ -83,15 +83,15 @@ describe('reverse', () => {
   });
 
   it('begins when all of a fleet were told, and goes on after a restart', async () => {
-    await load(scene.cluster0);
+    await load(fixture.cluster0);
     const board = new Board();
-    await using first = await scene.startInstance({ id: 'shard0' }, board.seat());
-    let second = await scene.startInstance({ id: 'shard1' }, board.seat());
+    await using first = await fixture.startInstance({ id: 'shard0' }, board.seat());
+    let second = await fixture.startInstance({ id: 'shard1' }, board.seat());
     for (const instance of [first, second]) await instance.accepted('start', reversible);
     for (const instance of [first, second]) await instance.untilCanCommit();
     for (const instance of [first, second]) await instance.accepted('commit');
     for (const instance of [first, second]) await instance.untilState('COMMITTED');
-    await scene.cluster1.shopper.db('shop').collection<{ _id: number }>('orders').insertOne({ _id: 5000 });
+    await fixture.cluster1.shopper.db('shop').collection<{ _id: number }>('orders').insertOne({ _id: 5000 });
     await first.accepted('reverse');
     const waiting = await first.untilState('REVERSING');
     expect(waiting).toMatchObject({ info: 'reversing', lagTimeSeconds: null, canCommit: false });
@@ -99,7 +99,7 @@ describe('reverse', () => {
     expect((await first.command('reverse')).body.error).toBe('notInThisState');
     expect(await second.progress()).toMatchObject({ state: 'COMMITTED', canWrite: true });
     await second.close();
-    second = await scene.startInstance({ id: 'shard1' }, board.seat());
+    second = await fixture.startInstance({ id: 'shard1' }, board.seat());
     await using restarted = second;
     await restarted.untilState('COMMITTED');
     await restarted.accepted('reverse');
@@ -111,11 +111,11 @@ describe('reverse', () => {
   });
 
   it('is refused by name where it was not asked for, or the former source was written to', async () => {
-    await load(scene.cluster0);
-    await using instance = await scene.startInstance();
+    await load(fixture.cluster0);
+    await using instance = await fixture.startInstance();
     await instance.migrate(reversible);
-    await allowWrites(scene.cluster0);
-    await scene.cluster0.shopper.db('elsewhere').collection('orders').insertOne({ n: 1 });
+    await allowWrites(fixture.cluster0);
+    await fixture.cluster0.shopper.db('elsewhere').collection('orders').insertOne({ n: 1 });
     const { status, body } = await instance.command('reverse');
     expect({ status, error: body.error as unknown, description: body.errorDescription as unknown }).toEqual({
       status: 422, error: 'sourceChangedSinceCommit', description: expect.stringMatching(/cluster0.*elsewhere\.orders/) as unknown,
@@ -124,8 +124,8 @@ describe('reverse', () => {
   });
 
   it('is over after a cleanup, which starts the balancer that was kept off', async () => {
-    await load(scene.cluster0);
-    await using instance = await scene.startInstance();
+    await load(fixture.cluster0);
+    await using instance = await fixture.startInstance();
     await instance.migrate(reversible);
     await instance.accepted('reverse');
     await instance.untilCanCommit();
@@ -138,7 +138,7 @@ describe('reverse', () => {
     expect(plans[0]?.found).toBe('The migration from cluster1 to cluster0 is committed.');
     expect(plans[0]?.remarks.join(' ')).toMatch(/cannot be reversed any more/);
     expect(await balancers()).toEqual(['full', 'full']);
-    expect([await scene.cluster0.databases(), await scene.cluster1.databases()]).toEqual([['shop'], ['shop']]);
+    expect([await fixture.cluster0.databases(), await fixture.cluster1.databases()]).toEqual([['shop'], ['shop']]);
     expect((await instance.command('reverse')).body.error).toBe('notReversible');
   });
 });

@@ -4,7 +4,7 @@ import { unblock } from '@convoy/instance/lifecycle/commands/unblock';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/steps.js';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 import { Link } from './link.js';
@@ -14,28 +14,28 @@ const reversible = startBody({ enableUserWriteBlocking: true, reversible: true }
 /** What "within seconds" may take on a busy machine. */
 const seconds_ms = 15_000;
 
-let scene: Scene;
+let fixture: Fixture;
 /** All that the instances know of the source: they read it through its router. */
 let link: Link;
 
 beforeEach(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
-  link = await Link.open(scene.cluster0.connectionString);
-  await scene.cluster0.client.db('shop').collection<{ _id: number }>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  link = await Link.open(fixture.cluster0.connectionString);
+  await fixture.cluster0.client.db('shop').collection<{ _id: number }>('orders').insertMany([{ _id: 1 }, { _id: 2 }]);
 });
 
 afterEach(async () => {
   await link[Symbol.asyncDispose]();
-  await scene.close();
+  await fixture.close();
 });
 
 const flags = () => ({ cluster0: link.connectionString, sourceAccess: 'router' });
-const start = (): Promise<ServedInstance> => scene.startInstance(flags());
-const ordersOf = (side: 'cluster0' | 'cluster1') => scene[side].shopper.db('shop').collection<{ _id: number }>('orders');
+const start = (): Promise<ServedInstance> => fixture.startInstance(flags());
+const ordersOf = (side: 'cluster0' | 'cluster1') => fixture[side].shopper.db('shop').collection<{ _id: number }>('orders');
 
 /** Starts an instance that does not reach the source, and waits until it shows the migration. */
 async function startWithout(state: string): Promise<ServedInstance> {
-  const instance = await scene.launchInstance(flags());
+  const instance = await fixture.launchInstance(flags());
   await expect.poll(async () => (await instance.progress()).state, { timeout: seconds_ms, interval: 20 }).toBe(state);
   return instance;
 }
@@ -89,13 +89,13 @@ describe('a committed migration whose source is away', () => {
     await instance.migrate(blocking);
     await instance.close();
     link.cut();
-    await scene.cluster1.client.db('admin').command({ setUserWriteBlockMode: 1, global: true });
-    const config = parseInstanceConfig({ flags: { cluster0: link.connectionString, cluster1: scene.cluster1.connectionString } });
+    await fixture.cluster1.client.db('admin').command({ setUserWriteBlockMode: 1, global: true });
+    const config = parseInstanceConfig({ flags: { cluster0: link.connectionString, cluster1: fixture.cluster1.connectionString } });
     const signal = AbortSignal.timeout(seconds_ms);
     await unblock(config, 'cluster1', signal);
     await ordersOf('cluster1').insertOne({ _id: 3 });
     expect(await cleanUp(config, 'cluster1', () => Promise.resolve(true), signal)).toBe(true);
-    expect(await scene.cluster1.databases()).not.toContain('convoy_metadata');
+    expect(await fixture.cluster1.databases()).not.toContain('convoy_metadata');
   });
 });
 
@@ -111,11 +111,11 @@ describe('a source that goes when the opening is decided', () => {
     await ordersOf('cluster1').insertOne({ _id: 3 });
     await instance.untilState('COMMITTED');
     expect((await instance.progress()).warnings?.map(({ name }) => name)).toEqual(expect.arrayContaining(['sourceNotClosedAgain', 'sourceBalancerLeftOff']));
-    expect((await scene.cluster1.contents()).balancer).toBe('full');
+    expect((await fixture.cluster1.contents()).balancer).toBe('full');
   });
 
   it('is not needed by a process that is started again then, either', async () => {
-    await scene.cluster0.client.db('admin').command({ balancerStop: 1 });
+    await fixture.cluster0.client.db('admin').command({ balancerStop: 1 });
     await using before = await start();
     await before.accepted('start', blocking);
     await before.untilCanCommit();

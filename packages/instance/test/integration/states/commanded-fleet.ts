@@ -4,7 +4,7 @@ import type { Document } from 'mongodb';
 import { expect } from 'vitest';
 import { patience_ms } from '../../../../../test/patience.js';
 import { Board } from '../contract/board-fleet.js';
-import type { Scene } from '../contract/scene.js';
+import type { Fixture } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 import { effectsOf, effectsOfPair, expectFields, refusedIn, type SeenState } from './documented-states.js';
@@ -23,12 +23,12 @@ export class CommandedFleet implements AsyncDisposable {
    * @param ids the source's shards; one instance alone when there is one of them
    * @param options of the migration
    */
-  static async launch(scene: Scene, ids: readonly string[], flags: Document = {}, options: Document = {}): Promise<CommandedFleet> {
+  static async launch(fixture: Fixture, ids: readonly string[], flags: Document = {}, options: Document = {}): Promise<CommandedFleet> {
     const board = new Board();
     const [only] = ids;
     const launched = ids.length === 1 && only !== undefined
-      ? [await scene.launchInstance(flags, new LoneFleet())]
-      : await Promise.all(ids.map((id) => scene.launchInstance({ ...flags, id }, board.seat())));
+      ? [await fixture.launchInstance(flags, new LoneFleet())]
+      : await Promise.all(ids.map((id) => fixture.launchInstance({ ...flags, id }, board.seat())));
     return new CommandedFleet(launched, options);
   }
 

@@ -1,6 +1,6 @@
 import { commandNames } from '@convoy/api/contract/commands';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { CommandedFleet } from './commanded-fleet.js';
 
 const full = process.env.CONVOY_TEST_FULL === '1';
@@ -9,26 +9,26 @@ const sizes = full ? [1, 3] : [3];
 const others = full ? commandNames : (['reverse'] as const);
 const shards = ['shard0', 'shard1', 'shard2'];
 const reversible = { enableUserWriteBlocking: true, reversible: true };
-let scene: Scene;
+let fixture: Fixture;
 
 beforeEach(async () => {
-  scene = await Scene.open({ shards: shards.length }, { shards: shards.length }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
-  await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  fixture = await Fixture.open({ shards: shards.length }, { shards: shards.length }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
 });
 
-afterEach(() => scene.close());
+afterEach(() => fixture.close());
 
 /** A reverse waits for the indexes of the former source while this is on. */
 async function holdReverse(mode: 'alwaysOn' | 'off'): Promise<void> {
   const data = { failCommands: ['listIndexes'], errorCode: 91 };
-  await scene.cluster0.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
+  await fixture.cluster0.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
 }
 
 describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
   const ids = shards.slice(0, size);
 
   async function committed(): Promise<CommandedFleet> {
-    const fleet = await CommandedFleet.launch(scene, ids, {}, reversible);
+    const fleet = await CommandedFleet.launch(fixture, ids, {}, reversible);
     await fleet.untilReady();
     await fleet.sends('IDLE', 'start');
     await fleet.commitRest();
@@ -39,7 +39,7 @@ describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
   it('refuses every command that is not for the state, once, twice and two at once, from COMMITTED over REVERSING to COMMITTED', async () => {
     await using fleet = await committed();
     await fleet.refusesByState('reversible');
-    await scene.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 });
+    await fixture.cluster1.shopper.db('shop').collection('orders').insertOne({ n: 3 });
     await holdReverse('alwaysOn');
     try {
       await fleet.sends('reversible', 'reverse');
@@ -53,7 +53,7 @@ describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
     await fleet.commitRest();
     await fleet.until('reversible');
     await fleet.refusesByState('reversible');
-    expect(await scene.cluster0.client.db('shop').collection('orders').countDocuments()).toBe(3);
+    expect(await fixture.cluster0.client.db('shop').collection('orders').countDocuments()).toBe(3);
   });
 
   it('does what two commands do one after the other when any comes at the same time as reverse', async () => {
@@ -63,7 +63,7 @@ describe.each(sizes)('a fleet of %i with a reversible migration', (size) => {
       await fleet.commitRest();
       await fleet.until('reversible');
     }
-    const counts = await Promise.all([scene.cluster0, scene.cluster1].map(({ client }) => client.db('shop').collection('orders').countDocuments()));
+    const counts = await Promise.all([fixture.cluster0, fixture.cluster1].map(({ client }) => client.db('shop').collection('orders').countDocuments()));
     expect(counts).toEqual([2, 2]);
   });
 });

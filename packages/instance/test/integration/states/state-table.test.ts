@@ -1,41 +1,41 @@
 import { commandNames, type CommandName } from '@convoy/api/contract/commands';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Scene } from '../contract/scene.js';
+import { Fixture } from '../contract/fixture.js';
 import { CommandedFleet } from './commanded-fleet.js';
 import { refusedIn, states } from './documented-states.js';
 
 const shards = ['shard0', 'shard1', 'shard2'];
 const isFull = process.env['CONVOY_TEST_FULL'] === '1';
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: shards.length }, { shards: 2 });
+  fixture = await Fixture.open({ shards: shards.length }, { shards: 2 });
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  await scene.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
+  await fixture.cluster0.client.db('shop').collection('orders').insertMany([{ n: 1 }, { n: 2 }]);
 });
 
-afterEach(() => scene.clear());
+afterEach(() => fixture.clear());
 
 /** Commits wait for the destination's catalog while this is on. */
 async function holdCommits(mode: 'alwaysOn' | 'off'): Promise<void> {
   const data = { failCommands: ['listCollections'], errorCode: 91 };
-  await scene.cluster1.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
+  await fixture.cluster1.client.db('admin').command({ configureFailPoint: 'failCommand', mode, ...(mode === 'off' ? {} : { data }) });
 }
 
 describe.each([1, shards.length])('a fleet of %i', (size) => {
   const ids = shards.slice(0, size);
 
   it('takes no command in INITIALIZING', async () => {
-    await using fleet = await CommandedFleet.launch(scene, ids, { cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
+    await using fleet = await CommandedFleet.launch(fixture, ids, { cluster1: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=500' });
     await fleet.refusesByState('INITIALIZING');
   });
 
   it('refuses every command that is not for the state, once, twice and two at once, from IDLE to COMMITTED', async () => {
-    await using fleet = await CommandedFleet.launch(scene, ids);
+    await using fleet = await CommandedFleet.launch(fixture, ids);
     await fleet.untilReady();
     await fleet.refusesByState('IDLE');
     await fleet.sends('IDLE', 'start');
@@ -56,12 +56,12 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
     }
     await fleet.until('COMMITTED');
     await fleet.refusesByState('COMMITTED');
-    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+    expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
   });
 
   // Each instance of a fleet takes its commands as one alone does.
   it.skipIf(size === 1 && !isFull).each<CommandName>([...commandNames])('does what two commands do one after the other when %s comes at the same time as one that is taken', async (other) => {
-    await using fleet = await CommandedFleet.launch(scene, ids);
+    await using fleet = await CommandedFleet.launch(fixture, ids);
     await fleet.untilReady();
     await fleet.sendsAtOnce('IDLE', ['start', other]);
     await fleet.settleRunning();
@@ -76,16 +76,16 @@ describe.each([1, shards.length])('a fleet of %i', (size) => {
     await fleet.commitRest();
     await fleet.until('COMMITTED');
     await fleet.sendsAtOnce('COMMITTED', ['reverse', other]);
-    expect(await scene.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
+    expect(await fixture.cluster1.client.db('shop').collection('orders').countDocuments()).toBe(2);
   });
 
   it('takes no command once the migration has failed', async () => {
-    await scene.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
-    await using fleet = await CommandedFleet.launch(scene, ids, { retry_minutes: 0.05 });
+    await fixture.cluster0.client.db('shop').collection('orders').createIndexes([{ key: { n: 1 }, unique: true }]);
+    await using fleet = await CommandedFleet.launch(fixture, ids, { retry_minutes: 0.05 });
     await fleet.untilReady();
     await fleet.sends('IDLE', 'start');
     await fleet.untilCanCommit();
-    await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await fleet.commitRest().catch(() => undefined);
     await fleet.until('failed');
     await fleet.refusesByState('failed');

@@ -11,7 +11,7 @@ test('documents of the state are found up to the number asked for; a find withou
   await using opened = await openTestCluster('cluster1', 2, { direct: false });
   const { cluster, client } = opened;
   const database = client.db(metadataDatabase);
-  const documents = Array.from({ length: stored }, (_, _id) => ({ _id, k: _id - 100, copy: 'c', share: 's' }));
+  const documents = Array.from({ length: stored }, (_, _id) => ({ _id, k: _id - 100, copy: 'c', task: 's' }));
   await database.collection<{ _id: number }>('mismatches').insertMany(documents, { writeConcern: { w: 'majority' } });
 
   const admin = client.db('admin');

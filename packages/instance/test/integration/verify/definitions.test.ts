@@ -48,7 +48,7 @@ const found = [
 ].map((one) => ({ ...one, _id: null, paths: [], proven: true }));
 
 /** Until the commit is sealed all but shard keys are brought into the source's form by the engine itself. */
-const beyondRepair = found.filter(({ kind }) => kind === 'shardKey');
+const beyondReread = found.filter(({ kind }) => kind === 'shardKey');
 
 /** Commits: the migration fails, and names what differs. */
 async function expectFound(migration: EmbeddedMigration, expected: readonly object[]): Promise<void> {
@@ -60,7 +60,7 @@ async function expectFound(migration: EmbeddedMigration, expected: readonly obje
 }
 
 /** During the copy, and between the steps of the commit; those while changes are applied have a test of their own. */
-const times: readonly [LeaderStep, readonly object[]][] = [['syncBegun', beyondRepair], ['commitSealed', found], ['documentsVerified', found], ['attributesRestored', found]];
+const times: readonly [LeaderStep, readonly object[]][] = [['syncStarted', beyondReread], ['commitSealed', found], ['documentsVerified', found], ['attributesRestored', found]];
 
 test.each(full ? times : times.slice(3))('definitions that were made different after the step %s fail the commit, each named', async (step, expected) => {
   await using migration = await opened();
@@ -74,7 +74,7 @@ test('of definitions that were made different while changes are applied, those t
   await migration.start();
   await migration.untilCanCommit();
   await sabotage(migration);
-  await expectFound(migration, beyondRepair);
+  await expectFound(migration, beyondReread);
 }, patience.timeout * 2);
 
 test('definitions that were made different and are brought back by changes of the source in time are no mismatch', async () => {

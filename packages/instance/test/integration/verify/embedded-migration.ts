@@ -8,7 +8,7 @@ import type { Document } from 'mongodb';
 import { MongoClient } from 'mongodb';
 import { expect } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
-import type { CallOptions, Cluster } from '../../../src/cluster/door.js';
+import type { CallOptions, ClusterClient } from '../../../src/cluster/node-client.js';
 import { parseInstanceConfig } from '../../../src/config/instance-config.js';
 import { connectConfigured } from '../../../src/lifecycle/migration/clusters.js';
 import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
@@ -16,7 +16,7 @@ import { type LeaderStep, stepChannel } from '../../../src/lifecycle/migration/s
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import { instanceLogger } from '../instance-log.js';
-import { DoorProxy } from './door-proxy.js';
+import { ClientProxy } from './client-proxy.js';
 
 /** A machine under load is slow. */
 export const patience = { timeout: 120_000, interval: 50 };
@@ -126,8 +126,8 @@ export class EmbeddedMigration implements AsyncDisposable {
 }
 
 /** The cluster behind a door whose commands wait. */
-function gated(cluster: Cluster, gate: () => Promise<unknown>): Cluster {
-  const router = new (class extends DoorProxy {
+function gated(cluster: ClusterClient, gate: () => Promise<unknown>): ClusterClient {
+  const router = new (class extends ClientProxy {
     override async command(database: string, command: Document, options: CallOptions): Promise<Document> {
       await gate();
       return super.command(database, command, options);

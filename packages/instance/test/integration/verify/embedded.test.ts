@@ -102,7 +102,7 @@ test('what differs although it was read anew keeps the commit from being offered
 
 test('documents that were made different before they were compared, and are written again by the source, are no mismatch; a restart goes on', async () => {
   await using migration = await opened();
-  migration.after('syncBegun', async () => {
+  migration.after('syncStarted', async () => {
     await orders(migration.destination).insertOne({ _id: 2_000, value: 'early' });
   });
   await migration.start();

@@ -1,8 +1,8 @@
 import type { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { CallOptions, Door, RawCursor } from '../../../src/cluster/door.js';
-import { DoorProxy } from './door-proxy.js';
+import type { CallOptions, NodeClient, RawCursor } from '../../../src/cluster/node-client.js';
+import { ClientProxy } from './client-proxy.js';
 import { TwoClusters } from './two-clusters.js';
 
 interface Item {
@@ -40,7 +40,7 @@ async function writeWithLag(clusters: TwoClusters, lag_ms: number, until: AbortS
 }
 
 /** A door in front of which something happens before every look at the items. */
-class RestlessDoor extends DoorProxy {
+class RestlessClient extends ClientProxy {
   beforeLook = (): Promise<unknown> => Promise.resolve();
 
   override async openCursor(database: string, command: Record<string, unknown>, options: CallOptions): Promise<RawCursor> {
@@ -50,12 +50,12 @@ class RestlessDoor extends DoorProxy {
 }
 
 describe('while writes go on', () => {
-  const doors: RestlessDoor[] = [];
+  const clients: RestlessClient[] = [];
   let clusters: TwoClusters;
   beforeAll(async () => {
-    const source = (door: Door): Door => {
-      const restless = new RestlessDoor(door);
-      doors.push(restless);
+    const source = (nodeClient: NodeClient): NodeClient => {
+      const restless = new RestlessClient(nodeClient);
+      clients.push(restless);
       return restless;
     };
     clusters = await TwoClusters.open([2, 3], { source });
@@ -84,9 +84,9 @@ describe('while writes go on', () => {
     const { client } = clusters.source;
     await items(clusters.destination.client).updateOne({ _id: 1_500 }, { $set: { n: 0 } });
     let n = 1_000_000;
-    for (const door of doors) door.beforeLook = () => items(client).updateOne({ _id: 3 }, { $set: { n: (n += 1) } }, { upsert: true });
+    for (const nodeClient of clients) nodeClient.beforeLook = () => items(client).updateOne({ _id: 3 }, { $set: { n: (n += 1) } }, { upsert: true });
     const compared = await clusters.compare({ options: { rule: { settle_ms: 0, looksMin: 3 }, generationsMax: 3 } });
-    for (const door of doors) door.beforeLook = () => Promise.resolve();
+    for (const nodeClient of clients) nodeClient.beforeLook = () => Promise.resolve();
     expect(compared).toMatchObject({ verdict: 'undecided', documents: [], totals: { suspects: 1, mismatches: 0 }, generations: 3 });
     await items(clusters.destination.client).replaceOne({ _id: 3 }, (await items(clusters.source.client).findOne({ _id: 3 })) ?? { n: 0 }, { upsert: true });
     expect(await clusters.compare()).toMatchObject({ verdict: 'equal' });
@@ -94,7 +94,7 @@ describe('while writes go on', () => {
 });
 
 /** A door whose cursors fail now and then, and that counts what is read. */
-class FaultyDoor extends DoorProxy {
+class FaultyClient extends ClientProxy {
   documentsRead = 0;
   failAfter = Infinity;
   failure: () => Error = () => new Error('not used');
@@ -130,10 +130,10 @@ class FaultyDoor extends DoorProxy {
 
 describe('a comparison that is ended', () => {
   test('goes on with what is left, and finds each difference once', async () => {
-    const doors: FaultyDoor[] = [];
-    const faulty = (door: Door) => {
-      const wrapped = new FaultyDoor(door);
-      doors.push(wrapped);
+    const clients: FaultyClient[] = [];
+    const faulty = (nodeClient: NodeClient) => {
+      const wrapped = new FaultyClient(nodeClient);
+      clients.push(wrapped);
       return wrapped;
     };
     await using clusters = await TwoClusters.open([2, 2], { source: faulty });
@@ -144,18 +144,18 @@ describe('a comparison that is ended', () => {
     }
     const wrong = [10, 20_000, 40_000, 59_999];
     await items(clusters.destination.client).deleteMany({ _id: { $in: wrong } });
-    const [door] = doors;
-    if (door === undefined) throw new Error('the source has a door');
+    const [nodeClient] = clients;
+    if (nodeClient === undefined) throw new Error('the source has a door');
     const folder = clusters.newFolder();
-    door.failure = () => new Error('killed');
+    nodeClient.failure = () => new Error('killed');
     for (const failAfter of [15_000, 30_000, 50_000]) {
-      door.failAfter = failAfter;
+      nodeClient.failAfter = failAfter;
       await expect(clusters.compare({ folder, options: { record_ms: 0 } })).rejects.toThrow('killed');
     }
     const compared = await clusters.compare({ folder, options: { record_ms: 0 } });
     expect(compared.documents.map(({ kind, _id }) => [kind, _id])).toEqual(wrong.map((_id) => ['missingOnDestination', { $numberInt: String(_id) }]));
     expect(compared).toMatchObject({ verdict: 'different', runs: 4, totals: { sourceDocuments: documents, destinationDocuments: documents - wrong.length, mismatches: 4 } });
-    expect(door.documentsRead).toBeLessThan(documents * 1.5);
+    expect(nodeClient.documentsRead).toBeLessThan(documents * 1.5);
   });
 
   test('does not go on for other clusters or with another filter', async () => {

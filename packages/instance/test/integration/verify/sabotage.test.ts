@@ -112,7 +112,7 @@ describe('documents', () => {
   });
 });
 
-describe('definitions', () => {
+describe('ddlChanges', () => {
   test('the order of insertion into a capped collection counts, however much is left of its begin', async () => {
     const refill = async (client: MongoClient, ids: readonly number[]) => {
       await client.db('shop').dropCollection('log');

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../src/cluster/clock.js';
-import type { Door } from '../../../src/cluster/door.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { classify } from '../../../src/cluster/failure.js';
 import { retrying, retryPolicy, type Retrying } from '../../../src/cluster/retry.js';
 import { compareClusters, type ComparisonFilter, type ComparisonOutcome } from '../../../src/verify/standalone/compare-clusters.js';
-import type { ComparisonOptions } from '../../../src/verify/standalone/comparison-context.js';
+import type { ComparisonOptions } from '../../../src/verify/standalone/comparison-dependencies.js';
 import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
 import type { DescribedMismatch } from '../../../src/verify/standalone/described-mismatch.js';
 import { openTestCluster, type TestCluster } from '../catalog/clusters.js';
@@ -31,7 +31,7 @@ export class TwoClusters implements AsyncDisposable {
   ) {}
 
   /** @param shards of source and destination; 0 is a replica set */
-  static async open(shards: readonly [number, number] = [2, 2], wrap: { source?: (door: Door) => Door; destination?: (door: Door) => Door } = {}): Promise<TwoClusters> {
+  static async open(shards: readonly [number, number] = [2, 2], wrap: { source?: (client: NodeClient) => NodeClient; destination?: (client: NodeClient) => NodeClient } = {}): Promise<TwoClusters> {
     const source = await openTestCluster('source', shards[0], { direct: false, ...(wrap.source && { wrap: wrap.source }) });
     const destination = await openTestCluster('destination', shards[1], { direct: false, ...(wrap.destination && { wrap: wrap.destination }) });
     return new TwoClusters(source, destination);
@@ -51,7 +51,7 @@ export class TwoClusters implements AsyncDisposable {
     given: { options?: Partial<ComparisonOptions>; filter?: Partial<ComparisonFilter>; folder?: string; signal?: AbortSignal } = {},
   ): Promise<Compared> {
     await using state = await ComparisonState.open(given.folder ?? this.newFolder());
-    const context = {
+    const deps = {
       source: this.source.cluster,
       destination: this.destination.cluster,
       state,
@@ -61,7 +61,7 @@ export class TwoClusters implements AsyncDisposable {
       entered: () => undefined,
       signal: given.signal ?? new AbortController().signal,
     };
-    const outcome = await compareClusters(context, { ...everything, ...given.filter });
+    const outcome = await compareClusters(deps, { ...everything, ...given.filter });
     const documents: DescribedMismatch[] = [];
     for await (const mismatch of state.mismatches()) documents.push(mismatch);
     return { ...outcome, documents };

@@ -1,23 +1,23 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Board } from '../contract/board-fleet.js';
-import { Scene, type Side } from '../contract/scene.js';
+import { Fixture, type Side } from '../contract/fixture.js';
 import type { ServedInstance } from '../contract/served-instance.js';
 import { startBody } from '../contract/start-conditions.js';
 
 const blocking = startBody({ enableUserWriteBlocking: true });
 const blocked = { code: 371 };
 
-let scene: Scene;
+let fixture: Fixture;
 
 beforeAll(async () => {
-  scene = await Scene.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
+  fixture = await Fixture.open({ shards: 2 }, { shards: 2 }, { cluster0: '6.0', cluster1: '7.0', withUsers: true });
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 afterEach(async () => {
-  for (const side of [scene.cluster0, scene.cluster1]) await allowWrites(side);
-  await scene.clear();
+  for (const side of [fixture.cluster0, fixture.cluster1]) await allowWrites(side);
+  await fixture.clear();
 });
 
 /** What an administrator sends to let everybody write again. */
@@ -37,7 +37,7 @@ async function expectOpen({ shopper }: Side): Promise<void> {
 }
 
 async function load(documents: number): Promise<void> {
-  const { client } = scene.cluster0;
+  const { client } = fixture.cluster0;
   await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
   await client.db('shop').collection('orders').insertMany(Array.from({ length: documents }, (_, n) => ({ n })));
 }
@@ -50,46 +50,46 @@ async function failureOf(instance: ServedInstance): Promise<string> {
 describe('enableUserWriteBlocking', () => {
   it('closes the destination to users during the sync; after the commit the source is closed and the destination takes writes', async () => {
     await load(100);
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', blocking);
     await instance.untilCanCommit();
-    await expectBlocked(scene.cluster1);
-    await expectOpen(scene.cluster0);
+    await expectBlocked(fixture.cluster1);
+    await expectOpen(fixture.cluster0);
     await instance.accepted('pause');
-    await expectBlocked(scene.cluster1);
+    await expectBlocked(fixture.cluster1);
     await instance.accepted('resume');
     await instance.untilCanCommit();
     await instance.accepted('commit');
     const { canWrite } = await instance.untilState('COMMITTED');
     expect(canWrite).toBe(true);
-    await expectBlocked(scene.cluster0);
-    await expectOpen(scene.cluster1);
+    await expectBlocked(fixture.cluster0);
+    await expectOpen(fixture.cluster1);
     await instance.close();
-    await using restarted = await scene.startInstance();
+    await using restarted = await fixture.startInstance();
     await restarted.untilState('COMMITTED');
-    await expectBlocked(scene.cluster0);
-    await expectOpen(scene.cluster1);
+    await expectBlocked(fixture.cluster0);
+    await expectOpen(fixture.cluster1);
   });
 
   it('lets the source accept writes again once the user write block mode is set with global false', async () => {
     await load(2);
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.migrate(blocking);
-    await expectBlocked(scene.cluster0);
-    await allowWrites(scene.cluster0);
-    await expectOpen(scene.cluster0);
-    await expectOpen(scene.cluster1);
+    await expectBlocked(fixture.cluster0);
+    await allowWrites(fixture.cluster0);
+    await expectOpen(fixture.cluster0);
+    await expectOpen(fixture.cluster1);
   });
 
   it('loses no write that the source has acknowledged, transactions that are open when it is closed included', async () => {
     await load(10);
     const board = new Board();
-    await using first = await scene.startInstance({ id: 'shard0' }, board.seat());
-    await using second = await scene.startInstance({ id: 'shard1' }, board.seat());
+    await using first = await fixture.startInstance({ id: 'shard0' }, board.seat());
+    await using second = await fixture.startInstance({ id: 'shard1' }, board.seat());
     for (const instance of [first, second]) await instance.accepted('start', blocking);
     for (const instance of [first, second]) await instance.untilCanCommit();
-    const orders = scene.cluster0.shopper.db('shop').collection('orders');
-    const session = scene.cluster0.shopper.startSession();
+    const orders = fixture.cluster0.shopper.db('shop').collection('orders');
+    const session = fixture.cluster0.shopper.startSession();
     session.startTransaction();
     await orders.insertOne({ n: 'open' }, { session });
     let acknowledged = 0;
@@ -107,40 +107,40 @@ describe('enableUserWriteBlocking', () => {
     await session.endSession();
     await refused;
     for (const instance of [first, second]) await instance.untilState('COMMITTED');
-    const copied = scene.cluster1.client.db('shop').collection('orders');
+    const copied = fixture.cluster1.client.db('shop').collection('orders');
     expect([await copied.countDocuments({ n: 'late' }), await copied.countDocuments({ n: 'open' })]).toEqual([acknowledged, 1]);
     expect(await copied.countDocuments()).toBe(await orders.countDocuments());
   });
 
   it('gives the source back by itself when the commit fails, leaves the destination closed, and says so', async () => {
-    const orders = scene.cluster0.client.db('shop').collection('orders');
+    const orders = fixture.cluster0.client.db('shop').collection('orders');
     await orders.createIndexes([{ key: { n: 1 }, unique: true }]);
     await orders.insertOne({ n: 1 });
-    await using instance = await scene.startInstance({ retry_minutes: 0.05 });
+    await using instance = await fixture.startInstance({ retry_minutes: 0.05 });
     await instance.accepted('start', blocking);
     await instance.untilCanCommit();
-    await scene.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
+    await fixture.cluster1.client.db('shop').collection('orders').insertOne({ n: 1 });
     await instance.accepted('commit');
     await expect.poll(() => failureOf(instance), { timeout: 100_000 }).toMatch(/^1 differences .*in: shop\.orders\. .*The source takes writes again\. The destination refuses the writes of users until convoy cleanup/);
-    await expectOpen(scene.cluster0);
-    await expectBlocked(scene.cluster1);
+    await expectOpen(fixture.cluster0);
+    await expectBlocked(fixture.cluster1);
     await instance.close();
-    await using restarted = await scene.startInstance();
+    await using restarted = await fixture.startInstance();
     expect(await failureOf(restarted)).toMatch(/The source takes writes again/);
-    await expectOpen(scene.cluster0);
+    await expectOpen(fixture.cluster0);
   });
 
   it('gives the source back when a process comes up that has not been there when the commit failed', async () => {
     await load(5);
-    await using instance = await scene.startInstance();
+    await using instance = await fixture.startInstance();
     await instance.accepted('start', blocking);
     await instance.untilCanCommit();
     await instance.close();
-    await scene.cluster0.client.db('admin').command({ setUserWriteBlockMode: 1, global: true });
+    await fixture.cluster0.client.db('admin').command({ setUserWriteBlockMode: 1, global: true });
     const failure = { error: 'retriesExhausted', errorDescription: 'Something was out of reach.' };
-    await scene.cluster1.client.db('convoy_metadata').collection('migration').updateOne({}, { $set: { phase: 'committing', failure } });
-    await using restarted = await scene.startInstance();
+    await fixture.cluster1.client.db('convoy_metadata').collection('migration').updateOne({}, { $set: { phase: 'committing', failure } });
+    await using restarted = await fixture.startInstance();
     await expect.poll(() => failureOf(restarted), { timeout: 100_000 }).toMatch(/^Something was out of reach\. The source takes writes again/);
-    await expectOpen(scene.cluster0);
+    await expectOpen(fixture.cluster0);
   });
 });

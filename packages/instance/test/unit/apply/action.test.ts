@@ -1,20 +1,20 @@
 import { BSON, Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import { type Action, actionOf, type Doubt, foldActions, removalOf, type ReplayBounds } from '../../../src/apply/action.js';
+import { type Action, actionOf, type RereadRequest, foldActions, removalOf, type ReplayBounds } from '../../../src/apply/action.js';
 import { bytesOf, changeOf, collectionOf, insertOf, updateOf, zeroTimestamp } from '../model/parts.js';
 
 const sharded = collectionOf();
 const unsharded = collectionOf({ sourceKey: [], destinationKey: [] });
 const newlySharded = collectionOf({ sourceKey: [] });
-const fresh: ReplayBounds = { begunBefore: 0n, readEnd: null };
+const fresh: ReplayBounds = { watermark: 0n, readEnd: null };
 
-function filterOf(action: Action | Doubt): string[] {
-  if (action.kind === 'doubt') throw new Error(action.reason);
+function filterOf(action: Action | RereadRequest): string[] {
+  if (action.kind === 'reread') throw new Error(action.reason);
   return Object.keys(BSON.deserialize(action.filter));
 }
 
-function exact(action: Action | Doubt): Action {
-  if (action.kind === 'doubt') throw new Error(action.reason);
+function exact(action: Action | RereadRequest): Action {
+  if (action.kind === 'reread') throw new Error(action.reason);
   return action;
 }
 
@@ -34,79 +34,79 @@ describe('the action of an event', () => {
     const moved = collectionOf({ readBy: 'name', showsOrphans: true });
     const changes = [updateOf(1, 5n, { a: 1 }), changeOf(1, 5n, { operation: 'delete' }), changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }) })];
     for (const event of changes) {
-      expect(actionOf(event, moved, fresh)).toEqual({ kind: 'doubt', reason: 'orphanEvent' });
-      expect(actionOf(event, { ...moved, showsOrphans: false }, fresh).kind).not.toBe('doubt');
+      expect(actionOf(event, moved, fresh)).toEqual({ kind: 'reread', reason: 'orphanEvent' });
+      expect(actionOf(event, { ...moved, showsOrphans: false }, fresh).kind).not.toBe('reread');
     }
     expect(actionOf(insertOf(1, 6n), moved, fresh).kind).toBe('insert');
   });
 
   it('inserts what is new, and puts what may have been applied before a restart', () => {
-    expect(actionOf(insertOf(1, 6n), sharded, { begunBefore: 5n, readEnd: null }).kind).toBe('insert');
-    expect(actionOf(insertOf(1, 5n), sharded, { begunBefore: 5n, readEnd: null }).kind).toBe('put');
+    expect(actionOf(insertOf(1, 6n), sharded, { watermark: 5n, readEnd: null }).kind).toBe('insert');
+    expect(actionOf(insertOf(1, 5n), sharded, { watermark: 5n, readEnd: null }).kind).toBe('upsert');
   });
 
   it('puts a document with Timestamp(0,0), which an insert would change', () => {
-    expect(actionOf(insertOf(1, 6n, { at: zeroTimestamp }), sharded, fresh).kind).toBe('put');
+    expect(actionOf(insertOf(1, 6n, { at: zeroTimestamp }), sharded, fresh).kind).toBe('upsert');
     expect(actionOf(insertOf(1, 6n, { at: new Timestamp({ t: 1, i: 0 }) }), sharded, fresh).kind).toBe('insert');
   });
 
   it.each([
-    ['replayedDelta', updateOf(1, 5n, { a: 1 }), { begunBefore: 5n, readEnd: null }],
-    ['preparedTransaction', updateOf(1, 5n, { a: 1 }, { inTransaction: true }), { begunBefore: 0n, readEnd: 5n }],
+    ['replayedDelta', updateOf(1, 5n, { a: 1 }), { watermark: 5n, readEnd: null }],
+    ['preparedTransaction', updateOf(1, 5n, { a: 1 }, { inTransaction: true }), { watermark: 0n, readEnd: 5n }],
     ['inexactDelta', updateOf(1, 5n, { 'a.b': 1 }), fresh],
     ['inexactDelta', changeOf(1, 5n, { operation: 'update' }), fresh],
     ['shardKeyChange', updateOf(1, 5n, { sk: 2 }), fresh],
     ['shardKeyChange', changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 2 }) }), fresh],
     ['inexactDelta', changeOf(1, 5n, { operation: 'replace' }), fresh],
   ])('is a doubt: %s', (reason, event, bounds) => {
-    expect(actionOf(event, sharded, bounds)).toEqual({ kind: 'doubt', reason });
+    expect(actionOf(event, sharded, bounds)).toEqual({ kind: 'reread', reason });
   });
 
   it('is exact for deltas after the doubtful times', () => {
-    expect(actionOf(updateOf(1, 6n, { a: 1 }, { inTransaction: true }), sharded, { begunBefore: 5n, readEnd: 5n }).kind).toBe('delta');
-    expect(actionOf(updateOf(1, 5n, { a: 1 }), sharded, { begunBefore: 0n, readEnd: 5n }).kind).toBe('delta');
+    expect(actionOf(updateOf(1, 6n, { a: 1 }, { inTransaction: true }), sharded, { watermark: 5n, readEnd: 5n }).kind).toBe('delta');
+    expect(actionOf(updateOf(1, 5n, { a: 1 }), sharded, { watermark: 0n, readEnd: 5n }).kind).toBe('delta');
   });
 
   it('is a doubt for deltas during the reading of a capped collection, which is not read at one time', () => {
-    expect(actionOf(updateOf(1, 5n, { a: 1 }), collectionOf({ capped: true }), { begunBefore: 0n, readEnd: 5n }).kind).toBe('doubt');
+    expect(actionOf(updateOf(1, 5n, { a: 1 }), collectionOf({ capped: true }), { watermark: 0n, readEnd: 5n }).kind).toBe('reread');
   });
 
   it.each([
     ['the destination is sharded on the way', newlySharded],
     ['only the source is sharded', collectionOf({ destinationKey: [] })],
   ])('doubts an update of the shard key where %s', (_what, collection) => {
-    expect(actionOf(updateOf(1, 5n, { sk: 2 }), collection, fresh)).toEqual({ kind: 'doubt', reason: 'shardKeyChange' });
+    expect(actionOf(updateOf(1, 5n, { sk: 2 }), collection, fresh)).toEqual({ kind: 'reread', reason: 'shardKeyChange' });
     expect(actionOf(updateOf(1, 5n, { a: 2 }), collection, fresh).kind).toBe('delta');
   });
 
   it('puts a replacement where the destination is sharded by _id alone on the way', () => {
     const byId = collectionOf({ sourceKey: [], destinationKey: [{ field: '_id', hashed: true }] });
     const event = changeOf(1, 5n, { operation: 'replace', documentKey: bytesOf({ _id: 1 }), fullDocument: bytesOf({ _id: 1, sk: 2 }) });
-    expect(actionOf(event, byId, fresh).kind).toBe('put');
+    expect(actionOf(event, byId, fresh).kind).toBe('upsert');
     expect(filterOf(actionOf(event, byId, fresh))).toEqual(['_id']);
   });
 
   it('doubts a replacement whose shard key the source does not know', () => {
     const event = changeOf(1, 5n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1 }), documentKey: bytesOf({ _id: 1 }) });
-    expect(actionOf(event, newlySharded, fresh)).toEqual({ kind: 'doubt', reason: 'shardKeyChange' });
+    expect(actionOf(event, newlySharded, fresh)).toEqual({ kind: 'reread', reason: 'shardKeyChange' });
   });
 });
 
 describe('a later action folded into an earlier one', () => {
   const insert = exact(actionOf(insertOf(1, 1n), sharded, fresh));
-  const put = exact(actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, a: 2 }) }), sharded, fresh));
+  const upsert = exact(actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, a: 2 }) }), sharded, fresh));
   const zero = exact(actionOf(changeOf(1, 2n, { operation: 'replace', fullDocument: bytesOf({ _id: 1, sk: 1, at: zeroTimestamp }) }), sharded, fresh));
   const remove = removalOf(changeOf(1, 3n), sharded);
   const delta = exact(actionOf(updateOf(1, 4n, { a: 1 }), sharded, fresh));
 
   it.each([
-    ['insert', 'put', insert, put, 'insert'],
-    ['insert', 'a document with Timestamp(0,0)', insert, zero, 'put'],
-    ['delete', 'insert', remove, insert, 'put'],
-    ['put', 'insert', put, insert, 'put'],
+    ['insert', 'upsert', insert, upsert, 'insert'],
+    ['insert', 'a document with Timestamp(0,0)', insert, zero, 'upsert'],
+    ['delete', 'insert', remove, insert, 'upsert'],
+    ['upsert', 'insert', upsert, insert, 'upsert'],
     ['insert', 'delete', insert, remove, 'delete'],
     ['delta', 'delete', delta, remove, 'delete'],
-    ['delta', 'put', delta, put, 'put'],
+    ['delta', 'upsert', delta, upsert, 'upsert'],
     ['delta', 'delta', delta, delta, 'delta'],
   ])('%s, then %s', (_first, _second, earlier, later, kind) => {
     expect(foldActions(earlier, later)?.kind).toBe(kind);
@@ -114,17 +114,17 @@ describe('a later action folded into an earlier one', () => {
 
   it.each([
     ['insert', insert],
-    ['put', put],
+    ['upsert', upsert],
   ])('%s, then a delta become the changed document', (kind, earlier) => {
     const folded = foldActions(earlier, delta);
-    if (folded?.kind !== 'insert' && folded?.kind !== 'put') throw new Error('no whole document');
+    if (folded?.kind !== 'insert' && folded?.kind !== 'upsert') throw new Error('no whole document');
     expect(folded.kind).toBe(kind);
     expect(BSON.deserialize(folded.document)).toMatchObject({ _id: 1, a: 1 });
   });
 
   it('insert, then a delta that sets Timestamp(0,0) become a put', () => {
     const stamped = exact(actionOf(updateOf(1, 4n, { at: zeroTimestamp }), sharded, fresh));
-    expect(foldActions(insert, stamped)?.kind).toBe('put');
+    expect(foldActions(insert, stamped)?.kind).toBe('upsert');
   });
 
   it('delete, then a delta wait for the next wave', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EventQueue } from '../../../src/apply/event-queue.js';
-import type { RoutedEvent } from '../../../src/apply/wave.js';
+import type { RoutedEvent } from '../../../src/apply/write-batch.js';
 
 function routedAt(time: number): RoutedEvent {
   return { event: { time: BigInt(time) } } as RoutedEvent;
@@ -12,7 +12,7 @@ const steps = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('push' as const), times }),
     fc.record({ kind: fc.constant('pushFirst' as const), times }),
-    fc.record({ kind: fc.constant('drop' as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+    fc.record({ kind: fc.constant('drop' as const), task: fc.double({ min: 0, max: 1, noNaN: true }) }),
   ),
   { maxLength: 60 },
 );
@@ -25,7 +25,7 @@ describe('the queue of a lane', () => {
         let list: RoutedEvent[] = [];
         for (const step of taken) {
           if (step.kind === 'drop') {
-            const count = Math.floor(list.length * step.share);
+            const count = Math.floor(list.length * step.task);
             queue.drop(count);
             list = list.slice(count);
           } else {

@@ -67,7 +67,7 @@ describe('a recorded event', () => {
       const { db, coll } = event.ns as { db: string; coll?: string };
       const to = event.to as { db: string; coll: string } | undefined;
       expect(parsed).toEqual({
-        kind: 'definition',
+        kind: 'ddlChange',
         event: {
           operation: String(event.operationType),
           time: (event.clusterTime as Timestamp).toBigInt(),
@@ -94,7 +94,7 @@ describe('an event of later servers', () => {
     { operationType: 'reshardBegin', ns: { db: 'shop', coll: 'orders' }, operationDescription: {} },
     { operationType: 'create', ns: { db: 'shop', coll: 'orders' }, nsType: 'view' },
   ])('is no change of a document when it is of another kind: %o', (event) => {
-    expect(parseEvent(BSON.serialize({ _id: insert['_id'] as unknown, clusterTime: insert['clusterTime'] as unknown, ...event }))).toMatchObject({ kind: 'definition', event: { operation: event.operationType } });
+    expect(parseEvent(BSON.serialize({ _id: insert['_id'] as unknown, clusterTime: insert['clusterTime'] as unknown, ...event }))).toMatchObject({ kind: 'ddlChange', event: { operation: event.operationType } });
   });
 
   it('has a null document when the lookup found none', () => {

@@ -1,40 +1,40 @@
 import { BSON, Double } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { presentOn } from '../../../src/apply/find-present.js';
-import type { WaveItem } from '../../../src/apply/wave.js';
+import type { BatchItem } from '../../../src/apply/write-batch.js';
 import { elementType } from '../../../src/bson/element-type.js';
 import { RawValue } from '../../../src/bson/scan.js';
 import { fullKeyFilter } from '../../../src/bson/shard-key.js';
-import { FakeDoor } from '../fake-door.js';
+import { FakeNodeClient } from '../fake-node-client.js';
 import { bytesOf, collectionOf, never, rawOf } from '../model/parts.js';
 
 const collection = collectionOf();
 
-function itemOf(id: unknown, sk: number): WaveItem {
+function itemOf(id: unknown, sk: number): BatchItem {
   const filter = fullKeyFilter(bytesOf({ _id: id, sk }), collection.destinationKey, rawOf(id));
   return { collection, id: rawOf(id), time: 1n, action: { kind: 'delete', filter } };
 }
 
-function doorOf(...documents: BSON.Document[]): FakeDoor {
-  return new FakeDoor('destination', { find: () => ({ cursor: { firstBatch: documents } }) });
+function clientOf(...documents: BSON.Document[]): FakeNodeClient {
+  return new FakeNodeClient('destination', { find: () => ({ cursor: { firstBatch: documents } }) });
 }
 
 describe('documents of the destination', () => {
   it('are asked for by _id, keys only, and told apart by their full keys', async () => {
-    const door = doorOf({ _id: 1, sk: 1 }, { _id: 2, sk: 7 }, { _id: 3, sk: 1 });
+    const client = clientOf({ _id: 1, sk: 1 }, { _id: 2, sk: 7 }, { _id: 3, sk: 1 });
     const items = [itemOf(1, 1), itemOf(2, 1), itemOf(3, 1), itemOf(4, 1)];
-    const present = await presentOn(door, (_what, run) => run())(collection, items, never);
+    const present = await presentOn(client, (_what, run) => run())(collection, items, never);
     expect(items.map((item) => present?.has(item))).toEqual([true, false, true, false]);
-    expect(door.sent).toMatchObject([{ database: collection.database, command: { find: collection.name, filter: { _id: { $in: [1, 2, 3, 4] } }, projection: { sk: 1, _id: 1 }, readConcern: { level: 'majority' } } }]);
+    expect(client.sent).toMatchObject([{ database: collection.database, command: { find: collection.name, filter: { _id: { $in: [1, 2, 3, 4] } }, projection: { sk: 1, _id: 1 }, readConcern: { level: 'majority' } } }]);
   });
 
   it('are none when another type of number stands there: the caller finds that it does not add up', async () => {
     const items = [itemOf(1, 1)];
-    expect((await presentOn(doorOf({ _id: new Double(1), sk: 1 }), (_what, run) => run())(collection, items, never))?.size).toBe(0);
+    expect((await presentOn(clientOf({ _id: new Double(1), sk: 1 }), (_what, run) => run())(collection, items, never))?.size).toBe(0);
   });
 
   it('cannot be asked for by what the driver cannot write', async () => {
     const pointer = { ...itemOf(1, 1), id: new RawValue(elementType.dbPointer, new Uint8Array(17)) };
-    expect(await presentOn(doorOf(), (_what, run) => run())(collection, [pointer], never)).toBeNull();
+    expect(await presentOn(clientOf(), (_what, run) => run())(collection, [pointer], never)).toBeNull();
   });
 });

@@ -1,9 +1,9 @@
 import { BSON, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Router, type RouterContext } from '../../../src/apply/router.js';
-import { ShardStream } from '../../../src/apply/stream.js';
-import type { RoutedEvent } from '../../../src/apply/wave.js';
-import type { Door, RawBatch } from '../../../src/cluster/door.js';
+import { EventDispatcher, type EventDispatcherDependencies } from '../../../src/apply/event-dispatcher.js';
+import { ChangeStreamReader } from '../../../src/apply/change-stream-reader.js';
+import type { RoutedEvent } from '../../../src/apply/write-batch.js';
+import type { NodeClient, RawBatch } from '../../../src/cluster/node-client.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { batchOf, serverError } from '../model/calls.js';
@@ -14,15 +14,15 @@ const tooLarge = serverError(10_334);
 const event = bytesOf({ a: 1 });
 let stages: Document[][];
 let answers: (Partial<RawBatch> | Error)[];
-let stream: ShardStream;
+let stream: ChangeStreamReader;
 
 beforeEach(() => {
   stages = [];
-  stream = new ShardStream(doorOf(), [5, 0, 7], once, 10n, { isAwaited: () => false, isCalm: () => false });
+  stream = new ChangeStreamReader(clientOf(), [5, 0, 7], once, 10n, { isAwaited: () => false, isIdle: () => false });
 });
 
 /** A door whose cursors answer from the list. */
-function doorOf(): Door {
+function clientOf(): NodeClient {
   const next = (): Promise<RawBatch> => {
     const answer = answers.shift() ?? {};
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(batchOf(answer.documents ?? [], answer));
@@ -31,7 +31,7 @@ function doorOf(): Door {
     stages.push((command.pipeline as Document[]).slice(1));
     return Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
   };
-  return { label: 'shard', openCursor } as unknown as Door;
+  return { label: 'shard', openCursor } as unknown as NodeClient;
 }
 
 /** Without the parts that are large. */
@@ -60,7 +60,7 @@ describe('an event that fits into no reply', () => {
   it('comes in parts where the server splits it, and is put together, also from several batches', async () => {
     const part = (fragment: number, fields: Document): Uint8Array => bytesOf({ _id: { _data: `token ${fragment}` }, splitEvent: { fragment, of: 3 }, ...fields });
     answers = [{ documents: [event, part(1, { b: 1 }), part(2, { c: 1 })], resumeToken: tokenOf(20n) }, { documents: [part(3, { d: 1 }), event], resumeToken: tokenOf(30n) }];
-    stream = new ShardStream(doorOf(), [7, 0, 0], once, 10n, { isAwaited: () => false, isCalm: () => false });
+    stream = new ChangeStreamReader(clientOf(), [7, 0, 0], once, 10n, { isAwaited: () => false, isIdle: () => false });
     await stream.next(never);
     expect(await stream.next(never)).toMatchObject({ events: [event], readBelow: 20n });
     expect((await stream.next(never)).events.map((bytes) => BSON.deserialize(bytes))).toEqual([{ _id: { _data: 'token 1' }, b: 1, c: 1, d: 1 }, { a: 1 }]);
@@ -70,7 +70,7 @@ describe('an event that fits into no reply', () => {
   it('comes once more from its first part when the cursor is lost in between', async () => {
     const part = (fragment: number): Uint8Array => bytesOf({ _id: 1, splitEvent: { fragment, of: 2 }, [`part${fragment}`]: 1 });
     answers = [{ documents: [part(1)] }, serverError(43), { documents: [part(1), part(2)] }];
-    stream = new ShardStream(doorOf(), [6, 0, 9], times(2), 10n, { isAwaited: () => false, isCalm: () => false });
+    stream = new ChangeStreamReader(clientOf(), [6, 0, 9], times(2), 10n, { isAwaited: () => false, isIdle: () => false });
     await stream.next(never);
     expect((await stream.next(never)).events).toEqual([]);
     expect(await stream.next(never)).toMatchObject({ events: [], reopened: true });
@@ -82,18 +82,18 @@ describe('an event that fits into no reply', () => {
     const collection = collectionOf({ owns: () => false });
     const table = PartitionTable.fresh(collection, [], () => Promise.resolve());
     for (const partition of table.partitions) partition.state = 'done';
-    const context = {
+    const deps = {
       collections: new Map([[collection.uuid, collection]]),
       tables: new Map([[collection.uuid, table]]),
-      lanes: { push: (one: RoutedEvent) => routed.push(one) },
+      applyWorkers: { push: (one: RoutedEvent) => routed.push(one) },
       budget: new ByteBudget(1000),
-      begunBefore: 0n,
+      watermark: 0n,
       includes: () => true,
     };
-    const router = new Router(context as unknown as RouterContext, 10n, 0n);
-    router.setHorizon(100n);
+    const dispatcher = new EventDispatcher(deps as unknown as EventDispatcherDependencies, 10n, 0n);
+    dispatcher.setDdlWatermark(100n);
     const key: SeenChange['key'] = [['sk', rawOf(1)], ['_id', rawOf(1)]];
-    router.route({ events: [eventOf({ operation: 'insert', key, inTransaction: false }, 20n)], readBelow: 21n, sourceTime: 21n, reopened: false });
+    dispatcher.route({ events: [eventOf({ operation: 'insert', key, inTransaction: false }, 20n)], readBelow: 21n, sourceTime: 21n, reopened: false });
     expect(routed.map(({ event: { operation, fullDocument } }) => [operation, fullDocument])).toEqual([['insert', null]]);
   });
 });

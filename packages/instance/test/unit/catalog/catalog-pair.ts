@@ -2,8 +2,8 @@ import { BSON } from 'mongodb';
 import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readCatalog } from '../../../src/catalog/read/read-catalog.js';
-import type { Cluster } from '../../../src/cluster/door.js';
-import { fakeCluster } from '../fake-door.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
+import { fakeCluster } from '../fake-node-client.js';
 import { ConnectionLost, FakeCatalogServer } from './fake-catalog-server.js';
 
 export const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
@@ -45,8 +45,8 @@ function sourceServer(): FakeCatalogServer {
 
 /** A source with collections of many kinds, and an empty destination. */
 export interface Pair {
-  source: Cluster;
-  destination: Cluster;
+  source: ClusterClient;
+  destination: ClusterClient;
   server: FakeCatalogServer;
 }
 
@@ -54,8 +54,8 @@ export interface Pair {
 export function pair(destinationVersion: 4 | 5 | 6 = 5): Pair {
   const server = new FakeCatalogServer(['a', 'b'], destinationVersion);
   return {
-    source: fakeCluster({ router: sourceServer().door }),
-    destination: fakeCluster({ router: server.door, shardIds: ['a', 'b'], clusterId: '0b', version: [destinationVersion, 0, 0] }),
+    source: fakeCluster({ router: sourceServer().client }),
+    destination: fakeCluster({ router: server.client, shardIds: ['a', 'b'], clusterId: '0b', version: [destinationVersion, 0, 0] }),
     server,
   };
 }

@@ -3,8 +3,8 @@ import type { Document } from 'mongodb';
 import { indexSignature } from '../../../src/catalog/index-spec.js';
 import { sameDocument } from '../../../src/catalog/canonical-text.js';
 import { withoutFields } from '../../../src/catalog/without-fields.js';
-import { FakeDoor, serverError } from '../fake-door.js';
-import type { Handler } from '../fake-door.js';
+import { FakeNodeClient, serverError } from '../fake-node-client.js';
+import type { Handler } from '../fake-node-client.js';
 
 interface Collection {
   uuid: BSON.UUID;
@@ -37,13 +37,13 @@ export class FakeCatalogServer {
   disk = { totalBytes: 1e12, usedBytes: 1e11 };
   /** The document of `admin.system.version`, where there is one; nobody may read it when null. */
   featureVersion: Document | null | undefined;
-  readonly door: FakeDoor;
+  readonly client: FakeNodeClient;
   /** Loses the connection at the n-th command from now on, counted from 0, once. */
   failure: { atCommand: number; afterEffect: boolean } | null = null;
 
   constructor(shardIds: readonly string[], readonly version = 5) {
     this.shards = shardIds.map((_id) => ({ _id, tags: [] }));
-    this.door = new FakeDoor('fake router', this.withFailures({
+    this.client = new FakeNodeClient('fake router', this.withFailures({
       listDatabases: () => ({ databases: [...this.databases.keys()].map((name) => ({ name })) }),
       listCollections: (database, command) => cursor(this.listCollections(database, command)),
       listIndexes: (database, command) => cursor(this.need(database, command.listIndexes as string).indexes),

@@ -8,9 +8,9 @@ import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readCatalog, readCatalogReport } from '../../../src/catalog/read/read-catalog.js';
 import { restoreAttributes } from '../../../src/catalog/make/restore-attributes.js';
-import type { Cluster } from '../../../src/cluster/door.js';
-import { FakeDoor, fakeCluster, serverError } from '../fake-door.js';
-import type { Handler } from '../fake-door.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
+import type { Handler } from '../fake-node-client.js';
 import { FakeCatalogServer } from './fake-catalog-server.js';
 import { boundsOf, keyPattern } from './as-read.js';
 
@@ -39,7 +39,7 @@ const { signal } = new AbortController();
 const confirm = (): Promise<void> => Promise.resolve();
 
 /** Commands whose reply does not depend on more than their first field (and, in the config database, on the filter). */
-function recordedDoor(node: string): FakeDoor {
+function recordedClient(node: string): FakeNodeClient {
   const answer: Handler = (database, command) => {
     const [name, value] = Object.entries<unknown>(command)[0] ?? ['', null];
     if (database === 'config') return { cursor: { firstBatch: recordedConfig(String(value), command.filter as Document) } };
@@ -52,7 +52,7 @@ function recordedDoor(node: string): FakeDoor {
     if (name === 'listIndexes') return { cursor: { firstBatch: [{ v: 2, key: { _id: 1 }, name: '_id_' }] } };
     throw serverError(13, 'Unauthorized');
   };
-  return new FakeDoor(node, Object.fromEntries(['listDatabases', 'listCollections', 'listIndexes', 'aggregate', 'find'].map((name) => [name, answer])));
+  return new FakeNodeClient(node, Object.fromEntries(['listDatabases', 'listCollections', 'listIndexes', 'aggregate', 'find'].map((name) => [name, answer])));
 }
 
 function recordedConfig(collection: string, filter: Document): Document[] {
@@ -62,9 +62,9 @@ function recordedConfig(collection: string, filter: Document): Document[] {
   return rows.filter((row) => Object.entries(filter).every(([field, value]) => text(row[field]) === text(value)));
 }
 
-function recordedCluster(): Cluster {
-  const shards = new Map(['shard0', 'shard1'].map((id) => [id, recordedDoor(id)]));
-  return fakeCluster({ router: recordedDoor('router'), shards });
+function recordedCluster(): ClusterClient {
+  const shards = new Map(['shard0', 'shard1'].map((id) => [id, recordedClient(id)]));
+  return fakeCluster({ router: recordedClient('router'), shards });
 }
 
 describe('a catalog that a real 5.0.7 showed', () => {
@@ -88,7 +88,7 @@ describe('a catalog that a real 5.0.7 showed', () => {
   it('can be made anew and is the same in the end', async () => {
     const source = recordedCluster();
     const server = new FakeCatalogServer(['shard0', 'shard1']);
-    const destination = fakeCluster({ router: server.door, clusterId: '0b' });
+    const destination = fakeCluster({ router: server.client, clusterId: '0b' });
     const catalog = await readCatalog(source, everything, signal);
     const plan = planDestination(catalog, { source, destination, buildIndexes: 'beforeDataCopy' });
     expect(plan.warnings.map((warning) => warning.name)).toEqual(['shardKeyIndexAdded', 'shardKeyIndexAdded', 'collectionOptionDropped']);

@@ -2,11 +2,11 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cleanupSteps } from '../../../src/cleanup/cleanup-steps.js';
-import type { Door } from '../../../src/cluster/door.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { type MigrationPhase, MigrationRecords } from '../../../src/store/migration-record.js';
-import { ShareRecords } from '../../../src/store/share-record.js';
-import { FakeDoor, fakeCluster } from '../fake-door.js';
+import { TaskRecords } from '../../../src/store/task-record.js';
+import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { never, once } from '../model/parts.js';
 
@@ -18,7 +18,7 @@ let done: string[];
 
 beforeEach(() => {
   model = new MetadataModel();
-  metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as Door, once);
+  metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as NodeClient, once);
   records = new MigrationRecords(metadata);
   done = [];
 });
@@ -28,7 +28,7 @@ function cluster(name: string) {
     done.push(`${name} ${what} ${String(command.global ?? command.drop ?? '')}`.trim());
     return { ok: 1, n: 0 };
   };
-  const router = new FakeDoor(name, { balancerStart: note('balance'), drop: note('drop'), count: () => ({ n: 0 }) });
+  const router = new FakeNodeClient(name, { balancerStart: note('balance'), drop: note('drop'), count: () => ({ n: 0 }) });
   return { ...fakeCluster({ router, shardIds: ['a'] }), name };
 }
 
@@ -41,7 +41,7 @@ async function begin(): Promise<void> {
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
   const [source, destination] = ['cluster0', 'cluster1'].map((name) => ({ name, clusterId: name }));
   if (source === undefined || destination === undefined) throw new Error('two clusters');
-  await records.begin({ release: '1', options, source, destination, access: 'direct', shareIds: ['a'], warnings: [] }, never);
+  await records.begin({ release: '1', options, source, destination, access: 'direct', taskIds: ['a'], warnings: [] }, never);
   await records.updateAsLeader(0, { balancers: { source: true, destination: true } }, never);
 }
 
@@ -52,7 +52,7 @@ async function reach(phase: MigrationPhase): Promise<void> {
 /** The plan for what is there now, and its carrying out after something has happened meanwhile. */
 async function clean(meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
   const [source, destination] = [cluster('cluster0'), cluster('cluster1')];
-  const remains = { source, destination, home: destination, other: source, records, shares: new ShareRecords(metadata), zones: { ranges: [], shards: [] }, metadata: { home: ['migration'], other: [] }, allowWrites };
+  const remains = { source, destination, home: destination, other: source, records, tasks: new TaskRecords(metadata), zones: { ranges: [], shards: [] }, metadata: { home: ['migration'], other: [] }, allowWrites };
   const steps = cleanupSteps({ ...remains, record: await records.read(never), retrying: once });
   await meanwhile();
   for (const step of steps) await step.run(never);

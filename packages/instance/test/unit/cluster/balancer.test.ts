@@ -2,14 +2,14 @@ import type { Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { readBalancer, restoreBalancer, stopBalancer } from '../../../src/cluster/balancer.js';
-import { FakeDoor, fakeCluster } from './fake-door.js';
+import { FakeNodeClient, fakeCluster } from './fake-node-client.js';
 
 const signal = new AbortController().signal;
 
 /** A balancer that is busy for some questions after it was stopped. */
 function balancer(start: { mode: string; roundsLeft: number; migrations?: number }) {
   const state = { migrations: 0, ...start };
-  const door = new FakeDoor((command: Document): Document => {
+  const client = new FakeNodeClient((command: Document): Document => {
     if ('balancerStop' in command) state.mode = 'off';
     if ('balancerStart' in command) state.mode = 'full';
     if ('balancerStatus' in command) return { mode: state.mode, inBalancerRound: state.roundsLeft-- > 0 };
@@ -17,7 +17,7 @@ function balancer(start: { mode: string; roundsLeft: number; migrations?: number
     if (command['find'] === 'locks') return { cursor: { firstBatch: [] } };
     return { ok: 1 };
   });
-  return { door, cluster: fakeCluster(door), state };
+  return { client, cluster: fakeCluster(client), state };
 }
 
 describe('the balancer', () => {
@@ -31,11 +31,11 @@ describe('the balancer', () => {
   });
 
   test('that was off stays off', async () => {
-    const { cluster, door } = balancer({ mode: 'off', roundsLeft: 0 });
+    const { cluster, client } = balancer({ mode: 'off', roundsLeft: 0 });
     const before = await stopBalancer(cluster, { signal, poll_ms: 1 });
     await restoreBalancer(cluster, before, { signal });
     expect(before).toEqual({ enabled: false, busy: false });
-    expect(door.calls.some(({ command }) => 'balancerStart' in command)).toBe(false);
+    expect(client.calls.some(({ command }) => 'balancerStart' in command)).toBe(false);
   });
 
   test('that does not come to rest is a named failure', async () => {
@@ -45,10 +45,10 @@ describe('the balancer', () => {
   });
 
   test('does not exist in a replica set', async () => {
-    const { cluster, door } = balancer({ mode: 'full', roundsLeft: 0 });
+    const { cluster, client } = balancer({ mode: 'full', roundsLeft: 0 });
     const replicaSet = { ...cluster, kind: 'replicaSet' as const };
     expect(await readBalancer(replicaSet, { signal })).toBeNull();
     expect(await stopBalancer(replicaSet, { signal })).toBeNull();
-    expect(door.calls).toEqual([]);
+    expect(client.calls).toEqual([]);
   });
 });

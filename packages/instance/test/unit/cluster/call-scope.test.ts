@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { CallsInFlight, DoorClosedError, NoAnswerError } from '../../../src/cluster/call-scope.js';
+import { CallsInFlight, ClientClosedError, NoAnswerError } from '../../../src/cluster/call-scope.js';
 
 /** A call that ends only when it is aborted. */
 const endless = (signal: AbortSignal) =>
@@ -37,6 +37,6 @@ describe('calls in flight', () => {
     );
     await calls.close();
     expect(ended).toBe(2);
-    for (const outcome of await Promise.all(outcomes)) expect(outcome).toBeInstanceOf(DoorClosedError);
+    for (const outcome of await Promise.all(outcomes)) expect(outcome).toBeInstanceOf(ClientClosedError);
   });
 });

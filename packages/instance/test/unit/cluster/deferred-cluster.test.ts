@@ -1,8 +1,8 @@
 import { MongoServerSelectionError, type Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
 import { DeferredCluster } from '../../../src/cluster/deferred-cluster.js';
-import type { Cluster } from '../../../src/cluster/door.js';
-import { FakeDoor, fakeCluster } from '../fake-door.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
+import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 
 const known = { name: 'cluster0', clusterId: '0a', displayHost: 'host:1', access: 'direct' as const, shardIds: ['a', 'b'] };
@@ -12,11 +12,11 @@ let isAway: boolean;
 let closed: number;
 let cluster: DeferredCluster;
 
-function connect(): Promise<Cluster> {
+function connect(): Promise<ClusterClient> {
   tries += 1;
   if (isAway) return Promise.reject(away);
-  const door = (label: string) => new FakeDoor(label, { ping: () => ({ ok: 1, label }) });
-  const real = fakeCluster({ router: door('router'), shards: new Map(known.shardIds.map((id) => [id, door(id)])), version: [7, 0, 0] });
+  const client = (label: string) => new FakeNodeClient(label, { ping: () => ({ ok: 1, label }) });
+  const real = fakeCluster({ router: client('router'), shards: new Map(known.shardIds.map((id) => [id, client(id)])), version: [7, 0, 0] });
   return Promise.resolve({ ...real, close: () => Promise.resolve(void (closed += 1)) });
 }
 
@@ -25,8 +25,8 @@ beforeEach(() => {
   cluster = new DeferredCluster(known, connect);
 });
 
-const ping = ({ command }: { command: Cluster['router']['command'] }, signal = never): Promise<Document> => command('admin', { ping: 1 }, { signal });
-const bound = (door: Cluster['router']) => ({ command: door.command.bind(door) });
+const ping = ({ command }: { command: ClusterClient['router']['command'] }, signal = never): Promise<Document> => command('admin', { ping: 1 }, { signal });
+const bound = (client: ClusterClient['router']) => ({ command: client.command.bind(client) });
 
 it('tells what is known of it, and is not connected to for that', async () => {
   expect(cluster).toMatchObject(known);
@@ -36,8 +36,8 @@ it('tells what is known of it, and is not connected to for that', async () => {
 });
 
 it('is connected to once for all doors, with the first call', async () => {
-  const doors = [cluster.router, cluster.shard('a'), cluster.shareDoor('b')];
-  const replies = await Promise.all(doors.map((door) => ping(bound(door))));
+  const clients = [cluster.router, cluster.shard('a'), cluster.taskClient('b')];
+  const replies = await Promise.all(clients.map((client) => ping(bound(client))));
   expect(replies.map(({ label }) => label as unknown)).toEqual(['router', 'a', 'b']);
   expect([cluster.kind, cluster.version]).toEqual(['sharded', [7, 0, 0]]);
   expect(tries).toBe(1);

@@ -1,18 +1,18 @@
 import { Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { Door } from '../../../src/cluster/door.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { historyLost } from '../../../src/cluster/history-lost.js';
 import { never } from '../model/parts.js';
 
 const needed = 1_700_000_000n << 32n;
 
-function shard(label: string, command: Door['command']): Door {
-  return { label, command } as unknown as Door;
+function shard(label: string, command: NodeClient['command']): NodeClient {
+  return { label, command } as unknown as NodeClient;
 }
 
 describe('the loss of history', () => {
   it('is told with the time that is needed and how far each oplog reaches back', async () => {
-    const reachesTo = (t: number): Door['command'] => () => Promise.resolve({ cursor: { firstBatch: [{ ts: new Timestamp({ t, i: 1 }) }] } });
+    const reachesTo = (t: number): NodeClient['command'] => () => Promise.resolve({ cursor: { firstBatch: [{ ts: new Timestamp({ t, i: 1 }) }] } });
     const error = await historyLost([shard('a', reachesTo(1_700_000_060)), shard('b', reachesTo(1_700_000_120))], needed, never);
     expect(error).toMatchObject({ error: 'oplogHistoryLost' });
     expect(error.errorDescription).toContain('from 2023-11-14T22:13:20.000Z. The oplog reaches back to 2023-11-14T22:14:20.000Z (a), 2023-11-14T22:15:20.000Z (b).');

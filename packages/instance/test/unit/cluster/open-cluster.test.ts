@@ -1,7 +1,7 @@
 import { ObjectId, type Document } from 'mongodb';
 import { describe, expect, test } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
-import type { Cluster } from '../../../src/cluster/door.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { openCluster, type OpenClusterOptions } from '../../../src/cluster/open-cluster.js';
 import { batch, failure, ScriptedNode, success, type ReceivedCommand } from './scripted-node.js';
 
@@ -50,9 +50,9 @@ describe('opening a cluster', () => {
     await using shard = await ScriptedNode.start(shardScript, { setName: 's0' });
     await using router = await ScriptedNode.start(routerScript([{ _id: 'shard0', host: `s0/${shard.host}` }]));
     const wrapped: string[] = [];
-    const cluster = await openCluster('cluster1', router.connectionString, { ...options, direct: true }, (door) => {
-      wrapped.push(door.label);
-      return door;
+    const cluster = await openCluster('cluster1', router.connectionString, { ...options, direct: true }, (client) => {
+      wrapped.push(client.label);
+      return client;
     });
     expect(cluster.shard('shard0').label).toBe('cluster1 shard0');
     expect(wrapped).toEqual(['cluster1 router', 'cluster1 shard0']);
@@ -83,7 +83,7 @@ describe('opening a cluster', () => {
   });
 
   describe('is dealt with as the release that all nodes know', () => {
-    const opened = async (binary: number[], row: Document): Promise<Cluster> => {
+    const opened = async (binary: number[], row: Document): Promise<ClusterClient> => {
       const script = ({ name, body }: ReceivedCommand): Document => {
         if (name === 'buildInfo') return success({ versionArray: binary });
         if (name === 'listShards') return success({ shards: [] });

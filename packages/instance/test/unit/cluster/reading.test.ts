@@ -5,7 +5,7 @@ import { openChangeStream, tokenTime, tokenUuid, type ChangeStreamOptions } from
 import { appendNote, clusterTimeOf, currentTime, highestTime, operationTimeOf, operationTimes, secondsOf, timeAboveAll, timeOf, timestampOf, wakeStream } from '../../../src/cluster/cluster-time.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { openSnapshotCursor } from '../../../src/cluster/snapshot-read.js';
-import { FakeDoor, fakeCluster } from './fake-door.js';
+import { FakeNodeClient, fakeCluster } from './fake-node-client.js';
 
 const signal = new AbortController().signal;
 const at = new Timestamp({ t: 1_700_000_000, i: 7 });
@@ -27,20 +27,20 @@ describe('cluster times', () => {
     expect(secondsOf(clusterTimeOf(reply))).toBe(1_800_000_000);
     expect(clusterTimeOf({ operationTime: at })).toBe(timeOf(at));
     expect(() => operationTimeOf({})).toThrow('unsupportedTopology');
-    const door = new FakeDoor(() => reply);
-    expect(secondsOf(await currentTime(door, { signal }))).toBe(1_800_000_000);
-    expect(await appendNote(door, { signal })).toBe(timeOf(at));
-    const times = await operationTimes(fakeCluster(door, { s0: door, s1: new FakeDoor(() => ({ operationTime: timestampOf(5n) })) }), { signal });
+    const client = new FakeNodeClient(() => reply);
+    expect(secondsOf(await currentTime(client, { signal }))).toBe(1_800_000_000);
+    expect(await appendNote(client, { signal })).toBe(timeOf(at));
+    const times = await operationTimes(fakeCluster(client, { s0: client, s1: new FakeNodeClient(() => ({ operationTime: timestampOf(5n) })) }), { signal });
     expect([...times]).toEqual([['s0', timeOf(at)], ['s1', 5n]]);
   });
 });
 
 describe('a time above everything that was written', () => {
   const reply = (operation: bigint, cluster = operation) => ({ operationTime: timestampOf(operation), $clusterTime: { clusterTime: timestampOf(cluster) } });
-  const sent = (door: FakeDoor): string[] => door.calls.map(({ command }) => Object.keys(command)[0] ?? '');
+  const sent = (client: FakeNodeClient): string[] => client.calls.map(({ command }) => Object.keys(command)[0] ?? '');
 
   test('with direct access is the highest of notes on all shards', async () => {
-    const [router, s0, s1] = [new FakeDoor(() => reply(9n)), new FakeDoor(() => reply(5n)), new FakeDoor(() => reply(7n))];
+    const [router, s0, s1] = [new FakeNodeClient(() => reply(9n)), new FakeNodeClient(() => reply(5n)), new FakeNodeClient(() => reply(7n))];
     const cluster = fakeCluster(router, { s0, s1 });
     expect(await timeAboveAll(cluster, { signal })).toBe(7n);
     await wakeStream(cluster, 's1', { signal });
@@ -48,7 +48,7 @@ describe('a time above everything that was written', () => {
   });
 
   test('through a router from 6.0 on is that of a note', async () => {
-    const router = new FakeDoor(() => reply(5n, 8n));
+    const router = new FakeNodeClient(() => reply(5n, 8n));
     const cluster = { ...fakeCluster(router), version: [6, 0, 1] as const };
     expect(await timeAboveAll(cluster, { signal })).toBe(5n);
     await wakeStream(cluster, 's0', { signal });
@@ -56,7 +56,7 @@ describe('a time above everything that was written', () => {
   });
 
   test('through an earlier router is the cluster time after all shards were asked; idle shards are moved on by asking for a later time', async () => {
-    const router = new FakeDoor(() => reply(5n, 8n));
+    const router = new FakeNodeClient(() => reply(5n, 8n));
     const cluster = fakeCluster(router);
     expect(await timeAboveAll(cluster, { signal })).toBe(8n);
     await wakeStream(cluster, 's0', { signal });
@@ -73,7 +73,7 @@ describe('a time above everything that was written', () => {
       if ('appendOplogNote' in command) throw refused;
       return reply(5n, 8n);
     };
-    const [router, s0] = [new FakeDoor(answer), new FakeDoor(answer)];
+    const [router, s0] = [new FakeNodeClient(answer), new FakeNodeClient(answer)];
     const cluster = { ...fakeCluster(router, { s0 }), access, version: [6, 0, 1] as const };
     expect(await timeAboveAll(cluster, { signal })).toBe(8n);
     await wakeStream(cluster, 's0', { signal });
@@ -81,7 +81,7 @@ describe('a time above everything that was written', () => {
   });
 
   test('is there as well where idle shards cannot be moved on; a lost connection is the caller\'s', async () => {
-    const failing = (error: Error) => Object.assign(new FakeDoor(() => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
+    const failing = (error: Error) => Object.assign(new FakeNodeClient(() => reply(5n, 8n)), { openCursor: () => Promise.reject(error) });
     expect(await timeAboveAll(fakeCluster(failing(new MongoServerError({ ok: 0, code: 72, errmsg: 'no' }))), { signal })).toBe(8n);
     await expect(timeAboveAll(fakeCluster(failing(new Error('lost'))), { signal })).rejects.toThrow('lost');
   });
@@ -104,43 +104,43 @@ describe('resume tokens', () => {
 
 describe('opening a change stream', () => {
   const options: ChangeStreamOptions = { startAtOperationTime: at, batchDocumentsMax: 1_000, signal, allChangesForCluster: true, version: [5, 0, 7] };
-  const stageOf = (door: FakeDoor) => (door.calls[0]?.command['pipeline'] as unknown[])[0];
+  const stageOf = (client: FakeNodeClient) => (client.calls[0]?.command['pipeline'] as unknown[])[0];
 
   test('of the whole cluster starts at a time, without a first batch', async () => {
-    const door = new FakeDoor(() => ({}));
-    await openChangeStream(door, { ...options, pipeline: [{ $match: { a: 1 } }] });
-    expect(door.calls[0]).toMatchObject({ database: 'admin', options: { batchDocumentsMax: 1_000 }, command: { aggregate: 1, cursor: { batchSize: 0 } } });
-    expect(door.calls[0]?.command['pipeline']).toEqual([{ $changeStream: { allChangesForCluster: true, startAtOperationTime: at } }, { $match: { a: 1 } }]);
+    const client = new FakeNodeClient(() => ({}));
+    await openChangeStream(client, { ...options, pipeline: [{ $match: { a: 1 } }] });
+    expect(client.calls[0]).toMatchObject({ database: 'admin', options: { batchDocumentsMax: 1_000 }, command: { aggregate: 1, cursor: { batchSize: 0 } } });
+    expect(client.calls[0]?.command['pipeline']).toEqual([{ $changeStream: { allChangesForCluster: true, startAtOperationTime: at } }, { $match: { a: 1 } }]);
   });
 
   test('asks for DDL from 6.0 on', async () => {
-    const door = new FakeDoor(() => ({}));
-    await openChangeStream(door, { ...options, version: [6, 0, 0] });
-    expect(stageOf(door)).toEqual({ $changeStream: { allChangesForCluster: true, startAtOperationTime: at, showExpandedEvents: true } });
+    const client = new FakeNodeClient(() => ({}));
+    await openChangeStream(client, { ...options, version: [6, 0, 0] });
+    expect(stageOf(client)).toEqual({ $changeStream: { allChangesForCluster: true, startAtOperationTime: at, showExpandedEvents: true } });
   });
 
   test('splits large events where the server can and the caller wants it', async () => {
     for (const [version, stages] of [[[6, 0, 0], 1], [[7, 0, 0], 2]] as const) {
-      const door = new FakeDoor(() => ({}));
-      await openChangeStream(door, { ...options, version, splitLargeEvents: true });
-      expect(door.calls[0]?.command['pipeline']).toHaveLength(stages);
+      const client = new FakeNodeClient(() => ({}));
+      await openChangeStream(client, { ...options, version, splitLargeEvents: true });
+      expect(client.calls[0]?.command['pipeline']).toHaveLength(stages);
     }
   });
 
   test('of one collection', async () => {
-    const door = new FakeDoor(() => ({}));
-    await openChangeStream(door, { ...options, allChangesForCluster: false, database: 'db', collection: 'c' });
-    expect(door.calls[0]).toMatchObject({ database: 'db', command: { aggregate: 'c' } });
-    expect(stageOf(door)).toEqual({ $changeStream: { startAtOperationTime: at } });
+    const client = new FakeNodeClient(() => ({}));
+    await openChangeStream(client, { ...options, allChangesForCluster: false, database: 'db', collection: 'c' });
+    expect(client.calls[0]).toMatchObject({ database: 'db', command: { aggregate: 'c' } });
+    expect(stageOf(client)).toEqual({ $changeStream: { startAtOperationTime: at } });
   });
 });
 
 describe('a snapshot read', () => {
   test('has index bounds, one time and the order of _id', async () => {
-    const door = new FakeDoor(() => ({}), { atClusterTime: at });
+    const client = new FakeNodeClient(() => ({}), { atClusterTime: at });
     const min = encodeValue(Long.fromNumber(5));
-    await openSnapshotCursor(door, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, min, max: encodeValue({ b: 1, a: 2 }), at, batchSize: 100, signal, maxTime_ms: 5 });
-    expect(door.calls[0]).toEqual({
+    await openSnapshotCursor(client, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, min, max: encodeValue({ b: 1, a: 2 }), at, batchSize: 100, signal, maxTime_ms: 5 });
+    expect(client.calls[0]).toEqual({
       database: 'db',
       options: { signal, maxTime_ms: 5 },
       command: {
@@ -156,14 +156,14 @@ describe('a snapshot read', () => {
   });
 
   test('of a collection that was not there then is no read', async () => {
-    const door = new FakeDoor(() => ({}));
-    await expect(openSnapshotCursor(door, { database: 'db', target: { find: 'c' }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
-    expect(door.closedCursors).toBe(1);
+    const client = new FakeNodeClient(() => ({}));
+    await expect(openSnapshotCursor(client, { database: 'db', target: { find: 'c' }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
+    expect(client.closedCursors).toBe(1);
   });
 
   test('nor of one that has gone since', async () => {
-    const door = new FakeDoor(() => ({}));
-    door.openCursor = () => Promise.reject(new MongoServerError({ ok: 0, code: 26, codeName: 'NamespaceNotFound', errmsg: 'gone' }));
-    await expect(openSnapshotCursor(door, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
+    const client = new FakeNodeClient(() => ({}));
+    client.openCursor = () => Promise.reject(new MongoServerError({ ok: 0, code: 26, codeName: 'NamespaceNotFound', errmsg: 'gone' }));
+    await expect(openSnapshotCursor(client, { database: 'db', target: { find: new Binary(Buffer.alloc(16, 1), Binary.SUBTYPE_UUID) }, at, batchSize: 1, signal })).rejects.toThrow(CollectionAbsentError);
   });
 });

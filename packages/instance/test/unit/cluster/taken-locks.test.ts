@@ -1,12 +1,12 @@
 import { Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noteEachShard, timeAboveAll, timeOf, wakeStream, wakeStreams } from '../../../src/cluster/cluster-time.js';
-import type { Cluster } from '../../../src/cluster/door.js';
-import { FakeDoor, fakeCluster, serverError } from '../fake-door.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 
 const options = { signal: never };
-let source: Cluster;
+let source: ClusterClient;
 
 /** A shard whose lock is free, and one whose lock is taken. */
 beforeEach(() => {
@@ -14,8 +14,8 @@ beforeEach(() => {
   const taken = (): Document => {
     throw serverError(107, 'LockFailed');
   };
-  const shards = new Map([['free', new FakeDoor('free', { appendOplogNote: free })], ['taken', new FakeDoor('taken', { appendOplogNote: taken })]]);
-  source = fakeCluster({ router: new FakeDoor('router', {}), shardIds: ['free', 'taken'], shards });
+  const shards = new Map([['free', new FakeNodeClient('free', { appendOplogNote: free })], ['taken', new FakeNodeClient('taken', { appendOplogNote: taken })]]);
+  source = fakeCluster({ router: new FakeNodeClient('router', {}), shardIds: ['free', 'taken'], shards });
 });
 
 describe('a shard whose global lock is taken', () => {

@@ -60,13 +60,13 @@ describe('the configuration', () => {
   test('names every wrong value by where it came from', () => {
     const failure = failureOf({
       file: { cluster0: 'postgres://hidden', shards: { cluster2: {}, cluster1: { user: 1 } }, allowedHosts: ['ok', 5], memoryBytesMax: '1 elephant', speed: 9 },
-      env: { CONVOY_LANES: 'many' },
+      env: { CONVOY_APPLY_WORKERS: 'many' },
       flags: { port: 70_000 },
     });
     expect(failure.error).toBe('invalidConfiguration');
     const problems = failure.errorDescription.split('; ').map((problem) => problem.split(':')[0]);
     expect(problems.sort()).toEqual(
-      ['--port', 'CONVOY_LANES', 'allowedHosts[1]', 'cluster0', 'cluster1', 'memoryBytesMax', 'shards.cluster1.password', 'shards.cluster1.user', 'shards.cluster2', 'speed'].sort(),
+      ['--port', 'CONVOY_APPLY_WORKERS', 'allowedHosts[1]', 'cluster0', 'cluster1', 'memoryBytesMax', 'shards.cluster1.password', 'shards.cluster1.user', 'shards.cluster2', 'speed'].sort(),
     );
     expect(failure.errorDescription).toContain('cluster1: is required');
     expect(failure.errorDescription).toContain('speed: unknown setting');

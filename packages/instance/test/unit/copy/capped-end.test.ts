@@ -32,7 +32,7 @@ beforeEach(() => {
       const next = stream.shift();
       if (next === undefined) return true;
       budget.take(next.event.bytes);
-      next.partition.held.push(next.event);
+      next.partition.buffered.push(next.event);
     }
     return false;
   };
@@ -60,8 +60,8 @@ describe('a capped copy whose events fill the bound', () => {
     change('delete', 100, end + 1n);
     inserts(101, 102);
     await settle(100);
-    expect(partition.held.map(({ operation, time }) => [operation, time])).toEqual([['update', 51n], ['delete', end + 1n], ['insert', 101n], ['insert', 102n]]);
-    expect(budget.used).toBe(partition.held.length * event_bytes);
+    expect(partition.buffered.map(({ operation, time }) => [operation, time])).toEqual([['update', 51n], ['delete', end + 1n], ['insert', 101n], ['insert', 102n]]);
+    expect(budget.used).toBe(partition.buffered.length * event_bytes);
     expect(partition.dropped).toBe(100n);
   });
 
@@ -69,7 +69,7 @@ describe('a capped copy whose events fill the bound', () => {
     change('delete', 5, 1n);
     inserts(2, 30);
     await settle(30);
-    expect(partition.held).toEqual([]);
+    expect(partition.buffered).toEqual([]);
   });
 
   it('is begun again when its last document was there before: what was inserted after it was forgotten', async () => {
@@ -91,7 +91,7 @@ describe('a capped copy whose events fill the bound', () => {
     await new Promise((resolve) => setImmediate(resolve));
     budget.give(eventsMax * event_bytes - event_bytes);
     await settling;
-    expect(partition.held).toHaveLength(3);
+    expect(partition.buffered).toHaveLength(3);
   });
 });
 
@@ -99,5 +99,5 @@ it('two copies that fill the bound together both end', async () => {
   const other = cappedPartition();
   for (let id = 1; id <= 40; id += 1) inserts(id, id, id % 2 === 0 ? partition : other);
   await Promise.all([settle(40), settle(39, other)]);
-  expect([partition.held, other.held]).toEqual([[], []]);
+  expect([partition.buffered, other.buffered]).toEqual([[], []]);
 });

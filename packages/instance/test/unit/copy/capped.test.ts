@@ -2,14 +2,14 @@ import { BSON, type Document, Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
 import { systemClock } from '../../../src/cluster/clock.js';
-import type { RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
+import type { RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { copyCapped } from '../../../src/copy/capped.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import type { PartitionTable } from '../../../src/store/partition-table.js';
 import { batchOf } from '../model/calls.js';
 import { bytesOf, changeOf, collectionOf, never, settled } from '../model/parts.js';
 import { allWritten } from '../noted-writes.js';
-import { copyContext, cursorDoor, wholeTable } from './copy-scene.js';
+import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 
 const batchDocuments = 2;
 
@@ -23,9 +23,9 @@ async function copyOf(documents: readonly Document[], events: ChangeEvent[] = []
   let inFlightMost = 0;
   const take = (): RawBatch => batchOf(rest.splice(0, batchDocuments), { operationTime: timestampOf(9n) });
   const { table, partition } = wholeTable(collectionOf({ capped: true, sourceKey: [], destinationKey: [] }));
-  const shard = cursorDoor(take, () => rest.length > 0, (command) => {
+  const shard = cursorClient(take, () => rest.length > 0, (command) => {
     finds.push(command);
-    partition.held.push(...events.splice(0));
+    partition.buffered.push(...events.splice(0));
   });
   const write = async (one: RawWrite): Promise<WriteOutcome> => {
     inFlight += 1;
@@ -35,9 +35,9 @@ async function copyOf(documents: readonly Document[], events: ChangeEvent[] = []
     writes.push(one);
     return answers.shift() ?? allWritten(one);
   };
-  const release = (_table: PartitionTable, held: readonly ChangeEvent[]) => void released.push(...held);
-  const context = copyContext({ shard, write, clock: systemClock, release });
-  await copyCapped(table, partition, context, never, never);
+  const release = (_table: PartitionTable, buffered: readonly ChangeEvent[]) => void released.push(...buffered);
+  const deps = copyDeps({ shard, write, clock: systemClock, release });
+  await copyCapped(table, partition, deps, never, never);
   return { finds, writes, inFlightMost, state: partition.state, released };
 }
 

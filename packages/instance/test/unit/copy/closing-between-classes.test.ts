@@ -2,15 +2,15 @@ import { Double, Int32, Long, ObjectId } from 'mongodb';
 import { describe, expect, it, test } from 'vitest';
 import { minKey } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { RawBatch } from '../../../src/cluster/door.js';
+import type { RawBatch } from '../../../src/cluster/node-client.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
-import { CopyWidth } from '../../../src/copy/copy-width.js';
+import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import type { Partition, PartitionTable } from '../../../src/store/partition-table.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf } from '../model/calls.js';
 import { bytesOf, collectionOf, never, rawOf } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
-import { copyContext, cursorDoor, stillClock, wholeTable } from './copy-scene.js';
+import { copyDeps, cursorClient, stillClock, wholeTable } from './copy-fixture.js';
 
 /** Copies a partition with these `_id`s in the server's order, where every batch has one and takes longer than a partition may. */
 async function copyOf(ids: readonly unknown[], changes: Partial<SyncedCollection>): Promise<{ table: PartitionTable; partition: Partition }> {
@@ -23,14 +23,14 @@ async function copyOf(ids: readonly unknown[], changes: Partial<SyncedCollection
   const clock = { ...stillClock, now_ms: () => now_ms, monotonic_ms: () => now_ms };
   const { table, partition } = wholeTable(collectionOf(changes));
   const writes = new NotedWrites();
-  const context = copyContext({
-    shard: cursorDoor(take, () => rest.length > 0),
+  const deps = copyDeps({
+    shard: cursorClient(take, () => rest.length > 0),
     write: (one) => writes.write(one),
     clock,
     partition_seconds: 0.5,
-    width: new CopyWidth(clock, { readers: 1, writers: 2 }),
+    concurrency: new CopyConcurrency(clock, { readers: 1, writers: 2 }),
   });
-  await copyPartition(table, partition, context, never, never);
+  await copyPartition(table, partition, deps, never, never);
   return { table, partition };
 }
 

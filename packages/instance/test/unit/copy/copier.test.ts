@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { Copier } from '../../../src/copy/copier.js';
-import type { CopyContext } from '../../../src/copy/copy-context.js';
+import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import type { copyPartition } from '../../../src/copy/copy-partition.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { collectionOf, never, settled } from '../model/parts.js';
 
 const [orders, items] = ['aa', 'bb'].map((digits) => digits.repeat(16)) as [string, string];
-let begun: string[];
+let started: string[];
 let copy: typeof copyPartition;
 let copier: Copier;
 let failure: unknown;
@@ -17,17 +17,17 @@ function tableOf(uuid: string): PartitionTable {
 }
 
 async function run(tables: PartitionTable[]): Promise<void> {
-  copier = new Copier(tables, { readers: 2 } as CopyContext, () => copy);
+  copier = new Copier(tables, { readers: 2 } as CopyDependencies, () => copy);
   void copier.run(never, never).catch((error: unknown) => (failure = error));
   await settled();
 }
 
 beforeEach(() => {
-  begun = [];
+  started = [];
   failure = null;
   // Copies until it is ended; then the partition waits, dirty.
-  copy = (table, partition, _context, stop) => {
-    begun.push(table.collection.uuid);
+  copy = (table, partition, _deps, stop) => {
+    started.push(table.collection.uuid);
     partition.state = 'copying';
     return new Promise((_resolve, reject) => {
       stop.addEventListener('abort', () => {
@@ -41,53 +41,53 @@ beforeEach(() => {
 describe('a collection that is let go of', () => {
   it('is copied no longer, while others go on, until it is taken up again', async () => {
     await run([tableOf(orders), tableOf(items)]);
-    copier.letGo(orders);
+    copier.suspend(orders);
     await expect(copier.quiet(orders, never)).resolves.toBeUndefined();
     await settled();
-    expect([begun, failure]).toEqual([[orders, items], null]);
-    copier.takeUp(orders);
+    expect([started, failure]).toEqual([[orders, items], null]);
+    copier.resume(orders);
     await settled();
-    expect(begun).toEqual([orders, items, orders]);
+    expect(started).toEqual([orders, items, orders]);
   });
 
   it('does not begin, and is quiet at once', async () => {
     await run([]);
-    copier.letGo(orders);
+    copier.suspend(orders);
     copier.add(tableOf(orders));
     await settled();
     await expect(copier.quiet(orders, never)).resolves.toBeUndefined();
-    expect(begun).toEqual([]);
+    expect(started).toEqual([]);
   });
 
   it('is forgotten when it is removed', async () => {
     const table = tableOf(orders);
     await run([table]);
-    copier.letGo(orders);
+    copier.suspend(orders);
     await copier.quiet(orders, never);
     copier.remove(table);
-    copier.takeUp(orders);
+    copier.resume(orders);
     await settled();
-    expect(begun).toEqual([orders]);
+    expect(started).toEqual([orders]);
   });
 
   it('fails all the same when its copying failed by itself', async () => {
     const refused = new ConvoyError('writeRefused', 'code 1');
-    const untilLetGo = copy;
-    copy = (...given) => untilLetGo(...given).catch(() => Promise.reject(refused));
+    const untilSuspended = copy;
+    copy = (...given) => untilSuspended(...given).catch(() => Promise.reject(refused));
     await run([tableOf(orders)]);
-    copier.letGo(orders);
+    copier.suspend(orders);
     await settled();
     expect(failure).toBe(refused);
   });
 
   it('whose last write is under way is not broken off as if nothing had been closed', async () => {
     const lost = new Error('the answer was lost');
-    copy = (_table, partition, _context, stop) => {
+    copy = (_table, partition, _deps, stop) => {
       partition.closing = true;
       return new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(lost)));
     };
     await run([tableOf(orders)]);
-    copier.letGo(orders);
+    copier.suspend(orders);
     await settled();
     expect(failure).toBe(lost);
   });
@@ -97,7 +97,7 @@ it('a collection that is added is copied', async () => {
   await run([]);
   copier.add(tableOf(items));
   await settled();
-  expect(begun).toEqual([items]);
+  expect(started).toEqual([items]);
 });
 
 describe('a collection that can only be read after the commit time', () => {
@@ -107,9 +107,9 @@ describe('a collection that can only be read after the commit time', () => {
     const renamed = ['cc', 'dd'].map((digits) => PartitionTable.fresh(collectionOf({ uuid: digits.repeat(16), notBefore: 11n }), [], () => Promise.resolve()));
     for (const table of [...renamed, tableOf(orders)]) copier.add(table);
     await settled();
-    expect(begun).toEqual([orders]);
+    expect(started).toEqual([orders]);
     copier.limitTo(11n);
     await settled();
-    expect(begun).toEqual([orders, 'cc'.repeat(16)]);
+    expect(started).toEqual([orders, 'cc'.repeat(16)]);
   });
 });

@@ -1,29 +1,29 @@
 import { Binary } from 'mongodb';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/cluster/clock.js';
-import type { RawWrite } from '../../../src/cluster/door.js';
+import type { RawWrite } from '../../../src/cluster/node-client.js';
 import { assertWithinLimits } from '../../../src/cluster/driver/write-limits.js';
 import { BatchSize, batchDocumentsMax } from '../../../src/copy/batch-size.js';
-import { CopyWidth } from '../../../src/copy/copy-width.js';
+import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import { PartitionWriter } from '../../../src/copy/partition-writer.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
-import { RepairSet } from '../../../src/store/repair-set.js';
+import { RereadSet } from '../../../src/store/reread-set.js';
 import { bytesOf, collectionOf, never, withUndefined } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
-import { wholeTable } from './copy-scene.js';
+import { wholeTable } from './copy-fixture.js';
 
 /** Bytes of one reply's documents at most. */
 const replyBytesMax = 16 * 2 ** 20;
 
-let repairs: RepairSet;
+let rereads: RereadSet;
 
 /** What a partition's writer sends for one batch of a reader. */
 async function writesOf(documents: readonly Uint8Array[], replaces: boolean): Promise<RawWrite[]> {
   const writes = new NotedWrites();
   const budget = new ByteBudget(1);
-  repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
+  rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
   const { table, partition } = wholeTable(collectionOf());
-  const writer = new PartitionWriter(table.collection, partition, replaces, { writer: writes as never, repairs, budget, width: new CopyWidth(systemClock, { readers: 1, writers: 1 }) });
+  const writer = new PartitionWriter(table.collection, partition, replaces, { writer: writes as never, rereads, budget, concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }) });
   await writer.write(documents, never);
   await writer.finish();
   return writes.sent;
@@ -41,13 +41,13 @@ it('a document that fits into no statement beside its key is not put, but read a
   const large = bytesOf({ _id: 'i'.repeat(20_000), sk: 1, text: new Binary(new Uint8Array(16 * 2 ** 20 - 20_100)) });
   const writes = await writesOf([large, bytesOf({ _id: 2, sk: 1 })], true);
   expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
-  expect([...repairs.entries()].map(({ reason, id }) => [reason, id.bytes.length])).toEqual([['largeStatement', 20_005]]);
+  expect([...rereads.entries()].map(({ reason, id }) => [reason, id.bytes.length])).toEqual([['largeStatement', 20_005]]);
 });
 
 it('a document whose shard key no upsert can name is not put, but read anew', async () => {
   const writes = await writesOf([withUndefined({ _id: 1, sk: null }), bytesOf({ _id: 2, sk: null })], true);
   expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
-  expect([...repairs.entries()].map(({ reason }) => reason)).toEqual(['undefinedShardKey']);
+  expect([...rereads.entries()].map(({ reason }) => reason)).toEqual(['undefinedShardKey']);
 });
 
 it.each([true, false])('the largest batch of small documents is within the limits of the servers (replaced: %s)', async (replaces) => {

@@ -5,10 +5,10 @@ import type { Clock } from '../../../src/cluster/clock.js';
 import { CollectionAbsentError } from '../../../src/cluster/failure.js';
 import { copyCapped } from '../../../src/copy/capped.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
-import { FakeDoor, serverError } from '../fake-door.js';
+import { FakeNodeClient, serverError } from '../fake-node-client.js';
 import { bytesOf, collectionOf, never } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
-import { copyContext, cursorDoor, wholeTable } from './copy-scene.js';
+import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 
 /** A clock on which nothing but sleeping takes time, and all of it is noted. */
 class NotedClock implements Clock {
@@ -27,7 +27,7 @@ test.each([
   { what: 'a capped collection that overtakes its reader', capped: true, code: 136, error: 'cappedCollectionBusy' },
 ])('$what is tried again after growing pauses that outlast the tick of an idle shard', async ({ capped, code, error }) => {
   const clock = new NotedClock();
-  const shard = new FakeDoor('shard', {
+  const shard = new FakeNodeClient('shard', {
     find: () => {
       throw serverError(code, 'not to be read now');
     },
@@ -35,8 +35,8 @@ test.each([
   const { table, partition } = wholeTable(collectionOf({ capped, sourceKey: [], destinationKey: [] }));
   const copy = capped ? copyCapped : copyPartition;
   const writes = new NotedWrites();
-  const context = copyContext({ shard, write: (one) => writes.write(one), clock });
-  await expect(copy(table, partition, context, never, never)).rejects.toMatchObject({ error });
+  const deps = copyDeps({ shard, write: (one) => writes.write(one), clock });
+  await expect(copy(table, partition, deps, never, never)).rejects.toMatchObject({ error });
   expect(shard.sent).toHaveLength(clock.slept.length + 1);
   expect(clock.slept.length).toBeGreaterThan(9);
   expect(clock.slept[0]).toBeLessThan(1000);
@@ -54,8 +54,8 @@ test('a write that was given up ends the copy, also when its reading had failed 
     return { documents: [document], bytes: document.length, atClusterTime: new Timestamp({ t: 0, i: 5 }) };
   };
   const { table, partition } = wholeTable(collectionOf({ sourceKey: [], destinationKey: [] }));
-  const context = copyContext({ shard: cursorDoor(take, () => true), write: () => Promise.reject(givenUp), clock: new NotedClock() });
-  await expect(copyPartition(table, partition, context, never, never)).rejects.toBe(givenUp);
+  const deps = copyDeps({ shard: cursorClient(take, () => true), write: () => Promise.reject(givenUp), clock: new NotedClock() });
+  await expect(copyPartition(table, partition, deps, never, never)).rejects.toBe(givenUp);
   expect(batches).toBe(2);
 });
 
@@ -74,7 +74,7 @@ test.each(['name', 'nameOfUuid'] as const)('what was read by a name counts only 
     return Promise.reject(new CollectionAbsentError('renamed'));
   };
   const writes = new NotedWrites();
-  const context = copyContext({ shard: cursorDoor(take, () => false), write: (one) => writes.write(one), clock: new NotedClock(), untilNamed });
-  await copyPartition(table, partition, context, never, never);
+  const deps = copyDeps({ shard: cursorClient(take, () => false), write: (one) => writes.write(one), clock: new NotedClock(), untilNamed });
+  await copyPartition(table, partition, deps, never, never);
   expect([partition.state, readings]).toEqual(['done', 2]);
 });

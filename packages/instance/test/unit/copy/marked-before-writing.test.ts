@@ -4,14 +4,14 @@ import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { batchOf } from '../model/calls.js';
 import { bytesOf, collectionOf, never, settled } from '../model/parts.js';
 import { NotedWrites } from '../noted-writes.js';
-import { copyContext, cursorDoor, wholeTable } from './copy-scene.js';
+import { copyDeps, cursorClient, wholeTable } from './copy-fixture.js';
 
 test('nothing of a partition is written before it is durably marked as dirty', async () => {
   const saves: (() => void)[] = [];
   const { table, partition } = wholeTable(collectionOf(), () => new Promise((resolve) => saves.push(resolve)));
-  const shard = cursorDoor(() => batchOf([bytesOf({ _id: 1, sk: 1 })], { atClusterTime: timestampOf(5n) }), () => false);
+  const shard = cursorClient(() => batchOf([bytesOf({ _id: 1, sk: 1 })], { atClusterTime: timestampOf(5n) }), () => false);
   const writes = new NotedWrites();
-  const copied = copyPartition(table, partition, copyContext({ shard, write: (one) => writes.write(one) }), never, never);
+  const copied = copyPartition(table, partition, copyDeps({ shard, write: (one) => writes.write(one) }), never, never);
   for (let turn = 0; turn < 10; turn += 1) await settled();
   expect([saves.length, writes.sent.length]).toEqual([1, 0]);
   saves.shift()?.();

@@ -2,12 +2,12 @@ import { BSON, type Document } from 'mongodb';
 import { beforeEach, expect, test } from 'vitest';
 import { decodeValue } from '../../../src/bson/scan.js';
 import { systemClock } from '../../../src/cluster/clock.js';
-import type { RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/door.js';
-import { CopyWidth } from '../../../src/copy/copy-width.js';
+import type { RawWrite, WriteFailure, WriteOutcome } from '../../../src/cluster/node-client.js';
+import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
 import { PartitionWriter } from '../../../src/copy/partition-writer.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
-import { RepairSet } from '../../../src/store/repair-set.js';
+import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { bytesOf, collectionOf, never, zeroTimestamp } from '../model/parts.js';
 
@@ -27,11 +27,11 @@ async function write(collection: SyncedCollection, replaces: boolean, documents:
     sent.push(one);
     return Promise.resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures });
   };
-  const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
-  const writer = new PartitionWriter(collection, partition, replaces, { writer: { write: take } as never, repairs, budget, width: new CopyWidth(systemClock, { readers: 1, writers: 1 }) });
+  const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
+  const writer = new PartitionWriter(collection, partition, replaces, { writer: { write: take } as never, rereads, budget, concurrency: new CopyConcurrency(systemClock, { readers: 1, writers: 1 }) });
   await writer.write(documents.map(bytesOf), never);
   await writer.finish();
-  return [...repairs.entries()].map(({ id, reason }) => [decodeValue(id), reason]);
+  return [...rereads.entries()].map(({ id, reason }) => [decodeValue(id), reason]);
 }
 
 function statementsOf(kind: RawWrite['kind']): Document[] {

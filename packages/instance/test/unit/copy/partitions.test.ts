@@ -2,16 +2,16 @@ import { type Document, MaxKey, type Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findValue } from '../../../src/bson/scan.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { Door, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/door.js';
+import type { NodeClient, RawBatch, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
 import { CappedEnds } from '../../../src/copy/capped-end.js';
-import { CopyWidth } from '../../../src/copy/copy-width.js';
-import type { CopyContext } from '../../../src/copy/copy-context.js';
+import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
+import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { copyPartition } from '../../../src/copy/copy-partition.js';
 import { ReadRate } from '../../../src/copy/read-rate.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { ChangeEvent } from '../../../src/store/change-event.js';
 import { type Partition, PartitionTable } from '../../../src/store/partition-table.js';
-import { RepairSet } from '../../../src/store/repair-set.js';
+import { RereadSet } from '../../../src/store/reread-set.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
@@ -28,7 +28,7 @@ let log: string[];
 let released: { event: bigint; states: string[] }[];
 let stored: unknown[];
 let table: PartitionTable;
-let context: CopyContext;
+let deps: CopyDependencies;
 
 function stateOf({ state, closing, dirty }: Partition): string {
   return `${closing ? 'closing' : state}${dirty ? ' dirty' : ''}`;
@@ -91,15 +91,15 @@ beforeEach(() => {
   documents = [1, 2, 3, 4, 5, 6].map((_id) => bytesOf({ _id, sk: 1 }));
   prepare();
   const clock = { now_ms: () => now_ms, monotonic_ms: () => now_ms, random: () => 0, sleep: () => Promise.resolve() };
-  const put = (keys: Document[]): Promise<void> => {
+  const upsert = (keys: Document[]): Promise<void> => {
     stored.push(...keys.map(({ reason }) => reason as unknown));
-    log.push('repairs');
+    log.push('rereads');
     return Promise.resolve();
   };
-  context = {
-    shard: { label: 'shard', openCursor } as unknown as Door,
+  deps = {
+    shard: { label: 'shard', openCursor } as unknown as NodeClient,
     writer: { write } as never,
-    repairs: new RepairSet({ put, remove: () => Promise.resolve() }, new ByteBudget(1000)),
+    rereads: new RereadSet({ upsert, remove: () => Promise.resolve() }, new ByteBudget(1000)),
     retrying: times(2),
     clock,
     budget: new ByteBudget(1_000_000),
@@ -114,12 +114,12 @@ beforeEach(() => {
     recreate: () => Promise.resolve(),
     partition_seconds: 100,
     readers: 1,
-    width: new CopyWidth(clock, { readers: 1, writers: 2 }),
+    concurrency: new CopyConcurrency(clock, { readers: 1, writers: 2 }),
   };
 });
 
 function copy(): Promise<void> {
-  return copyPartition(table, partition(), context, never, never);
+  return copyPartition(table, partition(), deps, never, never);
 }
 
 function timesRead(): bigint[] {
@@ -147,8 +147,8 @@ describe('the reading time of a partition', () => {
   });
 
   it('that is too old is taken anew, and what the attempt had written is replaced', async () => {
-    context.retrying = once;
-    context.position = () => BigInt(20 + finds.length);
+    deps.retrying = once;
+    deps.position = () => BigInt(20 + finds.length);
     failNext = [serverError(239)];
     await copy();
     expect(timesRead()).toEqual([20n, 21n]);
@@ -176,7 +176,7 @@ describe('a partition', () => {
     answers = [{ n: 1, failures: [{ index: 0, code: 11000, message: '' }] }];
     await copy();
     expect(stored).toEqual(['duplicateKey']);
-    expect(log.indexOf('repairs')).toBeLessThan(log.indexOf('save closing dirty'));
+    expect(log.indexOf('rereads')).toBeLessThan(log.indexOf('save closing dirty'));
   });
 
   it('leaves out what its shard does not own', async () => {
@@ -186,12 +186,12 @@ describe('a partition', () => {
   });
 
   it('lets held events go on once it is done', async () => {
-    const held: ChangeEvent = changeOf(1, 25n, { operation: 'delete' });
+    const buffered: ChangeEvent = changeOf(1, 25n, { operation: 'delete' });
     const persist = table.persist.bind(table);
     let saves = 0;
     table.persist = () => {
       saves += 1;
-      if (saves === 1) partition().held.push(held);
+      if (saves === 1) partition().buffered.push(buffered);
       return persist();
     };
     await copy();
@@ -203,7 +203,7 @@ describe('a partition', () => {
     let saves = 0;
     table.persist = () => {
       saves += 1;
-      if (saves === 1) partition().held.push(changeOf(1, 25n, { operation: 'delete' }));
+      if (saves === 1) partition().buffered.push(changeOf(1, 25n, { operation: 'delete' }));
       return saves === 2 ? Promise.reject(new Error('unknown')) : persist();
     };
     await expect(copy()).rejects.toThrow('unknown');
@@ -220,7 +220,7 @@ describe('a partition', () => {
 
 describe('a partition that takes long', () => {
   beforeEach(() => {
-    context.partition_seconds = 1.5;
+    deps.partition_seconds = 1.5;
   });
 
   it('closes after acknowledged documents, and its rest becomes a partition in the same write', async () => {
@@ -248,7 +248,7 @@ describe('a partition that takes long', () => {
   it('gives its rest the events that were held for it before anybody can start it', async () => {
     const splitAt = table.splitAt.bind(table);
     table.splitAt = (...parts) => {
-      partition().held.push(changeOf(5, 25n, { operation: 'delete' }));
+      partition().buffered.push(changeOf(5, 25n, { operation: 'delete' }));
       return splitAt(...parts);
     };
     await copy();

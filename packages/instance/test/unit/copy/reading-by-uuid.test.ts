@@ -1,42 +1,42 @@
 import { Binary, type Document } from 'mongodb';
 import { expect, test } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { Door } from '../../../src/cluster/door.js';
-import type { CopyContext } from '../../../src/copy/copy-context.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
+import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
-import { Permits } from '../../../src/copy/permits.js';
-import { readSource } from '../../../src/repair/read-documents.js';
+import { Semaphore } from '../../../src/copy/semaphore.js';
+import { readSource } from '../../../src/reread/read-documents.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
-import { RepairSet, type RepairEntry } from '../../../src/store/repair-set.js';
+import { RereadSet, type RereadEntry } from '../../../src/store/reread-set.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
 import { batchOf } from '../model/calls.js';
 import { collectionOf, never, once, rawOf } from '../model/parts.js';
 
 /** A door that notes the commands of its cursors, which find nothing. */
-function doorNoting(finds: Document[]): Door {
+function clientNoting(finds: Document[]): NodeClient {
   const openCursor = (_database: string, command: Document) => {
     finds.push(command);
     return Promise.resolve({ first: batchOf([], { atClusterTime: timestampOf(5n) }), open: false, next: () => Promise.reject(new Error('no more')), close: () => Promise.resolve() });
   };
-  return { label: 'shard', openCursor } as unknown as Door;
+  return { label: 'shard', openCursor } as unknown as NodeClient;
 }
 
 async function targetsOf(collection: SyncedCollection): Promise<unknown[]> {
   const finds: Document[] = [];
-  const shard = doorNoting(finds);
+  const shard = clientNoting(finds);
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const context = { shard, retrying: once, rate: { spent: () => Promise.resolve() }, width: { reads: new Permits(1) } } as unknown as CopyContext;
-  await new PartitionReader(collection, partition, context, 5n).next(never);
+  const deps = { shard, retrying: once, rate: { spent: () => Promise.resolve() }, concurrency: { reads: new Semaphore(1) } } as unknown as CopyDependencies;
+  await new PartitionReader(collection, partition, deps, 5n).next(never);
   await readSource(shard, collection, await entriesOf(collection), 5n, never);
   return finds.map((find) => ('collectionUUID' in find ? { find: find.find as unknown, collectionUUID: find.collectionUUID as unknown } : (find.find as unknown)));
 }
 
-async function entriesOf(collection: SyncedCollection): Promise<RepairEntry[]> {
-  const repairs = new RepairSet({ put: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
-  await repairs.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 1n }]);
-  return [...repairs.entries()];
+async function entriesOf(collection: SyncedCollection): Promise<RereadEntry[]> {
+  const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000));
+  await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 1n }]);
+  return [...rereads.entries()];
 }
 
 test('a shard is read by the UUID of the collection, a router by its name, from 6.0 on of that UUID', async () => {

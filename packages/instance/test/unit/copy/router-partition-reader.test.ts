@@ -2,11 +2,11 @@ import type { Document, Timestamp } from 'mongodb';
 import { expect, test } from 'vitest';
 import { compareRaw } from '../../../src/bson/compare.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { Door, RawBatch, RawCursor } from '../../../src/cluster/door.js';
-import type { CopyContext } from '../../../src/copy/copy-context.js';
+import type { NodeClient, RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
+import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
 import { PartitionReader } from '../../../src/copy/partition-reader.js';
 import { idOf } from '../../../src/copy/partition-writer.js';
-import { Permits } from '../../../src/copy/permits.js';
+import { Semaphore } from '../../../src/copy/semaphore.js';
 import { PartitionTable } from '../../../src/store/partition-table.js';
 import { isInRange } from '../id-range.js';
 import { batchOf, serverError } from '../model/calls.js';
@@ -34,15 +34,15 @@ function routerLosing(batchDocuments: number, batchesBefore: number) {
     const next = (): Promise<RawBatch> => (finds.length === 1 && batches > batchesBefore ? Promise.reject(serverError(43)) : Promise.resolve(take()));
     return Promise.resolve({ first: take(), next, close: () => Promise.resolve(), get open() { return rest.length > 0; } });
   };
-  return { finds, door: { openCursor } as unknown as Door };
+  return { finds, client: { openCursor } as unknown as NodeClient };
 }
 
-async function readAll(door: Door): Promise<{ seen: string[]; readEnd: bigint }> {
+async function readAll(client: NodeClient): Promise<{ seen: string[]; readEnd: bigint }> {
   const collection = collectionOf({ readBy: 'name' });
   const [partition] = PartitionTable.fresh(collection, [], () => Promise.resolve()).partitions;
   if (partition === undefined) throw new Error('a table has a partition');
-  const context = { shard: door, retrying: times(2), rate: { spent: () => Promise.resolve() }, width: { reads: new Permits(1) } } as unknown as CopyContext;
-  const reader = new PartitionReader(collection, partition, context, 20n);
+  const deps = { shard: client, retrying: times(2), rate: { spent: () => Promise.resolve() }, concurrency: { reads: new Semaphore(1) } } as unknown as CopyDependencies;
+  const reader = new PartitionReader(collection, partition, deps, 20n);
   const seen: string[] = [];
   for (let batch = await reader.next(never); batch !== null; batch = await reader.next(never)) seen.push(...batch.map((document) => Buffer.from(document).toString('hex')));
   return { seen, readEnd: reader.readEnd };
@@ -51,8 +51,8 @@ async function readAll(door: Door): Promise<{ seen: string[]; readEnd: bigint }>
 test.each([[1, 0], [1, 1], [1, 2], [1, 3], [2, 0], [2, 1], [3, 0], [4, 0]])(
   'batches of %i and a cursor lost after %i more: no document of two with one _id is lost, whichever comes first',
   async (batchDocuments, batchesBefore) => {
-    const { door, finds } = routerLosing(batchDocuments, batchesBefore);
-    const { seen, readEnd } = await readAll(door);
+    const { client, finds } = routerLosing(batchDocuments, batchesBefore);
+    const { seen, readEnd } = await readAll(client);
     // The lost one, the one that goes on, and the one for MaxKey.
     expect(finds).toHaveLength(3);
     expect(finds.every(({ find }) => find === 'orders')).toBe(true);
@@ -64,6 +64,6 @@ test.each([[1, 0], [1, 1], [1, 2], [1, 3], [2, 0], [2, 1], [3, 0], [4, 0]])(
 );
 
 test('a reading ends at the highest time of any reply', async () => {
-  const { door } = routerLosing(2, 99);
-  expect((await readAll(door)).readEnd).toBe(60n);
+  const { client } = routerLosing(2, 99);
+  expect((await readAll(client)).readEnd).toBe(60n);
 });

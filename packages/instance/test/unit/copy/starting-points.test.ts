@@ -2,10 +2,10 @@ import { BSON, type Document, Int32 } from 'mongodb';
 import { expect, test } from 'vitest';
 import { startingPoints } from '../../../src/copy/starting-points.js';
 import { decodeValue, encodeValue, type RawValue } from '../../../src/bson/scan.js';
-import type { RawCursor } from '../../../src/cluster/door.js';
+import type { RawCursor } from '../../../src/cluster/node-client.js';
 import { wholeRange } from '../../../src/store/partition-table.js';
 import type { SyncedCollection } from '../../../src/store/synced-collection.js';
-import { FakeDoor, serverError } from '../fake-door.js';
+import { FakeNodeClient, serverError } from '../fake-node-client.js';
 
 const collection: SyncedCollection = {
   uuid: '00'.repeat(16),
@@ -24,7 +24,7 @@ const plan = { sizeBytes: 64 * 1024 * 1024, seenPerOwned: 1, range: wholeRange, 
 const { signal } = new AbortController();
 
 test('one reader begins when the random cursor of $sample fails, as real servers say it sporadically does', async () => {
-  const shard = new FakeDoor('shard', {
+  const shard = new FakeNodeClient('shard', {
     aggregate: () => {
       throw serverError(28_799, 'Location28799');
     },
@@ -33,7 +33,7 @@ test('one reader begins when the random cursor of $sample fails, as real servers
 });
 
 test('other failures of the sample are the caller\'s', async () => {
-  const shard = new FakeDoor('shard', {
+  const shard = new FakeNodeClient('shard', {
     aggregate: () => {
       throw serverError(13, 'Unauthorized');
     },
@@ -42,12 +42,12 @@ test('other failures of the sample are the caller\'s', async () => {
 });
 
 /** Every document once, in no order. */
-function sampling(count: number): FakeDoor {
+function sampling(count: number): FakeNodeClient {
   const ids = Array.from({ length: count }, (_, index) => (index * 37) % count);
-  return new SamplingDoor(ids);
+  return new SamplingClient(ids);
 }
 
-class SamplingDoor extends FakeDoor {
+class SamplingClient extends FakeNodeClient {
   constructor(private readonly ids: readonly number[]) {
     super('router', {});
   }
@@ -72,7 +72,7 @@ test('starting points lie inside the range, and a share of a range samples enoug
 });
 
 test('starting points of equal _ids are one, and a sample that lies outside the range gives none', async () => {
-  const equal = new SamplingDoor(Array.from({ length: 64 }, () => 7));
+  const equal = new SamplingClient(Array.from({ length: 64 }, () => 7));
   expect((await startingPoints(equal, collection, plan, signal)).map(valueOf)).toEqual([new Int32(7)]);
   const range = { lower: encodeValue(new Int32(500)), upper: encodeValue(new Int32(600)) };
   expect(await startingPoints(sampling(64), collection, { ...plan, range }, signal)).toEqual([]);

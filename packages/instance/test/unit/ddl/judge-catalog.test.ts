@@ -1,9 +1,9 @@
 import { Timestamp } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
-import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
+import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { judgeCatalog, type JudgeInput } from '../../../src/ddl/judge-catalog.js';
-import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
+import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
 import { chunkOf, keyPattern } from '../catalog/as-read.js';
 
@@ -15,54 +15,54 @@ function entryOf(name: string, byte: string, more: Partial<CatalogEntry> = {}): 
 
 const sharded = (key: string, shard = 's0') => ({ sharding: { key: keyPattern({ [key]: 1 }), unique: false, chunks: [chunkOf({ [key]: 0 }, { [key]: 1 }, shard)], everMoved: false } });
 
-function ledgerOf(begun: CatalogEntry[]): DefinitionLedger {
-  const append = (_epoch: number, ordinal: number, found: FoundDefinition): Promise<Definition> => Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
-  return new DefinitionLedger({ append, finish: () => Promise.resolve() } as unknown as DefinitionJournal, 1, begun, []);
+function ledgerOf(atStart: CatalogEntry[]): DdlLedger {
+  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => Promise.resolve({ ...found, ordinal, state: 'undone', entry: null });
+  return new DdlLedger({ append, finish: () => Promise.resolve() } as unknown as DdlJournal, 1, atStart, []);
 }
 
 /** What goes into the journal, each entry as a few words. */
-async function judged(ledger: DefinitionLedger, input: Partial<JudgeInput>): Promise<string[]> {
+async function judged(ledger: DdlLedger, input: Partial<JudgeInput>): Promise<string[]> {
   const found: string[] = [];
   const judges = judgeCatalog({ now: [], found: [], time: 9n, isSettled: true, ledger, pairs: { destinationOf: (source) => `d${source}` }, ...input });
   for (const judge of judges) {
     await ledger.add((followed) => {
-      const definition = judge(followed);
-      if (definition !== null) found.push(`${definition.operation} ${definition.name}${definition.droppedUuid === null ? '' : ' over another'}`);
-      return definition;
+      const ddlChange = judge(followed);
+      if (ddlChange !== null) found.push(`${ddlChange.operation} ${ddlChange.name}${ddlChange.droppedUuid === null ? '' : ' over another'}`);
+      return ddlChange;
     }, never);
   }
   return found;
 }
 
 describe('what two catalogs say', () => {
-  const begun = [entryOf('a', '0a'), entryOf('b', '0b')];
-  const made = begun.map((entry) => ({ ...entry, uuid: `d${entry.uuid}` }));
+  const atStart = [entryOf('a', '0a'), entryOf('b', '0b')];
+  const made = atStart.map((entry) => ({ ...entry, uuid: `d${entry.uuid}` }));
 
   it('is nothing when they are alike, and nothing about options and indexes', async () => {
     const now = [entryOf('a', '0a', { indexes: [{ key: { x: 1 }, name: 'x_1' }] }), entryOf('b', '0b', { options: { validator: {} } })];
-    expect(await judged(ledgerOf(begun), { now, found: made })).toEqual([]);
+    expect(await judged(ledgerOf(atStart), { now, found: made })).toEqual([]);
   });
 
   it('leaves drops and renames to the stream', async () => {
-    expect(await judged(ledgerOf(begun), { now: [entryOf('c', '0a')], found: made })).toEqual([]);
+    expect(await judged(ledgerOf(atStart), { now: [entryOf('c', '0a')], found: made })).toEqual([]);
   });
 
   it('is a creation of a collection that nobody knew, also in the place of another', async () => {
-    expect(await judged(ledgerOf(begun), { now: [...begun, entryOf('c', '0c')], found: made })).toEqual(['create c']);
-    expect(await judged(ledgerOf(begun), { now: [entryOf('a', '0c'), entryOf('b', '0b')], found: made })).toEqual(['create a over another']);
+    expect(await judged(ledgerOf(atStart), { now: [...atStart, entryOf('c', '0c')], found: made })).toEqual(['create c']);
+    expect(await judged(ledgerOf(atStart), { now: [entryOf('a', '0c'), entryOf('b', '0b')], found: made })).toEqual(['create a over another']);
   });
 
   it('is one restart of a collection that was sharded, whoever tells of it first', async () => {
     const now = [entryOf('a', '0a', sharded('k')), entryOf('b', '0b')];
-    const ledger = ledgerOf(begun);
+    const ledger = ledgerOf(atStart);
     expect(await judged(ledger, { now, found: made })).toEqual(['restart a']);
     expect(await judged(ledger, { now, found: made })).toEqual([]);
   });
 
   it('is a restart of a collection whose counterpart is not the recorded one, once everything known is applied', async () => {
     const found = [entryOf('a', '2a'), ...made.slice(1)];
-    expect(await judged(ledgerOf(begun), { now: begun, found, isSettled: false })).toEqual([]);
-    expect(await judged(ledgerOf(begun), { now: begun, found })).toEqual(['restart a']);
+    expect(await judged(ledgerOf(atStart), { now: atStart, found, isSettled: false })).toEqual([]);
+    expect(await judged(ledgerOf(atStart), { now: atStart, found })).toEqual(['restart a']);
   });
 
   it('is nothing of a collection that has lost its shard key: the drop comes with the stream', async () => {
@@ -81,14 +81,14 @@ describe('what two catalogs say', () => {
 
 it('a journal that is read again leads to what it led to before', async () => {
   const time = new Timestamp(5n);
-  const undone = (ordinal: number, more: Partial<Definition>): Definition => ({ ordinal, operation: 'drop', uuid: uuid('0a'), database: 'shop', name: 'a', to: null, droppedUuid: null, time, state: 'undone', entry: null, ...more });
-  const begun = [entryOf('a', '0a'), entryOf('b', '0b')];
-  const definitions = [
+  const undone = (ordinal: number, more: Partial<DdlChange>): DdlChange => ({ ordinal, operation: 'drop', uuid: uuid('0a'), database: 'shop', name: 'a', to: null, droppedUuid: null, time, state: 'undone', entry: null, ...more });
+  const atStart = [entryOf('a', '0a'), entryOf('b', '0b')];
+  const ddlChanges = [
     undone(1, { state: 'done' }),
     undone(2, { operation: 'rename', uuid: uuid('0b'), name: 'b', to: { database: 'shop', name: 'a' } }),
     undone(3, { operation: 'create', uuid: uuid('0c'), name: 'b' }),
   ];
-  const ledger = new DefinitionLedger({ finish: () => Promise.resolve() } as unknown as DefinitionJournal, 2, begun, definitions);
+  const ledger = new DdlLedger({ finish: () => Promise.resolve() } as unknown as DdlJournal, 2, atStart, ddlChanges);
   expect([ledger.known, ledger.done, ledger.next?.ordinal, ledger.latest]).toEqual([3, 1, 2, 5n]);
   expect([ledger.followed.at('shop', 'a')?.uuid, ledger.followed.at('shop', 'b')?.uuid]).toEqual([uuid('0b'), uuid('0c')]);
   await ledger.finish(entryOf('a', '0b'), never);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { planCollection } from '../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { reconcileIndexes } from '../../../src/ddl/reconcile-indexes.js';
-import { FakeDoor, fakeCluster } from '../fake-door.js';
+import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 import { indexAsRead } from '../catalog/as-read.js';
 
@@ -19,7 +19,7 @@ const confirmed = (): Promise<void> => Promise.resolve();
 /** All commands that are sent. */
 async function sentFor(source: Document[], there: Document[], buildIndexes: 'beforeDataCopy' | 'never', version: [number, number, number], confirm = confirmed): Promise<Document[]> {
   let present = [id, ...there];
-  const door = new FakeDoor('router', {
+  const client = new FakeNodeClient('router', {
     listIndexes: () => ({ cursor: { firstBatch: present } }),
     createIndexes: (_database, command) => {
       present = [...present, ...(command.indexes as Document[])];
@@ -31,12 +31,12 @@ async function sentFor(source: Document[], there: Document[], buildIndexes: 'bef
     },
     collMod: () => ({}),
   });
-  const destination = fakeCluster({ router: door, version });
+  const destination = fakeCluster({ router: client, version });
   const { plan } = planCollection(entryOf(source), { source: { shardIds: ['s0'] }, destination, buildIndexes });
   await reconcileIndexes({ destination, confirm }, plan, entryOf(there), never).catch((error: unknown) => {
     if (error !== replaced) throw error;
   });
-  return door.sent.map(({ command }) => command);
+  return client.sent.map(({ command }) => command);
 }
 
 /** The commands that change something, in short. */

@@ -3,19 +3,19 @@ import { beforeEach, expect, it } from 'vitest';
 import { type CollectionPlan, planCollection } from '../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { reconcileOptions } from '../../../src/ddl/reconcile-options.js';
-import { reconcileViews, type ViewsContext } from '../../../src/ddl/reconcile-views.js';
-import { FakeDoor, fakeCluster } from '../fake-door.js';
+import { reconcileViews, type ViewsDependencies } from '../../../src/ddl/reconcile-views.js';
+import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 import { never } from '../model/parts.js';
 
 const replaced = new Error('replaced');
-let door: FakeDoor;
+let client: FakeNodeClient;
 /** How often it may be asked until another leader has taken over. */
 let allowed: number;
 
 beforeEach(() => {
   allowed = Infinity;
   let made: Document[] = [];
-  door = new FakeDoor('router', {
+  client = new FakeNodeClient('router', {
     listCollections: () => ({ cursor: { firstBatch: made } }),
     create: (_database, command) => {
       made = [{ name: command.create as string, type: 'view', options: { viewOn: command.viewOn as string, pipeline: command.pipeline as Document[] } }];
@@ -26,8 +26,8 @@ beforeEach(() => {
   });
 });
 
-function context(): ViewsContext {
-  const destination = fakeCluster({ router: door, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
+function deps(): ViewsDependencies {
+  const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
   const confirm = (): Promise<void> => (--allowed < 0 ? Promise.reject(replaced) : Promise.resolve());
   const plan = (view: CatalogEntry): CollectionPlan => planCollection(view, { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' }).plan;
   return { destination, pairs: null as never, confirm, plan };
@@ -38,19 +38,19 @@ function entryOf(name: string, type: CatalogEntry['type'], options: Document): C
 }
 
 function changes(): unknown[] {
-  return door.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'listCollections');
+  return client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'listCollections');
 }
 
 const validated = entryOf('orders', 'collection', { validator: { n: 1 } });
 
 it('options are brought to what the source has', async () => {
-  await reconcileOptions(context(), validated, entryOf('orders', 'collection', {}), never);
-  expect(door.sent).toMatchObject([{ database: 'shop', command: { collMod: 'orders', validator: { n: 1 } } }]);
+  await reconcileOptions(deps(), validated, entryOf('orders', 'collection', {}), never);
+  expect(client.sent).toMatchObject([{ database: 'shop', command: { collMod: 'orders', validator: { n: 1 } } }]);
 });
 
 it('options of a destination on which another leader went on stay as they are', async () => {
   allowed = 0;
-  await expect(reconcileOptions(context(), validated, entryOf('orders', 'collection', {}), never)).rejects.toBe(replaced);
+  await expect(reconcileOptions(deps(), validated, entryOf('orders', 'collection', {}), never)).rejects.toBe(replaced);
   expect(changes()).toEqual([]);
 });
 
@@ -61,8 +61,8 @@ it('views are dropped, changed and made, each only by the present leader', async
   const found = [view('gone', 'orders'), view('changed', 'items')];
   const expected = ['drop', 'collMod', 'create'];
   for (let count = 0; count <= expected.length; count += 1) {
-    [allowed, door.sent.length] = [count, 0];
-    await reconcileViews(context(), source, found, never).catch((error: unknown) => expect(error).toBe(replaced));
+    [allowed, client.sent.length] = [count, 0];
+    await reconcileViews(deps(), source, found, never).catch((error: unknown) => expect(error).toBe(replaced));
     expect(changes()).toEqual(expected.slice(0, count));
   }
 });

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
+import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
 import { creationOf } from '../../../src/ddl/followed-collections.js';
 import { arrivedOf, takeUnknown } from '../../../src/ddl/take-unknown.js';
-import type { Definition, DefinitionJournal, FoundDefinition } from '../../../src/store/definition-journal.js';
+import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
 import { never } from '../model/parts.js';
-import { entryOf } from '../model/share-view.js';
+import { entryOf } from '../model/task-view.js';
 
 const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }] });
 const [orders, built, later] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
 const time = 50n;
-let entries: Definition[];
-let ledger: DefinitionLedger;
+let entries: DdlChange[];
+let ledger: DdlLedger;
 /** What the source's catalog shows. */
 let present: Map<string, string>;
 /** What becomes known while it is waited for. */
@@ -22,24 +22,24 @@ beforeEach(() => {
   entries = [];
   present = new Map([[orders, 'orders'], [built, 'orders_new']]);
   meanwhile = () => undefined;
-  const append = (_epoch: number, ordinal: number, found: FoundDefinition): Promise<Definition> => {
-    const definition: Definition = { ...found, ordinal, state: 'undone', entry: null };
-    entries.push(definition);
-    return Promise.resolve(definition);
+  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
+    const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
+    entries.push(ddlChange);
+    return Promise.resolve(ddlChange);
   };
-  ledger = new DefinitionLedger({ append } as unknown as DefinitionJournal, 1, [entryOf({ uuid: orders, name: 'orders' }, [])], []);
+  ledger = new DdlLedger({ append } as unknown as DdlJournal, 1, [entryOf({ uuid: orders, name: 'orders' }, [])], []);
 });
 
 async function take(uuid = built, name = 'orders_new'): Promise<unknown[]> {
-  const context = {
+  const deps = {
     ledger,
     filter,
     namesOf: () => Promise.resolve(new Map(present)),
     timeAboveAll: () => Promise.resolve(time),
     untilKnown: async () => meanwhile(),
-    add: (...[judge, signal]: Parameters<DefinitionLedger['add']>) => ledger.add(judge, signal),
+    add: (...[judge, signal]: Parameters<DdlLedger['add']>) => ledger.add(judge, signal),
   };
-  await takeUnknown(context, [{ uuid, database: 'shop', name }], never);
+  await takeUnknown(deps, [{ uuid, database: 'shop', name }], never);
   return entries.map((entry) => [entry.operation, entry.uuid, entry.name, entry.droppedUuid, entry.time.toBigInt()]);
 }
 
@@ -82,11 +82,11 @@ describe('a collection that nobody knows', () => {
 });
 
 it('a collection on its way has come once the catalog shows it, until it is entered', async () => {
-  const context = { ledger, namesOf: () => Promise.resolve(new Map(present)) };
+  const deps = { ledger, namesOf: () => Promise.resolve(new Map(present)) };
   const arriving = [{ uuid: later, database: 'shop', name: 'orders' }];
-  expect(await arrivedOf(context, arriving, never)).toEqual([]);
+  expect(await arrivedOf(deps, arriving, never)).toEqual([]);
   present.set(later, 'orders');
-  expect(await arrivedOf(context, arriving, never)).toEqual(arriving);
+  expect(await arrivedOf(deps, arriving, never)).toEqual(arriving);
   expect(await take(later, 'orders')).toEqual([['create', later, 'orders', orders, time]]);
-  expect(await arrivedOf(context, arriving, never)).toEqual([]);
+  expect(await arrivedOf(deps, arriving, never)).toEqual([]);
 });

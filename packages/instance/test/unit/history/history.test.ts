@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HISTORY_POINTS_MAX, historySchema, TIMELINE_ENTRIES_MAX, type TimelineEntry } from '@convoy/api/contract/history';
 import { idleReport } from '@convoy/api/fleet/idle-report';
 import type { InstanceReport, SeenReport } from '@convoy/api/fleet/fleet';
-import { emptyHistory, withEntries, withPoint } from '../../../src/history/course.js';
+import { emptyHistory, withEntries, withPoint } from '../../../src/history/history-points.js';
 import { lookAt, pointOf } from '../../../src/history/fleet-look.js';
 import { whatHappened } from '../../../src/history/what-happened.js';
 

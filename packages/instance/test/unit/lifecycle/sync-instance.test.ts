@@ -9,7 +9,7 @@ import { createRuntime } from '../../../src/lifecycle/migration/runtime.js';
 import { SyncInstance } from '../../../src/lifecycle/sync-instance.js';
 import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
-import { FakeDoor, fakeCluster } from '../fake-door.js';
+import { FakeNodeClient, fakeCluster } from '../fake-node-client.js';
 
 const release = '1.9.0';
 const [zero, one] = [{ name: 'cluster0', clusterId: '00' }, { name: 'cluster1', clusterId: '01' }];
@@ -26,7 +26,7 @@ it('an instance that began without a cluster takes a start towards it, once the 
   let isBack = false;
   const connect: Connect = (_config, name) => {
     if (name === 'cluster0' && !isBack) return Promise.reject(new Error('away'));
-    const router = new FakeDoor(name, { find: () => ({ cursor: { firstBatch: found[name].splice(0, 1) } }) });
+    const router = new FakeNodeClient(name, { find: () => ({ cursor: { firstBatch: found[name].splice(0, 1) } }) });
     return Promise.resolve(fakeCluster({ router, ...(name === 'cluster0' ? zero : one) }));
   };
   const instance = new SyncInstance(runtime, fleet, identity, connect);

@@ -13,7 +13,7 @@ test('names follow the conventions of Prometheus', async () => {
 test('figures are those of one instance', async () => {
   const [one, other] = [new Metrics({ processMetrics: false }), new Metrics({ processMetrics: true })];
   one.copiedBytes.inc(1_000);
-  one.repairs.inc({ reason: 'duplicateKey' });
+  one.rereads.inc({ reason: 'duplicateKey' });
   one.state.set({ state: 'RUNNING' }, 1);
   const text = await one.registry.metrics();
   expect(text).toContain('convoy_copied_bytes_total 1000');

@@ -1,5 +1,5 @@
 import { MongoNetworkError, MongoServerError } from 'mongodb';
-import type { RawBatch, RawCursor } from '../../../src/cluster/door.js';
+import type { RawBatch, RawCursor } from '../../../src/cluster/node-client.js';
 import { type Scheduler, untilAborted } from './scheduler.js';
 
 /** How often calls fail, from 0 to 1. */

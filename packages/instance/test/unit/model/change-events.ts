@@ -45,7 +45,7 @@ export function eventOf(change: SeenChange, time: bigint, collection: NamedColle
 }
 
 /** The bytes of a definition change as one shard shows it. */
-export function definitionEventOf(operation: string, time: bigint, { uuid, name }: NamedCollection): Buffer {
+export function ddlEventOf(operation: string, time: bigint, { uuid, name }: NamedCollection): Buffer {
   const builder = new DocumentBuilder().begin('_id').string('_data', tokenOf(time, uuid)).end();
   builder.string('operationType', operation).timestamp('clusterTime', time);
   builder.begin('ns').string('db', modelNamespace.database).string('coll', name).end();

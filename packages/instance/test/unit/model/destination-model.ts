@@ -2,7 +2,7 @@ import { Timestamp } from 'mongodb';
 import { idClass } from '../../../src/bson/id-class.js';
 import { decodeValue, elementsOf, encodeValue, findValue, RawValue, readString } from '../../../src/bson/scan.js';
 import { hasZeroTimestamp } from '../../../src/bson/zero-timestamp.js';
-import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
+import type { RawWrite, WriteFailure, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
 import { documentOf, fieldOf, type Fields, fieldsOf, withField } from './raw-document.js';
 import { idOf, keyOf } from './source-history.js';
 import { modelNamespace, modelUuid } from './change-events.js';

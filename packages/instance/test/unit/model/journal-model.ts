@@ -1,35 +1,35 @@
 import { timeOf } from '../../../src/cluster/cluster-time.js';
 import type { Journalled } from '../../../src/lifecycle/migration/migration-watch.js';
-import type { DefinitionSource } from '../../../src/lifecycle/share/follow-definitions.js';
-import { type Definition, DefinitionJournal } from '../../../src/store/definition-journal.js';
+import type { DdlSource } from '../../../src/lifecycle/task/follow-ddl.js';
+import { type DdlChange, DdlJournal } from '../../../src/store/ddl-journal.js';
 import type { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
-import { Signalled } from '../../../src/store/signalled.js';
+import { Condition } from '../../../src/store/condition.js';
 import type { Scheduler } from './scheduler.js';
 
 const pause_ms = 50;
 
 /** How one process hears of definition changes: late, from the record alone, and not of every step. */
-export class JournalModel implements DefinitionSource {
+export class JournalModel implements DdlSource {
   readonly #records: MigrationRecords;
-  readonly #journal: DefinitionJournal;
-  readonly #changed = new Signalled();
-  #news: Journalled = { known: 0, done: 0, horizon: null };
+  readonly #journal: DdlJournal;
+  readonly #changed = new Condition();
+  #news: Journalled = { known: 0, done: 0, ddlWatermark: null };
 
   constructor(
     metadata: Metadata,
     private readonly scheduler: Scheduler,
   ) {
     this.#records = new MigrationRecords(metadata);
-    this.#journal = new DefinitionJournal(metadata, this.#records);
+    this.#journal = new DdlJournal(metadata, this.#records);
   }
 
   /** The journal as a process finds it that has fenced its predecessor. */
-  async begin(signal: AbortSignal): Promise<{ done: Definition[]; undone: Definition[]; position: { read: number; taken: number } }> {
+  async begin(signal: AbortSignal): Promise<{ done: DdlChange[]; undone: DdlChange[]; position: { read: number; taken: number } }> {
     await this.#look(signal);
     const { known, done } = this.#news;
-    const definitions = await this.#journal.readAfter(0, known, signal);
-    return { done: definitions.slice(0, done), undone: definitions.slice(done), position: { read: known, taken: done } };
+    const ddlChanges = await this.#journal.readAfter(0, known, signal);
+    return { done: ddlChanges.slice(0, done), undone: ddlChanges.slice(done), position: { read: known, taken: done } };
   }
 
   news(): Journalled {
@@ -40,11 +40,11 @@ export class JournalModel implements DefinitionSource {
     return this.#changed.until(() => condition(this.#news), signal);
   }
 
-  readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<Definition[]> {
+  readAfter(ordinal: number, known: number, signal: AbortSignal): Promise<DdlChange[]> {
     return this.#journal.readAfter(ordinal, known, signal);
   }
 
-  nudge(): void {
+  wake(): void {
     this.#changed.changed();
   }
 
@@ -58,12 +58,12 @@ export class JournalModel implements DefinitionSource {
   async #look(signal: AbortSignal): Promise<void> {
     const record = await this.#records.read(signal);
     if (record === null) throw new Error('no migration');
-    const { known, done } = record.definitions;
-    const stored = record.horizon === null ? null : timeOf(record.horizon.time);
-    this.#tell({ known, done, horizon: this.scheduler.chance(0.5) ? stored : this.#news.horizon });
+    const { known, done } = record.ddlChanges;
+    const stored = record.ddlWatermark === null ? null : timeOf(record.ddlWatermark.time);
+    this.#report({ known, done, ddlWatermark: this.scheduler.chance(0.5) ? stored : this.#news.ddlWatermark });
   }
 
-  #tell(news: Journalled): void {
+  #report(news: Journalled): void {
     this.#news = news;
     this.#changed.changed();
   }

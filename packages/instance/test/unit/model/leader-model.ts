@@ -4,21 +4,21 @@ import type { CatalogEntry } from '../../../src/catalog/namespace.js';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { timeOf, timestampOf } from '../../../src/cluster/cluster-time.js';
 import type { Retrying } from '../../../src/cluster/retry.js';
-import { DefinitionLedger } from '../../../src/ddl/definition-ledger.js';
-import { DefinitionTracker } from '../../../src/ddl/definition-tracker.js';
+import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
+import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
 import { type FollowedCollection, restartOf } from '../../../src/ddl/followed-collections.js';
 import { takeUnknown } from '../../../src/ddl/take-unknown.js';
-import { type Definition, DefinitionJournal } from '../../../src/store/definition-journal.js';
+import { type DdlChange, DdlJournal } from '../../../src/store/ddl-journal.js';
 import { Metadata } from '../../../src/store/metadata.js';
 import { MigrationRecords } from '../../../src/store/migration-record.js';
 import { runTogether } from '../../../src/store/run-together.js';
-import { Signalled } from '../../../src/store/signalled.js';
+import { Condition } from '../../../src/store/condition.js';
 import { type Faults, Network } from './calls.js';
 import { modelNamespace, type NamedCollection } from './change-events.js';
-import { DestinationDoor } from './destination-door.js';
+import { DestinationClient } from './destination-client.js';
 import type { DestinationModel } from './destination-model.js';
 import type { Scheduler } from './scheduler.js';
-import type { ShownDefinition } from './source-catalog.js';
+import type { ShownDdlChange } from './source-catalog.js';
 import { modelStart, type SourceHistory } from './source-history.js';
 
 /** What a leader works with. */
@@ -28,7 +28,7 @@ export interface LeaderInput {
   scheduler: Scheduler;
   faults: Faults;
   retrying: Retrying;
-  begun: readonly NamedCollection[];
+  atStart: readonly NamedCollection[];
   /** The catalog's entry of a collection, with its shares' bounds. */
   entryOf: (collection: NamedCollection) => CatalogEntry;
 }
@@ -44,10 +44,10 @@ export class LeaderModel {
   readonly #network: Network;
   readonly #metadata: Metadata;
   readonly #records: MigrationRecords;
-  readonly #journal: DefinitionJournal;
-  readonly #moved = new Signalled();
-  #ledger: DefinitionLedger;
-  #tracker: DefinitionTracker;
+  readonly #journal: DdlJournal;
+  readonly #moved = new Condition();
+  #ledger: DdlLedger;
+  #tracker: DdlTracker;
   #epoch = 0;
   #position = modelStart;
   #failure: unknown = null;
@@ -55,10 +55,10 @@ export class LeaderModel {
 
   constructor(private readonly input: LeaderInput) {
     this.#network = new Network(input.scheduler, input.faults);
-    const door = new DestinationDoor(input.destination, this.#network, () => undefined, true);
-    this.#metadata = new Metadata(door, input.retrying);
+    const client = new DestinationClient(input.destination, this.#network, () => undefined, true);
+    this.#metadata = new Metadata(client, input.retrying);
     this.#records = new MigrationRecords(this.#metadata);
-    this.#journal = new DefinitionJournal(this.#metadata, this.#records);
+    this.#journal = new DdlJournal(this.#metadata, this.#records);
     this.#ledger = this.#ledgerOf([]);
     this.#tracker = this.#trackerOf(this.#ledger);
   }
@@ -75,7 +75,7 @@ export class LeaderModel {
 
   /** Whether all changes below a time are known and applied. */
   isSettled(time: bigint): boolean {
-    return this.#horizon > time && this.#ledger.next === undefined;
+    return this.#ddlWatermark > time && this.#ledger.next === undefined;
   }
 
   /** Whether the journal has anything above a time. */
@@ -105,20 +105,20 @@ export class LeaderModel {
     await this.#journal.claim(this.#epoch, signal);
     const record = await this.#records.read(signal);
     if (record === null) throw new Error('no migration');
-    this.#ledger = this.#ledgerOf(await this.#journal.readAfter(0, record.definitions.known, signal));
+    this.#ledger = this.#ledgerOf(await this.#journal.readAfter(0, record.ddlChanges.known, signal));
     this.#tracker = this.#trackerOf(this.#ledger);
-    await this.#records.raiseDefinitions(this.#epoch, { done: this.#ledger.done }, signal);
-    this.#position = record.horizon === null ? modelStart : timeOf(record.horizon.time);
+    await this.#records.raiseDdlChanges(this.#epoch, { done: this.#ledger.done }, signal);
+    this.#position = record.ddlWatermark === null ? modelStart : timeOf(record.ddlWatermark.time);
     await runTogether(signal, [(each) => this.#find(each), (each) => this.#apply(each), (each) => this.#takeUnknown(each)]);
   }
 
-  #ledgerOf(definitions: readonly Definition[]): DefinitionLedger {
-    const { begun, entryOf } = this.input;
-    return new DefinitionLedger(this.#journal, this.#epoch, begun.map(entryOf), definitions);
+  #ledgerOf(ddlChanges: readonly DdlChange[]): DdlLedger {
+    const { atStart, entryOf } = this.input;
+    return new DdlLedger(this.#journal, this.#epoch, atStart.map(entryOf), ddlChanges);
   }
 
-  #trackerOf(ledger: DefinitionLedger): DefinitionTracker {
-    return new DefinitionTracker({
+  #trackerOf(ledger: DdlLedger): DdlTracker {
+    return new DdlTracker({
       ledger,
       filter,
       showsEachCopy: true,
@@ -130,7 +130,7 @@ export class LeaderModel {
     });
   }
 
-  get #horizon(): bigint {
+  get #ddlWatermark(): bigint {
     const first = this.#tracker.firstIncomplete;
     return first !== null && first < this.#position ? first : this.#position;
   }
@@ -139,14 +139,14 @@ export class LeaderModel {
     const { source, scheduler } = this.input;
     for (;;) {
       const from = this.#position;
-      const { shown, below } = await this.#call('scout', () => {
+      const { shown, below } = await this.#call('ddlWatcher', () => {
         const to = this.#readableBelow(from);
         return { shown: source.catalog.shown.filter(({ time }) => time >= from && time < to), below: to };
       }, signal);
       for (const one of shown) await this.#take(one, signal);
       await this.#tracker.settle(below, signal);
       this.#position = below;
-      if (scheduler.chance(0.7)) await this.#records.updateAsLeader(this.#epoch, { horizon: { time: timestampOf(this.#horizon) } }, signal);
+      if (scheduler.chance(0.7)) await this.#records.updateAsLeader(this.#epoch, { ddlWatermark: { time: timestampOf(this.#ddlWatermark) } }, signal);
       this.#moved.changed();
       for (let pauses = scheduler.chance(0.2) ? scheduler.between(1, slowPausesMax) : 1; pauses > 0; pauses -= 1) await scheduler.sleep(pause_ms, signal);
     }
@@ -163,7 +163,7 @@ export class LeaderModel {
   }
 
   /** All collections of the model are sharded on the destination: one that is sharded on the source is made anew all the same. */
-  async #take({ operation, uuid, name, to, time }: ShownDefinition, signal: AbortSignal): Promise<void> {
+  async #take({ operation, uuid, name, to, time }: ShownDdlChange, signal: AbortSignal): Promise<void> {
     const ledger = this.#ledger;
     if (operation !== 'shardCollection') {
       await this.#tracker.take({ operation, uuid, ...modelNamespace, name, time, to: to === null ? null : { ...modelNamespace, name: to }, movedTo: null }, signal);
@@ -176,21 +176,21 @@ export class LeaderModel {
     const ledger = this.#ledger;
     for (;;) {
       await ledger.changed.until(() => ledger.next !== undefined, signal);
-      const definition = ledger.next;
-      if (definition === undefined) throw new Error('a journal with gaps');
-      while (!(await this.#shares(signal)).every(({ consented }) => Number(consented) >= definition.ordinal)) await this.input.scheduler.sleep(pause_ms, signal);
-      await ledger.finish(await this.#call('apply', () => this.#carryOut(definition), signal), signal);
+      const ddlChange = ledger.next;
+      if (ddlChange === undefined) throw new Error('a journal with gaps');
+      while (!(await this.#tasks(signal)).every(({ acknowledged }) => Number(acknowledged) >= ddlChange.ordinal)) await this.input.scheduler.sleep(pause_ms, signal);
+      await ledger.finish(await this.#call('apply', () => this.#carryOut(ddlChange), signal), signal);
     }
   }
 
   /** All shares' records; the entries wait until every share has one. */
-  async #shares(signal: AbortSignal): Promise<Document[]> {
-    const shares = await this.#metadata.find('shares', {}, signal);
-    return shares.length < this.input.source.shards.length ? [{ consented: -1 }] : shares;
+  async #tasks(signal: AbortSignal): Promise<Document[]> {
+    const tasks = await this.#metadata.find('tasks', {}, signal);
+    return tasks.length < this.input.source.shards.length ? [{ acknowledged: -1 }] : tasks;
   }
 
   /** A leader that was deposed changes nothing any more. */
-  #carryOut({ operation, uuid, droppedUuid, name, to }: Definition): CatalogEntry | null {
+  #carryOut({ operation, uuid, droppedUuid, name, to }: DdlChange): CatalogEntry | null {
     const { destination, source, entryOf } = this.input;
     const [record] = destination.metadata.documents('migration');
     if (Number(record?.leaderEpoch) !== this.#epoch) throw new ConvoyError('staleEpoch');
@@ -212,11 +212,11 @@ export class LeaderModel {
       filter,
       namesOf: (_database: string, each: AbortSignal) => this.#namesNow(each),
       timeAboveAll: (each: AbortSignal) => this.#timeNow(each),
-      untilKnown: (time: bigint, each: AbortSignal) => this.#moved.until(() => this.#horizon > time, each),
-      add: (...[judge, each]: Parameters<DefinitionLedger['add']>) => this.#ledger.add(judge, each),
+      untilKnown: (time: bigint, each: AbortSignal) => this.#moved.until(() => this.#ddlWatermark > time, each),
+      add: (...[judge, each]: Parameters<DdlLedger['add']>) => this.#ledger.add(judge, each),
     };
     for (;;) {
-      await takeUnknown(taking, (await this.#shares(signal)).flatMap((share) => (share.unknown ?? []) as FollowedCollection[]), signal);
+      await takeUnknown(taking, (await this.#tasks(signal)).flatMap((task) => (task.unknown ?? []) as FollowedCollection[]), signal);
       await this.input.scheduler.sleep(pause_ms, signal);
     }
   }

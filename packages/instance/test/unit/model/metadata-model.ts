@@ -93,17 +93,17 @@ function matches(document: Document, filter: Document): boolean {
 function changed(document: Document, update: Document, inserts: boolean): Document {
   if (!Object.keys(update).some((name) => name.startsWith('$'))) return { ...update, _id: document._id as unknown };
   const after = { ...document };
-  for (const [path, value] of Object.entries((update.$set as Document | undefined) ?? {})) put(after, path.split('.'), () => value);
+  for (const [path, value] of Object.entries((update.$set as Document | undefined) ?? {})) upsert(after, path.split('.'), () => value);
   if (inserts) Object.assign(after, update.$setOnInsert);
-  for (const [path, value] of Object.entries((update.$max as Document | undefined) ?? {})) put(after, path.split('.'), (present) => (isAbove(value, present) ? value : present));
+  for (const [path, value] of Object.entries((update.$max as Document | undefined) ?? {})) upsert(after, path.split('.'), (present) => (isAbove(value, present) ? value : present));
   for (const [field, by] of Object.entries((update.$inc as Document | undefined) ?? {})) after[field] = Number(after[field] ?? 0) + Number(by);
   return after;
 }
 
 /** Changes a field, in a document or in one inside it. */
-function put(document: Document, [field = '', ...rest]: string[], change: (present: unknown) => unknown): void {
+function upsert(document: Document, [field = '', ...rest]: string[], change: (present: unknown) => unknown): void {
   if (rest.length === 0) document[field] = change(document[field]);
-  else put((document[field] = { ...(document[field] as Document | undefined) }), rest, change);
+  else upsert((document[field] = { ...(document[field] as Document | undefined) }), rest, change);
 }
 
 /** `$max` of numbers and times. */

@@ -1,7 +1,7 @@
 import type { NamedCollection } from './change-events.js';
 
 /** One shard's copy of a definition change, as a stream of definition changes shows it. */
-export interface ShownDefinition extends NamedCollection {
+export interface ShownDdlChange extends NamedCollection {
   operation: 'create' | 'drop' | 'rename' | 'shardCollection';
   time: bigint;
   to: string | null;
@@ -18,7 +18,7 @@ export class SourceCatalog {
   /** From 6.0 on streams show creations as well. */
   showsCreations = false;
   /** All shards' copies of all changes, in order of time. */
-  readonly shown: ShownDefinition[] = [];
+  readonly shown: ShownDdlChange[] = [];
   readonly #names = new Map<string, Naming[]>();
   #made = 0;
 

@@ -1,5 +1,5 @@
 import { MongoNetworkError, type Timestamp } from 'mongodb';
-import type { RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
+import type { RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
 import { DestinationModel } from './destination-model.js';
 
 /** A destination that does not take some of the writes for the moment. */
@@ -18,7 +18,7 @@ export class StallingDestination extends DestinationModel {
 
   /** The stored checkpoint of the only share; 0 before the first one. */
   get checkpoint(): bigint {
-    const checkpoint = this.metadata.documents('shares')[0]?.checkpoint as Timestamp | null | undefined;
+    const checkpoint = this.metadata.documents('tasks')[0]?.checkpoint as Timestamp | null | undefined;
     return checkpoint?.toBigInt() ?? 0n;
   }
 }

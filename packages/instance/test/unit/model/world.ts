@@ -4,12 +4,12 @@ import { createLogger } from '../../../src/logging/logger.js';
 import { Metrics } from '../../../src/metrics/metrics.js';
 import type { Faults } from './calls.js';
 import type { NamedCollection } from './change-events.js';
-import { carryOutStep, type DefinitionStep } from './definitions.js';
+import { carryOutStep, type DdlStep } from './ddl.js';
 import { DestinationModel } from './destination-model.js';
 import { LeaderModel } from './leader-model.js';
 import { randomOf, Scheduler } from './scheduler.js';
-import { ShareOwner } from './share-owner.js';
-import { entryOf, routerView, shardView, type ShareView } from './share-view.js';
+import { TaskOwner } from './task-owner.js';
+import { entryOf, routerView, shardView, type TaskView } from './task-view.js';
 import { SourceHistory, type SourceShard } from './source-history.js';
 import { modelIds, type Step } from './workload.js';
 
@@ -23,16 +23,16 @@ export interface WorldInput {
   pace: number;
   /** Documents before the migration begins, and while it runs. */
   before: readonly Step[];
-  during: readonly (Step | DefinitionStep)[];
+  during: readonly (Step | DdlStep)[];
   /** Changes after the commit time, which must not arrive. */
-  after: readonly (Step | DefinitionStep)[];
+  after: readonly (Step | DdlStep)[];
   faults: Faults;
   /** Chance per moment that a process ends, and in which way. */
   ends: { stop: number; crash: number; freeze: number };
   /** Definition changes are followed; whether streams show creations, and the chance per moment that another leader takes over. */
-  definitions?: { showsCreations: boolean; leaderEnds: number };
+  ddlChanges?: { showsCreations: boolean; leaderEnds: number };
   /** From so many doubtful keys on a range of them is copied anew; without it never. */
-  doubtfulKeysMax?: number;
+  rereadRequestsMax?: number;
 }
 
 /** A run that has not settled after so many moments never will. */
@@ -48,18 +48,18 @@ export class World {
   readonly source: SourceHistory;
   readonly destination = new DestinationModel(2);
   readonly #scheduler: Scheduler;
-  readonly #owners: ShareOwner[] = [];
-  readonly #former: ShareOwner[] = [];
+  readonly #owners: TaskOwner[] = [];
+  readonly #former: TaskOwner[] = [];
   readonly #violations: string[] = [];
-  readonly #after: (Step | DefinitionStep)[];
-  #begun: NamedCollection[] = [];
+  readonly #after: (Step | DdlStep)[];
+  #atStart: NamedCollection[] = [];
   #leader: LeaderModel | null = null;
   #moments = 0;
 
   constructor(private readonly input: WorldInput) {
     this.#scheduler = new Scheduler(randomOf(input.seed));
     this.source = new SourceHistory(input.shards);
-    this.source.catalog.showsCreations = input.definitions?.showsCreations ?? false;
+    this.source.catalog.showsCreations = input.ddlChanges?.showsCreations ?? false;
     this.#after = [...input.after];
   }
 
@@ -76,7 +76,7 @@ export class World {
     await this.#during();
     await this.#until(() => {
       this.#replaceEnded();
-      return this.#owners.every(({ sync }) => sync?.figures().copyDone === true);
+      return this.#owners.every(({ sync }) => sync?.stats().copyDone === true);
     });
     const commit = await this.#commit();
     this.#leader?.crash();
@@ -90,10 +90,10 @@ export class World {
 
   /** Collections as they are found before anything is copied, made on the destination. */
   #initialise(): void {
-    this.#begun = this.source.catalog.namesAt(this.source.now);
-    for (const { uuid, name } of this.#begun) this.destination.make(uuid, name);
-    if (this.input.definitions === undefined) return;
-    const migration = { _id: 'migration', leaderEpoch: 0, definitions: { known: 0, done: 0 }, horizon: null };
+    this.#atStart = this.source.catalog.namesAt(this.source.now);
+    for (const { uuid, name } of this.#atStart) this.destination.make(uuid, name);
+    if (this.input.ddlChanges === undefined) return;
+    const migration = { _id: 'migration', leaderEpoch: 0, ddlChanges: { known: 0, done: 0 }, ddlWatermark: null };
     this.destination.metadata.run({ update: 'migration', updates: [{ q: { _id: 'migration' }, u: migration, upsert: true }] });
     this.#lead();
   }
@@ -102,7 +102,7 @@ export class World {
     this.#leader?.crash();
     const { source, destination } = this;
     const { retrying } = createRuntime(config, this.#scheduler, logger, new Metrics({ processMetrics: false }));
-    const leader = { source, destination, scheduler: this.#scheduler, faults: this.input.faults, retrying, begun: this.#begun };
+    const leader = { source, destination, scheduler: this.#scheduler, faults: this.input.faults, retrying, atStart: this.#atStart };
     this.#leader = new LeaderModel({ ...leader, entryOf: (collection) => entryOf(collection, this.#bounds(), source.shards.map(({ id }) => id)) });
     this.#leader.begin();
   }
@@ -113,7 +113,7 @@ export class World {
       const commit = this.#timeAboveAll();
       if (this.#leader !== null) await this.#untilLeaderSettled(commit);
       await this.#drain(commit);
-      const isClean = this.#owners.every(({ sync }) => sync?.figures().writesAboveCeiling === 0 && sync.figures().deletedAboveCeiling.size === 0);
+      const isClean = this.#owners.every(({ sync }) => sync?.stats().writesAboveCeiling === 0 && sync.stats().deletedAboveCeiling.size === 0);
       if (isClean && (this.#leader === null || (this.#leader.isSettled(commit) && !this.#leader.changedAfter(commit)))) return commit;
     }
   }
@@ -134,9 +134,9 @@ export class World {
     return times.reduce((a, b) => (a > b ? a : b));
   }
 
-  #view(shard: SourceShard): ShareView {
-    if (this.input.bounds === null) return shardView(this.source, shard, this.#begun);
-    return routerView(this.source, shard, this.#bounds(), this.#begun);
+  #view(shard: SourceShard): TaskView {
+    if (this.input.bounds === null) return shardView(this.source, shard, this.#atStart);
+    return routerView(this.source, shard, this.#bounds(), this.#atStart);
   }
 
   #bounds() {
@@ -148,7 +148,7 @@ export class World {
     const shard = this.source.shards[index];
     if (shard === undefined) throw new Error('no such shard');
     const violation = (what: string): void => void this.#violations.push(what);
-    const owner = new ShareOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null, this.input.definitions !== undefined, this.input.doubtfulKeysMax);
+    const owner = new TaskOwner(this.#view(shard), this.destination, this.#scheduler, this.input.faults, violation, this.input.bounds !== null, this.input.ddlChanges !== undefined, this.input.rereadRequestsMax);
     this.#owners[index] = owner;
     owner.begin();
   }
@@ -167,7 +167,7 @@ export class World {
 
   /** Ends a process now and then; another one takes its share over at once, or while a frozen one goes on. */
   #maybeEnd(): void {
-    if (this.#leader !== null && this.#scheduler.chance(this.input.definitions?.leaderEnds ?? 0)) this.#lead();
+    if (this.#leader !== null && this.#scheduler.chance(this.input.ddlChanges?.leaderEnds ?? 0)) this.#lead();
     const { stop, crash, freeze } = this.input.ends;
     for (const [index, owner] of this.#owners.entries()) {
       const [stops, crashes, freezes] = [this.#scheduler.chance(stop), this.#scheduler.chance(crash), this.#scheduler.chance(freeze)];
@@ -182,14 +182,14 @@ export class World {
     for (const [index, owner] of this.#owners.entries()) if (owner.ended) this.#replace(index, owner);
   }
 
-  #replace(index: number, owner: ShareOwner): void {
+  #replace(index: number, owner: TaskOwner): void {
     if (owner.failure !== null) throw owner.failure as Error;
     this.#own(index);
   }
 
   async #drain(commit: bigint): Promise<void> {
-    const drained = new Set<ShareOwner>();
-    const asked = new Set<ShareOwner>();
+    const drained = new Set<TaskOwner>();
+    const asked = new Set<TaskOwner>();
     await this.#until(() => {
       const step = this.#scheduler.chance(this.input.pace) ? this.#after.shift() : undefined;
       if (step !== undefined) carryOutStep(this.source, step);
@@ -221,7 +221,7 @@ export class World {
   }
 
   #describe(): string {
-    const owners = this.#owners.map(({ sync, ended }) => ({ ended, ...sync?.figures() }));
+    const owners = this.#owners.map(({ sync, ended }) => ({ ended, ...sync?.stats() }));
     const leader = this.#leader === null ? null : this.#leader.describe();
     return JSON.stringify({ owners, leader, now: this.source.now }, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
   }

@@ -1,11 +1,11 @@
 import type { StartRequest, StartRequestBody } from '@convoy/api/contract/start-request';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { Cluster } from '../../../src/cluster/door.js';
+import type { ClusterClient } from '../../../src/cluster/node-client.js';
 import { destinationPrivileges } from '../../../src/preflight/required-privileges.js';
 import type { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
 import { keyPattern } from '../catalog/as-read.js';
-import { requestOf, Scene } from './scene.js';
+import { requestOf, Fixture } from './fixture.js';
 
 const low = new BSON.MinKey();
 const high = new BSON.MaxKey();
@@ -15,27 +15,27 @@ const version60 = { version: [6, 0, 0] } as const;
 /** The last step of an upgrade is missing. */
 const upgrading = { version: [5, 0, 0], newerBinary: [6, 0, 14] } as const;
 
-async function refusal(scene: Scene, request?: StartRequest, more?: { syncUser?: string; alreadyRecorded?: boolean }): Promise<string> {
+async function refusal(fixture: Fixture, request?: StartRequest, more?: { syncUser?: string; alreadyRecorded?: boolean }): Promise<string> {
   try {
-    await scene.check(request, more);
+    await fixture.check(request, more);
   } catch (failure) {
     return (failure as { error?: string }).error ?? String(failure);
   }
   return 'accepted';
 }
 
-function sceneWith(parts: { source?: Partial<Cluster>; destination?: Partial<Cluster> }): Scene {
-  const scene = new Scene();
-  scene.source = parts.source ?? {};
-  scene.destination = parts.destination ?? {};
-  return scene;
+function fixtureWith(parts: { source?: Partial<ClusterClient>; destination?: Partial<ClusterClient> }): Fixture {
+  const fixture = new Fixture();
+  fixture.source = parts.source ?? {};
+  fixture.destination = parts.destination ?? {};
+  return fixture;
 }
 
 describe('checkStart on clusters', () => {
   it('accepts two clusters and returns the catalog, the plan and warnings', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c', { indexes: [{ v: 1, key: { a: 1 }, name: 'a_1' }] });
-    const result = await scene.check();
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c', { indexes: [{ v: 1, key: { a: 1 }, name: 'a_1' }] });
+    const result = await fixture.check();
     expect(result.sourceCatalog.map((entry) => entry.name)).toEqual(['c']);
     expect(result.plan.collections).toHaveLength(1);
     expect(result.warnings).toEqual([{ name: 'indexVersionRaised', description: 'Index a_1 of app.c has version 1 and is built with version 2.' }]);
@@ -51,7 +51,7 @@ describe('checkStart on clusters', () => {
     ['sharded to replica set', { destination: replicaSet }, 'unsupportedTopology'],
     ['replica set to replica set', { source: replicaSet, destination: replicaSet }, 'accepted'],
   ] as const)('clusters: %s', async (_, parts, expected) => {
-    expect(await refusal(sceneWith(parts))).toBe(expected);
+    expect(await refusal(fixtureWith(parts))).toBe(expected);
   });
 });
 
@@ -73,19 +73,19 @@ describe('checkStart on options', () => {
     ['buildIndexes never', {}, { buildIndexes: 'never' }, 'accepted'],
     ['a pattern with a back-reference', {}, { includeNamespaces: [{ databaseRegex: { pattern: '(a)\\1' } }] }, 'filterPatternInvalid'],
   ] as const)('options: %s', async (_, parts, body, expected) => {
-    expect(await refusal(sceneWith(parts), requestOf(body as Partial<StartRequestBody>))).toBe(expected);
+    expect(await refusal(fixtureWith(parts), requestOf(body as Partial<StartRequestBody>))).toBe(expected);
   });
 
   it('refuses what the API refuses already, for requests that come another way', async () => {
-    const scene = sceneWith({ source: version60, destination: version60 });
-    expect(await refusal(scene, requestOf({}, { reversible: true, buildIndexes: 'never' }))).toBe('buildIndexesNeverWithReversible');
-    expect(await refusal(scene, requestOf({}, { reversible: true }))).toBe('reversibleNeedsWriteBlocking');
+    const fixture = fixtureWith({ source: version60, destination: version60 });
+    expect(await refusal(fixture, requestOf({}, { reversible: true, buildIndexes: 'never' }))).toBe('buildIndexesNeverWithReversible');
+    expect(await refusal(fixture, requestOf({}, { reversible: true }))).toBe('reversibleNeedsWriteBlocking');
   });
 
   it('sends nothing to the clusters before options are checked', async () => {
-    const scene = new Scene();
-    await refusal(scene, requestOf({ sharding }));
-    expect(scene.sourceServer.door.sent).toEqual([]);
+    const fixture = new Fixture();
+    await refusal(fixture, requestOf({ sharding }));
+    expect(fixture.sourceServer.client.sent).toEqual([]);
   });
 });
 
@@ -96,44 +96,44 @@ describe('checkStart on users', () => {
   const all = [{ resource: { anyResource: true }, actions: ['anyAction'] }];
 
   it('accepts users with every privilege', async () => {
-    const scene = new Scene();
-    authenticated(scene.sourceServer, 'sync', all);
-    authenticated(scene.destinationServer, 'sync', all);
-    expect(await refusal(scene, requestOf(), { syncUser: 'sync' })).toBe('accepted');
+    const fixture = new Fixture();
+    authenticated(fixture.sourceServer, 'sync', all);
+    authenticated(fixture.destinationServer, 'sync', all);
+    expect(await refusal(fixture, requestOf(), { syncUser: 'sync' })).toBe('accepted');
   });
 
   it('refuses another user than the configured one, without naming either', async () => {
-    const scene = new Scene();
-    authenticated(scene.sourceServer, 'somebody', all);
-    const failure = scene.check(requestOf(), { syncUser: 'sync' });
+    const fixture = new Fixture();
+    authenticated(fixture.sourceServer, 'somebody', all);
+    const failure = fixture.check(requestOf(), { syncUser: 'sync' });
     await expect(failure).rejects.toMatchObject({ error: 'syncUserMismatch' });
     await expect(failure).rejects.not.toThrow(/somebody/);
   });
 
   it('names what is missing', async () => {
-    const scene = new Scene();
-    authenticated(scene.sourceServer, 'sync', [
+    const fixture = new Fixture();
+    authenticated(fixture.sourceServer, 'sync', [
       { resource: { cluster: true }, actions: ['inprog', 'listDatabases', 'listShards'] },
       { resource: { db: '', collection: '' }, actions: ['find', 'listCollections', 'listIndexes', 'collStats'] },
       { resource: { db: 'config', collection: '' }, actions: ['find', 'update'] },
       { resource: { db: 'app', collection: '' }, actions: ['changeStream'] },
     ]);
-    await expect(scene.check()).rejects.toMatchObject({
+    await expect(fixture.check()).rejects.toMatchObject({
       error: 'permissionMissing',
       errorDescription: 'The user of cluster0 lacks changeStream on every database; grant it.',
     });
   });
 
   it('asks for the change stream of the destination when the migration is verified', async () => {
-    const scene = new Scene();
+    const fixture = new Fixture();
     const [ofCluster, ofEach, ofConfig] = destinationPrivileges.sharded.map(({ actions }) => actions);
-    authenticated(scene.destinationServer, 'sync', [
+    authenticated(fixture.destinationServer, 'sync', [
       { resource: { cluster: true }, actions: ofCluster },
       { resource: { db: '', collection: '' }, actions: ofEach },
       { resource: { db: 'config', collection: '' }, actions: ofConfig },
     ]);
-    expect(await refusal(scene)).toBe('accepted');
-    await expect(scene.check(requestOf({}, { verification: { enabled: true } }))).rejects.toMatchObject({
+    expect(await refusal(fixture)).toBe('accepted');
+    await expect(fixture.check(requestOf({}, { verification: { enabled: true } }))).rejects.toMatchObject({
       error: 'permissionMissing',
       errorDescription: 'The user of cluster1 lacks changeStream on every database; grant it.',
     });
@@ -141,8 +141,8 @@ describe('checkStart on users', () => {
 });
 
 it('checkStart warns when the source is read through its router because its shards cannot be read', async () => {
-  const scene = sceneWith({ source: { access: 'router', directRefusal: 'Shard shard0 of cluster0 cannot be read directly: 13.' } });
-  const { warnings } = await scene.check();
+  const fixture = fixtureWith({ source: { access: 'router', directRefusal: 'Shard shard0 of cluster0 cannot be read directly: 13.' } });
+  const { warnings } = await fixture.check();
   expect(warnings.map(({ name }) => name)).toEqual(['sourceReadThroughRouter']);
   expect(warnings[0]?.description).toMatch(/read through its router.*shard0 of cluster0 cannot be read directly: 13\. Or set sourceAccess/);
 });
@@ -152,10 +152,10 @@ describe('checkStart on the users of shards', () => {
   const noting = { resource: { cluster: true }, actions: ['appendOplogNote'] };
   const byUuid = { resource: { cluster: true }, actions: ['useUUID'] };
 
-  function withShardUser(...authenticatedUserPrivileges: object[]): Scene {
-    const scene = new Scene();
-    scene.shardAuthInfo = { authenticatedUsers: [{ user: 'reader', db: 'admin' }], authenticatedUserPrivileges };
-    return scene;
+  function withShardUser(...authenticatedUserPrivileges: object[]): Fixture {
+    const fixture = new Fixture();
+    fixture.shardAuthInfo = { authenticatedUsers: [{ user: 'reader', db: 'admin' }], authenticatedUserPrivileges };
+    return fixture;
   }
 
   it('accepts those who may read and note', async () => {
@@ -187,25 +187,25 @@ describe('checkStart on the users of shards', () => {
     ['an earlier router, which does not', { version: [5, 0, 0], access: 'router' }, []],
     ['a replica set, which is its own shard', replicaSet, ['oplogNotesNotAllowed']],
   ] as const)('asks the one user of %s', async (_what, source, expected) => {
-    const scene = sceneWith({ source, destination: { version: [6, 0, 0] } });
-    scene.sourceServer.authInfo = routerUser;
+    const fixture = fixtureWith({ source, destination: { version: [6, 0, 0] } });
+    fixture.sourceServer.authInfo = routerUser;
     const request = source === replicaSet ? requestOf({ sharding: { shardingEntries: [] } }) : requestOf();
-    expect((await scene.check(request)).warnings.map(({ name }) => name)).toEqual(expected);
+    expect((await fixture.check(request)).warnings.map(({ name }) => name)).toEqual(expected);
   });
 
   it('of a source whose balancer the user may not stop', async () => {
-    const scene = new Scene();
-    scene.sourceServer.authInfo = { ...routerUser, authenticatedUserPrivileges: routerUser.authenticatedUserPrivileges.slice(0, 3) };
-    await expect(scene.check()).rejects.toMatchObject({ errorDescription: 'The user of cluster0 lacks update on config.settings; grant it.' });
+    const fixture = new Fixture();
+    fixture.sourceServer.authInfo = { ...routerUser, authenticatedUserPrivileges: routerUser.authenticatedUserPrivileges.slice(0, 3) };
+    await expect(fixture.check()).rejects.toMatchObject({ errorDescription: 'The user of cluster0 lacks update on config.settings; grant it.' });
   });
 });
 
 describe('checkStart on the source catalog', () => {
   it('refuses time series, unless they are left out', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.series', { type: 'timeseries' });
-    expect(await refusal(scene)).toBe('timeSeriesNotSupported');
-    expect(await refusal(scene, requestOf({ excludeNamespaces: [{ database: 'app', collections: ['series'] }] }))).toBe('accepted');
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.series', { type: 'timeseries' });
+    expect(await refusal(fixture)).toBe('timeSeriesNotSupported');
+    expect(await refusal(fixture, requestOf({ excludeNamespaces: [{ database: 'app', collections: ['series'] }] }))).toBe('accepted');
   });
 
   it.each([
@@ -214,79 +214,79 @@ describe('checkStart on the source catalog', () => {
     ['a single numeric field name', { key: { 1: 1 }, name: 'n' }, 'accepted'],
     ['legacy directions', { key: { a: true, b: '' }, name: 'legacy' }, 'accepted'],
   ])('index: %s', async (_, index, expected) => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c', { indexes: [index] });
-    expect(await refusal(scene)).toBe(expected);
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c', { indexes: [index] });
+    expect(await refusal(fixture)).toBe(expected);
   });
 
   it('lays the sharding document over the catalog of a replica set', async () => {
-    const scene = sceneWith({ source: replicaSet });
-    scene.sourceServer.add('app.c', { indexes: [{ v: 2, key: { k: 1 }, name: 'k_1' }] });
+    const fixture = fixtureWith({ source: replicaSet });
+    fixture.sourceServer.add('app.c', { indexes: [{ v: 2, key: { k: 1 }, name: 'k_1' }] });
     const sharding = { shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ k: 1 as const }] } }] };
-    const result = await scene.check(requestOf({ sharding }));
+    const result = await fixture.check(requestOf({ sharding }));
     expect(result.sourceCatalog[0]?.sharding?.key).toEqual(keyPattern({ k: 1 }));
     expect(result.plan.collections[0]?.sharding?.key).toEqual(keyPattern({ k: 1 }));
     const missing = { shardingEntries: [{ database: 'app', collection: 'c', shardCollection: { key: [{ x: 1 as const }] } }] };
-    expect(await refusal(scene, requestOf({ sharding: missing }))).toBe('shardingKeyIndexMissing');
-    expect(await refusal(scene, requestOf({ sharding: { ...missing, createSupportingIndexes: true } }))).toBe('accepted');
+    expect(await refusal(fixture, requestOf({ sharding: missing }))).toBe('shardingKeyIndexMissing');
+    expect(await refusal(fixture, requestOf({ sharding: { ...missing, createSupportingIndexes: true } }))).toBe('accepted');
   });
 });
 
 describe('checkStart on the destination', () => {
   it('refuses documents in included namespaces only', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    scene.destinationServer.add('other.c', { documents: [{ _id: 1 }] });
-    expect(await refusal(scene)).toBe('destinationNotEmpty');
-    expect(await refusal(scene, requestOf({ includeNamespaces: [{ database: 'app' }] }))).toBe('accepted');
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    fixture.destinationServer.add('other.c', { documents: [{ _id: 1 }] });
+    expect(await refusal(fixture)).toBe('destinationNotEmpty');
+    expect(await refusal(fixture, requestOf({ includeNamespaces: [{ database: 'app' }] }))).toBe('accepted');
   });
 
   it('accepts empty collections like the source has them, refuses those in another form', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c', { options: { capped: true, size: 4096 } });
-    scene.destinationServer.add('app.c', { options: { capped: true, size: 4096 } });
-    expect(await refusal(scene)).toBe('accepted');
-    scene.destinationServer.add('app.c', { options: {} });
-    expect(await refusal(scene)).toBe('destinationNotEmpty');
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c', { options: { capped: true, size: 4096 } });
+    fixture.destinationServer.add('app.c', { options: { capped: true, size: 4096 } });
+    expect(await refusal(fixture)).toBe('accepted');
+    fixture.destinationServer.add('app.c', { options: {} });
+    expect(await refusal(fixture)).toBe('destinationNotEmpty');
   });
 
   it('refuses a database that differs only in case', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    scene.destinationServer.add('App.c');
-    expect(await refusal(scene)).toBe('destinationNotEmpty');
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    fixture.destinationServer.add('App.c');
+    expect(await refusal(fixture)).toBe('destinationNotEmpty');
   });
 
   it('refuses a view that the source does not have', async () => {
-    const scene = new Scene();
-    scene.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
-    expect(await refusal(scene)).toBe('destinationNotEmpty');
+    const fixture = new Fixture();
+    fixture.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
+    expect(await refusal(fixture)).toBe('destinationNotEmpty');
   });
 
   it('refuses the state of another migration, but not that of its own', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    scene.destinationServer.add('convoy_metadata.migration', { documents: [{ _id: 1 }] });
-    scene.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
-    expect(await refusal(scene)).toBe('migrationExists');
-    expect(await refusal(scene, requestOf(), { alreadyRecorded: true })).toBe('accepted');
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    fixture.destinationServer.add('convoy_metadata.migration', { documents: [{ _id: 1 }] });
+    fixture.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
+    expect(await refusal(fixture)).toBe('migrationExists');
+    expect(await refusal(fixture, requestOf(), { alreadyRecorded: true })).toBe('accepted');
   });
 
   it('refuses zone ranges of others over included namespaces', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    scene.destinationServer.tags.push({ ns: 'app.c', min: { k: low }, max: { k: high }, tag: 'mine' });
-    expect(await refusal(scene)).toBe('destinationNotEmpty');
-    expect(await refusal(scene, requestOf({ excludeNamespaces: [{ database: 'app' }] }))).toBe('accepted');
-    scene.destinationServer.tags = [{ ns: 'app.c', min: { k: low }, max: { k: high }, tag: 'convoy_a' }];
-    expect(await refusal(scene)).toBe('accepted');
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    fixture.destinationServer.tags.push({ ns: 'app.c', min: { k: low }, max: { k: high }, tag: 'mine' });
+    expect(await refusal(fixture)).toBe('destinationNotEmpty');
+    expect(await refusal(fixture, requestOf({ excludeNamespaces: [{ database: 'app' }] }))).toBe('accepted');
+    fixture.destinationServer.tags = [{ ns: 'app.c', min: { k: low }, max: { k: high }, tag: 'convoy_a' }];
+    expect(await refusal(fixture)).toBe('accepted');
   });
 
   it('changes nothing on either cluster', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    await scene.check();
-    const names = [...scene.sourceServer.door.sent, ...scene.destinationServer.door.sent].map(({ command }) => Object.keys(command)[0]);
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    await fixture.check();
+    const names = [...fixture.sourceServer.client.sent, ...fixture.destinationServer.client.sent].map(({ command }) => Object.keys(command)[0]);
     expect(new Set(names)).toEqual(new Set(['balancerStatus', 'connectionStatus', 'listDatabases', 'listCollections', 'listIndexes', 'find', 'aggregate']));
   });
 });

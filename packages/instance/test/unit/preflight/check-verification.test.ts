@@ -1,18 +1,18 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { checkVerification, describeVerification, verifiedMemoryBytesMin } from '../../../src/preflight/check-verification.js';
-import { fakeCluster, FakeDoor, type Handler, serverError } from '../fake-door.js';
-import { requestOf } from './scene.js';
+import { fakeCluster, FakeNodeClient, type Handler, serverError } from '../fake-node-client.js';
+import { requestOf } from './fixture.js';
 
 const { signal } = new AbortController();
 const verified = requestOf({}, { verification: { enabled: true } });
-const answers = (aggregate: Handler) => new FakeDoor('router', { ping: () => ({ operationTime: new BSON.Timestamp({ t: 1, i: 1 }) }), aggregate });
+const answers = (aggregate: Handler) => new FakeNodeClient('router', { ping: () => ({ operationTime: new BSON.Timestamp({ t: 1, i: 1 }) }), aggregate });
 const streams = answers(() => ({ cursor: { firstBatch: [] } }));
 const refuses = answers(() => {
   throw serverError(40_573, 'Location40573');
 });
 
-function check(source: FakeDoor, destination: FakeDoor, memoryBytesMax: number, request = verified): Promise<void> {
+function check(source: FakeNodeClient, destination: FakeNodeClient, memoryBytesMax: number, request = verified): Promise<void> {
   const clusters = { source: fakeCluster({ router: source }), destination: fakeCluster({ router: destination, name: 'cluster1' }) };
   return checkVerification({ ...clusters, request, memoryBytesMax, signal }, []);
 }

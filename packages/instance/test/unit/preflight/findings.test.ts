@@ -2,7 +2,7 @@ import type { StartRequestBody } from '@convoy/api/contract/start-request';
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { checkNames, type CheckName, type PreflightItem } from '../../../src/preflight/report.js';
-import { requestOf, Scene } from './scene.js';
+import { requestOf, Fixture } from './fixture.js';
 
 /** What stands in a migration's way, or is worth knowing, and what its finding has to say. */
 interface Finding {
@@ -11,7 +11,7 @@ interface Finding {
   result: PreflightItem['result'];
   /** Name of the refusal; of warnings, that in progress. */
   name: string;
-  prepare: (scene: Scene) => void;
+  prepare: (fixture: Fixture) => void;
   request?: Partial<StartRequestBody>;
   /** The namespace, index or privilege concerned, and what to do. */
   says: RegExp;
@@ -26,60 +26,60 @@ function shardedBy(key: 1 | 'hashed', collection = 'c'): Partial<StartRequestBod
 }
 
 const findings: Finding[] = [
-  { what: 'the same cluster twice', check: 'clusters', result: 'failed', name: 'sourceEqualsDestination', prepare: (scene) => void (scene.destination = { clusterId: '0a' }), says: /configure two different/ },
-  { what: 'a source that is too old', check: 'clusters', result: 'failed', name: 'unsupportedServerVersion', prepare: (scene) => void (scene.source = { version: [4, 2, 0] }), says: /4\.2; Convoy needs 4\.4/ },
-  { what: 'a destination that is older than the source', check: 'clusters', result: 'failed', name: 'unsupportedServerVersion', prepare: (scene) => void (scene.source = { version: [7, 0, 0] }), says: /older release.*upgrade it/ },
-  { what: 'a sharded source and a replica set', check: 'clusters', result: 'failed', name: 'unsupportedTopology', prepare: (scene) => void (scene.destination = replicaSet), says: /choose a sharded destination/ },
+  { what: 'the same cluster twice', check: 'clusters', result: 'failed', name: 'sourceEqualsDestination', prepare: (fixture) => void (fixture.destination = { clusterId: '0a' }), says: /configure two different/ },
+  { what: 'a source that is too old', check: 'clusters', result: 'failed', name: 'unsupportedServerVersion', prepare: (fixture) => void (fixture.source = { version: [4, 2, 0] }), says: /4\.2; Convoy needs 4\.4/ },
+  { what: 'a destination that is older than the source', check: 'clusters', result: 'failed', name: 'unsupportedServerVersion', prepare: (fixture) => void (fixture.source = { version: [7, 0, 0] }), says: /older release.*upgrade it/ },
+  { what: 'a sharded source and a replica set', check: 'clusters', result: 'failed', name: 'unsupportedTopology', prepare: (fixture) => void (fixture.destination = replicaSet), says: /choose a sharded destination/ },
   { what: 'write blocking on a source that has none', check: 'options', result: 'failed', name: 'writeBlockingNeedsSource60', prepare: () => undefined, request: { enableUserWriteBlocking: true }, says: /6\.0/ },
-  { what: 'a TTL index without indexes on the destination', check: 'verification', result: 'failed', name: 'ttlCollectionWithVerification', prepare: (scene) => void scene.sourceServer.add('app.sessions', { indexes: [{ v: 2, key: { at: 1 }, name: 'at_1', expireAfterSeconds: 60 }] }), request: { buildIndexes: 'never', verification: { enabled: true } }, says: /app\.sessions.*verification\.enabled false/ },
+  { what: 'a TTL index without indexes on the destination', check: 'verification', result: 'failed', name: 'ttlCollectionWithVerification', prepare: (fixture) => void fixture.sourceServer.add('app.sessions', { indexes: [{ v: 2, key: { at: 1 }, name: 'at_1', expireAfterSeconds: 60 }] }), request: { buildIndexes: 'never', verification: { enabled: true } }, says: /app\.sessions.*verification\.enabled false/ },
   { what: 'a pattern that cannot be compiled', check: 'filter', result: 'failed', name: 'filterPatternInvalid', prepare: () => undefined, request: { includeNamespaces: [{ databaseRegex: { pattern: '(?=a)' } }] }, says: /look-around are not available/ },
-  { what: 'an upgrade under way', check: 'featureCompatibilityVersion', result: 'failed', name: 'unsupportedServerVersion', prepare: (scene) => void (scene.sourceServer.featureVersion = { version: '5.0', targetVersion: '6.0' }), says: /finish the upgrade or downgrade/ },
-  { what: 'a missing privilege', check: 'privileges', result: 'failed', name: 'permissionMissing', prepare: (scene) => void (scene.sourceServer.authInfo = { authenticatedUsers: [{ user: 'sync', db: 'admin' }], authenticatedUserPrivileges: [] }), says: /find on every database.*grant it/ },
-  { what: 'time series', check: 'collections', result: 'failed', name: 'timeSeriesNotSupported', prepare: (scene) => void scene.sourceServer.add('app.series', { type: 'timeseries' }), says: /app\.series.*exclude them/ },
+  { what: 'an upgrade under way', check: 'featureCompatibilityVersion', result: 'failed', name: 'unsupportedServerVersion', prepare: (fixture) => void (fixture.sourceServer.featureVersion = { version: '5.0', targetVersion: '6.0' }), says: /finish the upgrade or downgrade/ },
+  { what: 'a missing privilege', check: 'privileges', result: 'failed', name: 'permissionMissing', prepare: (fixture) => void (fixture.sourceServer.authInfo = { authenticatedUsers: [{ user: 'sync', db: 'admin' }], authenticatedUserPrivileges: [] }), says: /find on every database.*grant it/ },
+  { what: 'time series', check: 'collections', result: 'failed', name: 'timeSeriesNotSupported', prepare: (fixture) => void fixture.sourceServer.add('app.series', { type: 'timeseries' }), says: /app\.series.*exclude them/ },
   {
     what: 'indexes about which shards disagree', check: 'collections', result: 'failed', name: 'inconsistentIndexes',
-    prepare: (scene) => {
-      const { sourceServer } = scene;
+    prepare: (fixture) => {
+      const { sourceServer } = fixture;
       sourceServer.addSharded('app.c', { k: 1 }, false, chunks, { indexes: [byKey] });
-      scene.shardIndexes.set('shard1', [{ v: 2, key: { _id: 1 }, name: '_id_' }]);
+      fixture.shardIndexes.set('shard1', [{ v: 2, key: { _id: 1 }, name: '_id_' }]);
     },
     says: /k_1 of app\.c.*shard1.*Make them equal/,
   },
-  { what: 'an index type that ended', check: 'collections', result: 'failed', name: 'indexNotSupported', prepare: (scene) => void scene.sourceServer.add('app.c', { indexes: [{ key: { g: 'geoHaystack' }, name: 'hay', bucketSize: 1 }] }), says: /hay of app\.c.*Drop them or exclude/ },
-  { what: 'encrypted collections', check: 'collections', result: 'failed', name: 'collectionNotSupported', prepare: (scene) => void scene.sourceServer.add('app.c', { options: { encryptedFields: { fields: [] } } }), says: /app\.c.*exclude them/ },
+  { what: 'an index type that ended', check: 'collections', result: 'failed', name: 'indexNotSupported', prepare: (fixture) => void fixture.sourceServer.add('app.c', { indexes: [{ key: { g: 'geoHaystack' }, name: 'hay', bucketSize: 1 }] }), says: /hay of app\.c.*Drop them or exclude/ },
+  { what: 'encrypted collections', check: 'collections', result: 'failed', name: 'collectionNotSupported', prepare: (fixture) => void fixture.sourceServer.add('app.c', { options: { encryptedFields: { fields: [] } } }), says: /app\.c.*exclude them/ },
   {
     what: 'a collection of very many chunks', check: 'collections', result: 'failed', name: 'collectionNotSupported',
-    prepare: (scene) => {
+    prepare: (fixture) => {
       const many = Array.from({ length: 1_100 }, (_, n) => ({ min: { k: `${n}`.padStart(8_000, '0') }, max: { k: `${n + 1}`.padStart(8_000, '0') }, shard: 'shard0' }));
-      scene.sourceServer.addSharded('app.c', { k: 1 }, false, many, { indexes: [byKey] });
+      fixture.sourceServer.addSharded('app.c', { k: 1 }, false, many, { indexes: [byKey] });
     },
     says: /app\.c \(1100 chunks\).*Merge chunks/,
   },
   {
     what: 'a name that is too long for a sharded collection', check: 'sharding', result: 'failed', name: 'shardingEntryInvalid',
-    prepare: (scene) => {
-      scene.source = replicaSet;
-      scene.sourceServer.add(`app.${'ü'.repeat(120)}`, { indexes: [byKey] });
+    prepare: (fixture) => {
+      fixture.source = replicaSet;
+      fixture.sourceServer.add(`app.${'ü'.repeat(120)}`, { indexes: [byKey] });
     },
     request: shardedBy(1, 'ü'.repeat(120)), says: /244 bytes, of which sharded collections may have 235; rename it/,
   },
   {
     what: 'a shard key without an index', check: 'sharding', result: 'failed', name: 'shardingKeyIndexMissing',
-    prepare: (scene) => {
-      scene.source = replicaSet;
-      scene.sourceServer.add('app.c');
+    prepare: (fixture) => {
+      fixture.source = replicaSet;
+      fixture.sourceServer.add('app.c');
     },
     request: shardedBy('hashed'), says: /app\.c.*create it there or set createSupportingIndexes/,
   },
-  { what: 'documents on the destination', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (scene) => void scene.destinationServer.add('app.c', { documents: [{ _id: 1 }] }), says: /app\.c; drop them or choose an empty cluster/ },
-  { what: 'a view on the destination', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (scene) => void scene.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } }), says: /app\.v\. Drop them/ },
-  { what: 'the state of another migration', check: 'destination', result: 'failed', name: 'migrationExists', prepare: (scene) => void scene.destinationServer.add('convoy_metadata.migration'), says: /remove it there with convoy cleanup/ },
-  { what: 'zones over collections to come', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (scene) => void scene.destinationServer.tags.push({ ns: 'app.c', min: { k: 1 }, max: { k: 2 }, tag: 'mine' }), says: /app\.c; remove them/ },
-  { what: 'a database that differs in case', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (scene) => { scene.sourceServer.add('app.c'); scene.destinationServer.add('App.c'); }, says: /app; drop them/ },
-  { what: 'a filter that matches nothing at all', check: 'matched', result: 'warning', name: 'filterMatchesNothing', prepare: (scene) => void scene.sourceServer.add('app.c'), request: { includeNamespaces: [{ database: 'ap' }] }, says: /correct it/ },
+  { what: 'documents on the destination', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => void fixture.destinationServer.add('app.c', { documents: [{ _id: 1 }] }), says: /app\.c; drop them or choose an empty cluster/ },
+  { what: 'a view on the destination', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => void fixture.destinationServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } }), says: /app\.v\. Drop them/ },
+  { what: 'the state of another migration', check: 'destination', result: 'failed', name: 'migrationExists', prepare: (fixture) => void fixture.destinationServer.add('convoy_metadata.migration'), says: /remove it there with convoy cleanup/ },
+  { what: 'zones over collections to come', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => void fixture.destinationServer.tags.push({ ns: 'app.c', min: { k: 1 }, max: { k: 2 }, tag: 'mine' }), says: /app\.c; remove them/ },
+  { what: 'a database that differs in case', check: 'destination', result: 'failed', name: 'destinationNotEmpty', prepare: (fixture) => { fixture.sourceServer.add('app.c'); fixture.destinationServer.add('App.c'); }, says: /app; drop them/ },
+  { what: 'a filter that matches nothing at all', check: 'matched', result: 'warning', name: 'filterMatchesNothing', prepare: (fixture) => void fixture.sourceServer.add('app.c'), request: { includeNamespaces: [{ database: 'ap' }] }, says: /correct it/ },
   {
     what: 'parts of a filter that match nothing', check: 'matched', result: 'warning', name: 'filterMatchesNothing',
-    prepare: (scene) => void scene.sourceServer.add('app.c'),
+    prepare: (fixture) => void fixture.sourceServer.add('app.c'),
     request: { includeNamespaces: [{ database: 'app', collections: ['c', 'mispelt'] }, { database: 'app', collectionsRegex: { pattern: '^x', options: 'i' } }, { databaseRegex: { pattern: 'z' } }] },
     says: /app\.mispelt, names like \/\^x\/i of app, databases like \/z\/; check their names/,
   },
@@ -94,31 +94,31 @@ const findings: Finding[] = [
   },
   {
     what: 'a destination whose disks may be too small', check: 'diskSpace', result: 'warning', name: 'diskSpaceShort',
-    prepare: (scene) => {
-      scene.sourceServer.add('app.c', { documents: [{ _id: 1 }] });
-      scene.destinationServer.add('other.empty');
-      scene.destinationServer.disk = { totalBytes: 10, usedBytes: 9 };
+    prepare: (fixture) => {
+      fixture.sourceServer.add('app.c', { documents: [{ _id: 1 }] });
+      fixture.destinationServer.add('other.empty');
+      fixture.destinationServer.disk = { totalBytes: 10, usedBytes: 9 };
     },
     says: /add space/,
   },
-  { what: 'a short oplog', check: 'oplogWindow', result: 'warning', name: 'oplogWindowShort', prepare: (scene) => void (scene.oplog = { held_seconds: 60, size: 1, maxSize: 1 }), says: /replSetResizeOplog/ },
+  { what: 'a short oplog', check: 'oplogWindow', result: 'warning', name: 'oplogWindowShort', prepare: (fixture) => void (fixture.oplog = { covered_seconds: 60, size: 1, maxSize: 1 }), says: /replSetResizeOplog/ },
 ];
 
 describe('preflight finds and says what to do about', () => {
   it.each(findings)('$what', async ({ check, result, name, prepare, request, says }) => {
-    const scene = new Scene();
-    prepare(scene);
-    const { items } = await scene.report(requestOf(request));
+    const fixture = new Fixture();
+    prepare(fixture);
+    const { items } = await fixture.report(requestOf(request));
     const found = items.find((item) => item.check === check);
     expect(found).toMatchObject({ result, description: expect.stringMatching(says) as unknown });
     if (result === 'failed') expect(found?.error).toBe(name);
-    else expect((await scene.check(requestOf(request))).warnings.map((warning) => warning.name)).toContain(name);
+    else expect((await fixture.check(requestOf(request))).warnings.map((warning) => warning.name)).toContain(name);
   });
 
   it('equal _ids, which are not looked for before the copy, and says when they are found', async () => {
-    const scene = new Scene();
-    scene.sourceServer.addSharded('app.c', { k: 1 }, false, chunks, { indexes: [byKey] });
-    const { items } = await scene.report();
+    const fixture = new Fixture();
+    fixture.sourceServer.addSharded('app.c', { k: 1 }, false, chunks, { indexes: [byKey] });
+    const { items } = await fixture.report();
     expect(items.find(({ check }) => check === 'equalIds')).toMatchObject({ result: 'unchecked', description: expect.stringMatching(/app\.c.*found during the copy/) as unknown });
   });
 
@@ -130,23 +130,23 @@ describe('preflight finds and says what to do about', () => {
 
 describe('a filter', () => {
   it('that takes views along with what they read gives no warning', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    scene.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [{ $unionWith: { coll: 'c', pipeline: [] } }] } });
-    const { warnings } = await scene.check(requestOf({ includeNamespaces: [{ database: 'app', collections: ['c'], collectionsRegex: { pattern: '^v' } }] }));
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [{ $unionWith: { coll: 'c', pipeline: [] } }] } });
+    const { warnings } = await fixture.check(requestOf({ includeNamespaces: [{ database: 'app', collections: ['c'], collectionsRegex: { pattern: '^v' } }] }));
     expect(warnings).toEqual([]);
   });
 
   it('is not blamed for views of collections that the source does not have either, when there is none', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'gone', pipeline: [] } });
-    expect((await scene.check()).warnings).toEqual([]);
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'gone', pipeline: [] } });
+    expect((await fixture.check()).warnings).toEqual([]);
   });
 
   it('has what it matches listed, up to a hundred', async () => {
-    const scene = new Scene();
-    for (let n = 0; n < 120; n += 1) scene.sourceServer.add(`app.c${String(n).padStart(3, '0')}`);
-    const { items } = await scene.report();
+    const fixture = new Fixture();
+    for (let n = 0; n < 120; n += 1) fixture.sourceServer.add(`app.c${String(n).padStart(3, '0')}`);
+    const { items } = await fixture.report();
     const description = items.find(({ check }) => check === 'matched')?.description;
     expect(description).toContain('120 collections and 0 views in 1 databases');
     expect(description).toMatch(/app\.c099 and 20 more\.$/);

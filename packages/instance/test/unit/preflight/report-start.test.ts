@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { checkNames, type CheckName, type PreflightItem } from '../../../src/preflight/report.js';
-import { serverError } from '../fake-door.js';
-import { requestOf, Scene } from './scene.js';
+import { serverError } from '../fake-node-client.js';
+import { requestOf, Fixture } from './fixture.js';
 
-async function item(scene: Scene, check: CheckName, request = requestOf()): Promise<PreflightItem> {
-  const { items } = await scene.report(request);
+async function item(fixture: Fixture, check: CheckName, request = requestOf()): Promise<PreflightItem> {
+  const { items } = await fixture.report(request);
   const found = items.find((one) => one.check === check);
   if (found === undefined) throw new Error(`the report has no ${check}`);
   return found;
@@ -12,21 +12,21 @@ async function item(scene: Scene, check: CheckName, request = requestOf()): Prom
 
 describe('the preflight report', () => {
   it('has every check once, in order, and says that nothing is in the way', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    scene.destinationServer.add('other.c');
-    const { canStart, items } = await scene.report(requestOf({ includeNamespaces: [{ database: 'app' }] }));
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    fixture.destinationServer.add('other.c');
+    const { canStart, items } = await fixture.report(requestOf({ includeNamespaces: [{ database: 'app' }] }));
     expect(items.map(({ check }) => check)).toEqual([...checkNames]);
     expect(items.filter(({ result }) => result !== 'passed')).toEqual([]);
     expect(canStart).toBe(true);
   });
 
   it('goes on after a refusal and names each', async () => {
-    const scene = new Scene();
-    scene.source = { version: [7, 0, 0] };
-    scene.sourceServer.add('app.c');
-    scene.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
-    const { canStart, items } = await scene.report(requestOf({}, { verification: { enabled: true } }), { memoryBytesMax: 2 ** 26 });
+    const fixture = new Fixture();
+    fixture.source = { version: [7, 0, 0] };
+    fixture.sourceServer.add('app.c');
+    fixture.destinationServer.add('app.c', { documents: [{ _id: 1 }] });
+    const { canStart, items } = await fixture.report(requestOf({}, { verification: { enabled: true } }), { memoryBytesMax: 2 ** 26 });
     expect(canStart).toBe(false);
     expect(items.flatMap(({ check, error }) => (error === null ? [] : [`${check}: ${error}`]))).toEqual([
       'clusters: unsupportedServerVersion', 'featureCompatibilityVersion: unsupportedServerVersion', 'verification: verificationMemoryInsufficient', 'destination: destinationNotEmpty',
@@ -34,35 +34,35 @@ describe('the preflight report', () => {
   });
 
   it('does not check what needs a filter that cannot be compiled', async () => {
-    const scene = new Scene();
+    const fixture = new Fixture();
     const request = requestOf({ includeNamespaces: [{ database: 'app', collectionsRegex: { pattern: '(' } }] });
-    expect(await item(scene, 'filter', request)).toMatchObject({ result: 'failed', error: 'filterPatternInvalid' });
-    expect(await item(scene, 'destination', request)).toMatchObject({ result: 'unchecked', error: null });
+    expect(await item(fixture, 'filter', request)).toMatchObject({ result: 'failed', error: 'filterPatternInvalid' });
+    expect(await item(fixture, 'destination', request)).toMatchObject({ result: 'unchecked', error: null });
   });
 
   it('tells what the filter matches', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c');
-    scene.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
-    expect(await item(scene, 'matched')).toMatchObject({ result: 'passed', description: 'To be migrated: 1 collections and 1 views in 1 databases: app.c, app.v.' });
-    expect(await item(scene, 'matched', requestOf({ includeNamespaces: [{ database: 'ap' }] }))).toMatchObject({ result: 'warning' });
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c');
+    fixture.sourceServer.add('app.v', { type: 'view', options: { viewOn: 'c', pipeline: [] } });
+    expect(await item(fixture, 'matched')).toMatchObject({ result: 'passed', description: 'To be migrated: 1 collections and 1 views in 1 databases: app.c, app.v.' });
+    expect(await item(fixture, 'matched', requestOf({ includeNamespaces: [{ database: 'ap' }] }))).toMatchObject({ result: 'warning' });
     const halfRight = requestOf({ includeNamespaces: [{ database: 'app' }, { database: 'ap' }] });
-    expect((await item(scene, 'matched', halfRight)).description).toContain('match nothing on the source that is not excluded: ap;');
+    expect((await item(fixture, 'matched', halfRight)).description).toContain('match nothing on the source that is not excluded: ap;');
   });
 
   it('warns in progress, too, of what a start does not refuse', async () => {
-    const scene = new Scene();
-    scene.oplog = { held_seconds: 3600, size: 100, maxSize: 100 };
-    expect((await scene.check()).warnings.map(({ name }) => name)).toEqual(['oplogWindowShort']);
+    const fixture = new Fixture();
+    fixture.oplog = { covered_seconds: 3600, size: 100, maxSize: 100 };
+    expect((await fixture.check()).warnings.map(({ name }) => name)).toEqual(['oplogWindowShort']);
   });
 });
 
 describe('recordedReleases', () => {
   it('names the probes of releases that were never recorded, and does not stand in the way', async () => {
-    const scene = new Scene();
-    scene.destination = { version: [7, 0, 16] };
-    scene.sourceServer.add('app.c');
-    const { canStart, items } = await scene.report();
+    const fixture = new Fixture();
+    fixture.destination = { version: [7, 0, 16] };
+    fixture.sourceServer.add('app.c');
+    const { canStart, items } = await fixture.report();
     expect(canStart).toBe(true);
     const found = items.find(({ check }) => check === 'recordedReleases');
     expect(found).toMatchObject({ result: 'unchecked', description: expect.stringMatching(/cluster1 \(7\.0\.16\).*convoy probe: .*definitions-are-shown/) as unknown });
@@ -78,26 +78,26 @@ describe('featureCompatibilityVersion', () => {
     ['an upgrade under way', { version: '5.0', targetVersion: '6.0' }, { version: '6.0' }, 'failed'],
     ['a document that may not be read', null, { version: '6.0' }, 'unchecked'],
   ] as const)('%s', async (_, source, destination, result) => {
-    const scene = new Scene();
-    scene.sourceServer.featureVersion = source;
-    scene.destinationServer.featureVersion = destination;
-    expect((await item(scene, 'featureCompatibilityVersion')).result).toBe(result);
+    const fixture = new Fixture();
+    fixture.sourceServer.featureVersion = source;
+    fixture.destinationServer.featureVersion = destination;
+    expect((await item(fixture, 'featureCompatibilityVersion')).result).toBe(result);
   });
 });
 
 describe('the oplog window', () => {
   it.each([
-    ['long enough', { held_seconds: 7 * 3600, size: 100, maxSize: 100 }, 'passed', 'shard0 7 hours, shard1 7 hours'],
-    ['too short', { held_seconds: 1800, size: 95, maxSize: 100 }, 'warning', 'shard0 30 minutes'],
-    ['of an oplog that is not full is what it will reach back to', { held_seconds: 5400, size: 15, maxSize: 100 }, 'passed', '10 hours'],
-    ['of an oplog that will be full soon', { held_seconds: 5400, size: 50, maxSize: 100 }, 'warning', '3 hours'],
-    ['of a young oplog cannot be told', { held_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to tell'],
-    ['of a server that does not say its size is what it reaches back now', { held_seconds: 1800, size: 5, maxSize: 0 }, 'warning', '30 minutes'],
+    ['long enough', { covered_seconds: 7 * 3600, size: 100, maxSize: 100 }, 'passed', 'shard0 7 hours, shard1 7 hours'],
+    ['too short', { covered_seconds: 1800, size: 95, maxSize: 100 }, 'warning', 'shard0 30 minutes'],
+    ['of an oplog that is not full is what it will reach back to', { covered_seconds: 5400, size: 15, maxSize: 100 }, 'passed', '10 hours'],
+    ['of an oplog that will be full soon', { covered_seconds: 5400, size: 50, maxSize: 100 }, 'warning', '3 hours'],
+    ['of a young oplog cannot be told', { covered_seconds: 20, size: 50, maxSize: 100 }, 'passed', 'too young to tell'],
+    ['of a server that does not say its size is what it reaches back now', { covered_seconds: 1800, size: 5, maxSize: 0 }, 'warning', '30 minutes'],
     ['that may not be read', serverError(13, 'Unauthorized'), 'unchecked', 'Unauthorized (13)'],
   ] as const)('%s', async (_, oplog, result, text) => {
-    const scene = new Scene();
-    scene.oplog = oplog;
-    const found = await item(scene, 'oplogWindow');
+    const fixture = new Fixture();
+    fixture.oplog = oplog;
+    const found = await item(fixture, 'oplogWindow');
     expect(found.result).toBe(result);
     expect(found.description).toContain(text);
   });
@@ -105,37 +105,37 @@ describe('the oplog window', () => {
 
 describe('balancers, disks and equal _ids', () => {
   it('tells that a running balancer will be stopped', async () => {
-    const scene = new Scene();
-    scene.destinationServer.balancerMode = 'full';
-    expect((await item(scene, 'balancers')).description).toContain('cluster1 (at rest)');
+    const fixture = new Fixture();
+    fixture.destinationServer.balancerMode = 'full';
+    expect((await item(fixture, 'balancers')).description).toContain('cluster1 (at rest)');
   });
 
   it('warns when the documents may not fit', async () => {
-    const scene = new Scene();
-    scene.sourceServer.add('app.c', { documents: [{ _id: 1 }] });
-    scene.destinationServer.add('other.c');
-    scene.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };
-    expect(await item(scene, 'diskSpace')).toMatchObject({ result: 'warning' });
+    const fixture = new Fixture();
+    fixture.sourceServer.add('app.c', { documents: [{ _id: 1 }] });
+    fixture.destinationServer.add('other.c');
+    fixture.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };
+    expect(await item(fixture, 'diskSpace')).toMatchObject({ result: 'warning' });
   });
 
   it("does not take the config servers' disk for the shards'", async () => {
-    const scene = new Scene();
-    scene.destinationServer.add('admin.system.version');
-    scene.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };
-    expect(await item(scene, 'diskSpace')).toMatchObject({ result: 'unchecked' });
+    const fixture = new Fixture();
+    fixture.destinationServer.add('admin.system.version');
+    fixture.destinationServer.disk = { totalBytes: 100, usedBytes: 95 };
+    expect(await item(fixture, 'diskSpace')).toMatchObject({ result: 'unchecked' });
   });
 
   it('cannot know the disks of a destination without databases', async () => {
-    expect(await item(new Scene(), 'diskSpace')).toMatchObject({ result: 'unchecked' });
+    expect(await item(new Fixture(), 'diskSpace')).toMatchObject({ result: 'unchecked' });
   });
 
   it('names collections whose _ids no server compares', async () => {
-    const scene = new Scene();
+    const fixture = new Fixture();
     const chunks = [{ min: {}, max: {}, shard: 'shard0' }];
-    scene.sourceServer.addSharded('app.byId', { _id: 'hashed' }, false, chunks, { indexes: [{ v: 2, key: { _id: 'hashed' }, name: '_id_hashed' }] });
-    expect(await item(scene, 'equalIds')).toMatchObject({ result: 'passed' });
-    scene.sourceServer.addSharded('app.byName', { name: 1 }, false, chunks, { indexes: [{ v: 2, key: { name: 1 }, name: 'name_1' }] });
-    const found = await item(scene, 'equalIds');
+    fixture.sourceServer.addSharded('app.byId', { _id: 'hashed' }, false, chunks, { indexes: [{ v: 2, key: { _id: 'hashed' }, name: '_id_hashed' }] });
+    expect(await item(fixture, 'equalIds')).toMatchObject({ result: 'passed' });
+    fixture.sourceServer.addSharded('app.byName', { name: 1 }, false, chunks, { indexes: [{ v: 2, key: { name: 1 }, name: 'name_1' }] });
+    const found = await item(fixture, 'equalIds');
     expect(found.result).toBe('unchecked');
     expect(found.description).toContain('app.byName');
     expect(found.description).not.toContain('app.byId');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
 import { readSettledCatalog } from '../../../src/preflight/settled-catalog.js';
 import { FakeCatalogServer } from '../catalog/fake-catalog-server.js';
-import { fakeCluster, FakeDoor } from '../fake-door.js';
+import { fakeCluster, FakeNodeClient } from '../fake-node-client.js';
 
 const { signal } = new AbortController();
 const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
@@ -16,8 +16,8 @@ const b = { v: 2, key: { b: 1 }, name: 'b_1' };
 async function read(first: Document[], ...looks: Document[][]): Promise<{ inconsistent: string[]; sleeps: number }> {
   const server = new FakeCatalogServer(['shard0', 'shard1']);
   server.addSharded('app.c', { k: 1 }, false, chunks);
-  const shard0 = new FakeDoor('shard0', { listIndexes: () => ({ cursor: { firstBatch: first } }) });
-  const shard1 = new FakeDoor('shard1', { listIndexes: () => ({ cursor: { firstBatch: looks.length > 1 ? looks.shift() : looks[0] } }) });
+  const shard0 = new FakeNodeClient('shard0', { listIndexes: () => ({ cursor: { firstBatch: first } }) });
+  const shard1 = new FakeNodeClient('shard1', { listIndexes: () => ({ cursor: { firstBatch: looks.length > 1 ? looks.shift() : looks[0] } }) });
   let sleeps = 0;
   const clock = {
     sleep: () => {
@@ -25,7 +25,7 @@ async function read(first: Document[], ...looks: Document[][]): Promise<{ incons
       return Promise.resolve();
     },
   };
-  const source = fakeCluster({ router: server.door, shards: new Map([['shard0', shard0], ['shard1', shard1]]) });
+  const source = fakeCluster({ router: server.client, shards: new Map([['shard0', shard0], ['shard1', shard1]]) });
   const { inconsistentIndexes } = await readSettledCatalog(source, everything, clock, signal);
   return { inconsistent: inconsistentIndexes.map(({ index }) => index), sleeps };
 }

@@ -1,11 +1,11 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { Door, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/door.js';
+import type { NodeClient, RawWrite, WriteOutcome, WriteTicket } from '../../../src/cluster/node-client.js';
 import { createFence } from '../../../src/store/fence.js';
 import { FencedWriter } from '../../../src/store/fenced-writer.js';
 import { SessionFence } from '../../../src/store/session-fence.js';
 import { serverError } from '../model/calls.js';
-import { FakeDoor } from '../fake-door.js';
+import { FakeNodeClient } from '../fake-node-client.js';
 import { bytesOf, never, once, settled, times } from '../model/parts.js';
 
 const write: RawWrite = { database: 'shop', collection: 'orders', kind: 'insert', statements: [bytesOf({ _id: 1 })], ordered: false };
@@ -20,7 +20,7 @@ function outcomeOf(code: number): WriteOutcome {
 }
 
 /** A door that answers from the list and remembers tickets. */
-function doorOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): { door: Door; tickets: WriteTicket[]; writes: RawWrite[] } {
+function clientOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): { client: NodeClient; tickets: WriteTicket[]; writes: RawWrite[] } {
   const tickets: WriteTicket[] = [];
   const writes: RawWrite[] = [];
   const send = (one: RawWrite, ticket: WriteTicket): Promise<WriteOutcome> => {
@@ -29,26 +29,26 @@ function doorOf(answers: (WriteOutcome | Error | Promise<WriteOutcome>)[]): { do
     const answer = answers.shift() ?? fine;
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
   };
-  return { door: { label: 'router', write: send } as unknown as Door, tickets, writes };
+  return { client: { label: 'router', write: send } as unknown as NodeClient, tickets, writes };
 }
 
-function writerOf(door: Door, retrying = once, confirm = (): Promise<void> => Promise.resolve()): FencedWriter {
-  return new FencedWriter(door, retrying, sessions, epoch, confirm, fenceOf(door));
+function writerOf(client: NodeClient, retrying = once, confirm = (): Promise<void> => Promise.resolve()): FencedWriter {
+  return new FencedWriter(client, retrying, sessions, epoch, confirm, fenceOf(client));
 }
 
-function fenceOf(door: Door, retrying = once): SessionFence {
-  return new SessionFence({ router: door, shardIds: ['a', 'b'] }, retrying);
+function fenceOf(client: NodeClient, retrying = once): SessionFence {
+  return new SessionFence({ router: client, shardIds: ['a', 'b'] }, retrying);
 }
 
 /** What was sent, in order: the kind of write and its number in the epoch. */
-function sentOf({ tickets, writes }: Pick<ReturnType<typeof doorOf>, 'tickets' | 'writes'>): string[] {
+function sentOf({ tickets, writes }: Pick<ReturnType<typeof clientOf>, 'tickets' | 'writes'>): string[] {
   return writes.map(({ collection }, at) => `${collection} ${(tickets[at]?.txnNumber ?? 0n) - base}`);
 }
 
 describe('a fenced write', () => {
   it('has a number of its epoch that is never used again', async () => {
-    const { door, tickets } = doorOf([]);
-    const writer = writerOf(door);
+    const { client, tickets } = clientOf([]);
+    const writer = writerOf(client);
     for (let count = 0; count < 3; count += 1) await writer.write(write, never);
     const used = tickets.map(({ lsid, txnNumber }) => `${Buffer.from(lsid).toString('hex')} ${txnNumber}`);
     expect(new Set(used).size).toBe(3);
@@ -59,14 +59,14 @@ describe('a fenced write', () => {
   });
 
   it('whose outcome is unknown, or with a statement that may succeed later, is sent again under its number', async () => {
-    const { door, tickets, writes } = doorOf([new Error('connection lost'), outcomeOf(112), fine, fenced]);
-    expect(await writerOf(door, times(3)).write(write, never)).toEqual(fine);
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), outcomeOf(112), fine, fenced]);
+    expect(await writerOf(client, times(3)).write(write, never)).toEqual(fine);
     expect(sentOf({ tickets, writes }).slice(0, 3)).toEqual(['orders 1', 'orders 1', 'orders 1']);
   });
 
   it('that was sent more than once is over when its session is fenced on every shard, under a number of its own', async () => {
-    const { door, tickets, writes } = doorOf([new Error('connection lost'), fine, fenced, fine]);
-    const writer = new FencedWriter(door, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), fenceOf(door));
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, fenced, fine]);
+    const writer = new FencedWriter(client, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), fenceOf(client));
     await writer.write(write, never);
     await writer.write(write, never);
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
@@ -75,9 +75,9 @@ describe('a fenced write', () => {
 
   it('that was sent more than once is not over before the fence is', async () => {
     let raise: (outcome: WriteOutcome) => void = () => undefined;
-    const { door, writes } = doorOf([new Error('connection lost'), fine, new Promise((resolve) => (raise = resolve))]);
+    const { client, writes } = clientOf([new Error('connection lost'), fine, new Promise((resolve) => (raise = resolve))]);
     let over = false;
-    const written = writerOf(door, times(2)).write(write, never).then(() => (over = true));
+    const written = writerOf(client, times(2)).write(write, never).then(() => (over = true));
     await settled();
     expect([writes.length, over]).toEqual([3, false]);
     raise(fenced);
@@ -86,59 +86,59 @@ describe('a fenced write', () => {
   });
 
   it('that a server refuses for good after a copy was sent is fenced, too', async () => {
-    const { door, tickets, writes } = doorOf([new Error('connection lost'), serverError(175), fenced]);
-    await expect(writerOf(door, times(2)).write(write, never)).rejects.toMatchObject({ code: 175 });
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), serverError(175), fenced]);
+    await expect(writerOf(client, times(2)).write(write, never)).rejects.toMatchObject({ code: 175 });
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
   });
 
   it('never has the number of a fence that failed, which may stand on some shards', async () => {
-    const { door, tickets, writes } = doorOf([new Error('connection lost'), fine, { ...fenced, n: 1 }, fine]);
-    const writer = new FencedWriter(door, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), new SessionFence({ router: door, shardIds: ['a', 'b'] }, once));
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), fine, { ...fenced, n: 1 }, fine]);
+    const writer = new FencedWriter(client, times(2), sessions.slice(0, 1), epoch, () => Promise.resolve(), new SessionFence({ router: client, shardIds: ['a', 'b'] }, once));
     await expect(writer.write(write, never)).rejects.toMatchObject({ error: 'internalError' });
     await writer.write(write, never);
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2', 'orders 3']);
   });
 
   it('whose only sending ended without an answer of the server is fenced', async () => {
-    const { door, tickets, writes } = doorOf([new Error('an unreadable reply'), fenced]);
-    await expect(writerOf(door).write(write, never)).rejects.toThrow('an unreadable reply');
+    const { client, tickets, writes } = clientOf([new Error('an unreadable reply'), fenced]);
+    await expect(writerOf(client).write(write, never)).rejects.toThrow('an unreadable reply');
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'fence 2']);
   });
 
   it('that was answered at once needs no fence', async () => {
-    const { door, tickets, writes } = doorOf([fine, outcomeOf(11000)]);
-    const writer = writerOf(door);
+    const { client, tickets, writes } = clientOf([fine, outcomeOf(11000)]);
+    const writer = writerOf(client);
     await writer.write(write, never);
     await writer.write(write, never);
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 2']);
   });
 
   it('returns the failures that repeating cannot mend', async () => {
-    const { door } = doorOf([outcomeOf(11000)]);
-    expect(await writerOf(door).write(write, never)).toEqual(outcomeOf(11000));
+    const { client } = clientOf([outcomeOf(11000)]);
+    expect(await writerOf(client).write(write, never)).toEqual(outcomeOf(11000));
   });
 
   it.each([
     ['single statements, as routers do', outcomeOf(225)],
     ['the whole command, as a replica set does', serverError(225)],
   ])('of a former owner is refused by name when the server refuses %s', async (_how, answer) => {
-    await expect(writerOf(doorOf([answer]).door).write(write, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(writerOf(clientOf([answer]).client).write(write, never)).rejects.toMatchObject({ error: 'staleEpoch' });
   });
 
   it.each([
     ['single statements, as routers do', outcomeOf(217)],
     ['the whole command, as a replica set does', serverError(217)],
   ])('that was sent again, of which the server no longer knows whether it was carried out, says so of each statement, and is fenced: %s', async (_how, answer) => {
-    const { door, tickets, writes } = doorOf([new Error('connection lost'), answer, fenced]);
-    expect(await writerOf(door, times(2)).write(write, never)).toEqual(outcomeOf(217));
+    const { client, tickets, writes } = clientOf([new Error('connection lost'), answer, fenced]);
+    expect(await writerOf(client, times(2)).write(write, never)).toEqual(outcomeOf(217));
     expect(sentOf({ tickets, writes })).toEqual(['orders 1', 'orders 1', 'fence 2']);
   });
 
   it('is one per session: a third waits for the first of two', async () => {
     let finish: (outcome: WriteOutcome) => void = () => undefined;
     const slow = new Promise<WriteOutcome>((resolve) => (finish = resolve));
-    const { door, tickets } = doorOf([slow, new Promise(() => undefined)]);
-    const writer = writerOf(door);
+    const { client, tickets } = clientOf([slow, new Promise(() => undefined)]);
+    const writer = writerOf(client);
     for (let count = 0; count < 3; count += 1) void writer.write(write, never);
     await settled();
     expect(tickets).toHaveLength(2);
@@ -149,16 +149,16 @@ describe('a fenced write', () => {
   });
 
   it('is not sent when the owner cannot be confirmed', async () => {
-    const { door, tickets } = doorOf([]);
-    await expect(writerOf(door, once, () => Promise.reject(new Error('not confirmed'))).write(write, never)).rejects.toThrow('not confirmed');
+    const { client, tickets } = clientOf([]);
+    await expect(writerOf(client, once, () => Promise.reject(new Error('not confirmed'))).write(write, never)).rejects.toThrow('not confirmed');
     expect(tickets).toEqual([]);
   });
 });
 
 describe('a fence', () => {
   it('changes one document on every shard in every session, below all numbers of the new epoch', async () => {
-    const { door, tickets, writes } = doorOf([fenced, fenced]);
-    await fenceOf(door).stopFormerOwner(sessions, epoch, never);
+    const { client, tickets, writes } = clientOf([fenced, fenced]);
+    await fenceOf(client).stopFormerOwner(sessions, epoch, never);
     expect(tickets).toEqual(sessions.map((lsid) => ({ lsid, txnNumber: base })));
     for (const { kind, statements } of writes) {
       expect(kind).toBe('update');
@@ -167,25 +167,25 @@ describe('a fence', () => {
   });
 
   it('that failed on one shard for the moment is raised again under the same number', async () => {
-    const { door, tickets } = doorOf([{ ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] }, fenced]);
-    await fenceOf(door, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
+    const { client, tickets } = clientOf([{ ...fenced, n: 1, failures: [{ index: 1, code: 189, message: '' }] }, fenced]);
+    await fenceOf(client, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });
 
   it('whose repetition a shard cannot judge any more stands there: it has stored the number', async () => {
-    const { door, tickets } = doorOf([new Error('connection lost'), { ...fenced, n: 1, failures: [{ index: 1, code: 217, message: '' }] }]);
-    await fenceOf(door, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
+    const { client, tickets } = clientOf([new Error('connection lost'), { ...fenced, n: 1, failures: [{ index: 1, code: 217, message: '' }] }]);
+    await fenceOf(client, times(2)).stopFormerOwner(sessions.slice(0, 1), epoch, never);
     expect(tickets.map(({ txnNumber }) => txnNumber)).toEqual([base, base]);
   });
 
   it('that did not change a document on every shard is none', async () => {
-    const { door } = doorOf([{ ...fenced, n: 1 }]);
-    await expect(fenceOf(door).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'internalError' });
+    const { client } = clientOf([{ ...fenced, n: 1 }]);
+    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'internalError' });
   });
 
   it('of an owner that has been succeeded meanwhile ends by name', async () => {
-    const { door } = doorOf([outcomeOf(225)]);
-    await expect(fenceOf(door).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    const { client } = clientOf([outcomeOf(225)]);
+    await expect(fenceOf(client).stopFormerOwner(sessions, epoch, never)).rejects.toMatchObject({ error: 'staleEpoch' });
   });
 });
 
@@ -202,22 +202,22 @@ describe('the collection of the fence', () => {
   });
 
   it('has a chunk and a document on every shard', async () => {
-    const door = new FakeDoor('router', table(false));
-    await createFence(door, 'sharded', ['a', 'b'], { signal: never });
-    const names = door.sent.map(({ command }) => Object.keys(command)[0]);
+    const client = new FakeNodeClient('router', table(false));
+    await createFence(client, 'sharded', ['a', 'b'], { signal: never });
+    const names = client.sent.map(({ command }) => Object.keys(command)[0]);
     expect(names).toEqual([
       'find', 'enableSharding', 'addShardToZone', 'updateZoneKeyRange', 'addShardToZone', 'updateZoneKeyRange', 'shardCollection',
       'updateZoneKeyRange', 'removeShardFromZone', 'updateZoneKeyRange', 'removeShardFromZone', 'update',
     ]);
-    expect(door.sent.at(-1)?.command.updates).toMatchObject([{ q: { _id: 0 } }, { q: { _id: 1 } }]);
+    expect(client.sent.at(-1)?.command.updates).toMatchObject([{ q: { _id: 0 } }, { q: { _id: 1 } }]);
   });
 
   it.each([
     ['sharded already', 'sharded' as const, true],
     ['on a replica set', 'replicaSet' as const, false],
   ])('that is %s only gets its documents', async (_what, kind, sharded) => {
-    const door = new FakeDoor('router', table(sharded));
-    await createFence(door, kind, ['a', 'b'], { signal: never });
-    expect(door.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual(['update']);
+    const client = new FakeNodeClient('router', table(sharded));
+    await createFence(client, kind, ['a', 'b'], { signal: never });
+    expect(client.sent.map(({ command }) => Object.keys(command)[0]).filter((name) => name !== 'find')).toEqual(['update']);
   });
 });

@@ -2,11 +2,11 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { Binary, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { timestampOf } from '../../../src/cluster/cluster-time.js';
-import type { Door } from '../../../src/cluster/door.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { Metadata, type MetadataCollection } from '../../../src/store/metadata.js';
 import { type MigrationRecord, MigrationRecords } from '../../../src/store/migration-record.js';
-import { ShareRecords } from '../../../src/store/share-record.js';
-import { readStoredEntries, storeEntries } from '../../../src/store/share-storage.js';
+import { TaskRecords } from '../../../src/store/task-record.js';
+import { readStoredEntries, storeEntries } from '../../../src/store/task-storage.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { never, once } from '../model/parts.js';
 
@@ -26,7 +26,7 @@ beforeEach(() => {
     losesAnswer = false;
     return Promise.resolve(model.run(sent));
   };
-  metadata = new Metadata({ label: 'router', command } as unknown as Door, once);
+  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
 });
 
 /** Every write so far is carried out once more, one at a time; nothing changes by it. */
@@ -52,7 +52,7 @@ describe('a copy of a write that a router carries out late', () => {
     const records = new MigrationRecords(metadata);
     const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
     const reversal: MigrationRecord['reversal'] = { turns: 0, sourceShards: [], destinationShards: [], accessBack: 'direct', openedAt: null, openedCatalogEpoch: null, isOver: false };
-    await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'direct', shareIds: [], warnings: [], reversal }, never);
+    await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'direct', taskIds: [], warnings: [], reversal }, never);
     const epoch = await records.takeLeaderEpoch(never);
     written = [];
     const roundOf = (round: number, sealed: boolean) => ({ round, time: timestampOf(BigInt(round)), sealed, catalogEpoch: sealed ? epoch : null });
@@ -81,40 +81,40 @@ describe('a copy of a write that a router carries out late', () => {
   });
 
   it('takes back neither the checkpoint of a share, nor what it has begun and consented to', async () => {
-    const shares = new ShareRecords(metadata);
+    const tasks = new TaskRecords(metadata);
     const owner = { syncID: 'a', incarnation: '1' };
-    const { epoch } = await shares.take('shard0', owner, 1, never);
+    const { epoch } = await tasks.take('shard0', owner, 1, never);
     const times = [5n, 10n].map(timestampOf);
     for (const [index, time] of times.entries()) {
-      await shares.update('shard0', epoch, { begun: time }, never);
-      await shares.update('shard0', epoch, { checkpoint: time }, never);
-      await shares.update('shard0', epoch, { consented: index + 1 }, never);
+      await tasks.update('shard0', epoch, { applyWatermark: time }, never);
+      await tasks.update('shard0', epoch, { checkpoint: time }, never);
+      await tasks.update('shard0', epoch, { acknowledged: index + 1 }, never);
     }
-    expectNoEffectOfCopies('shares');
-    expect(model.documents('shares')).toMatchObject([{ epoch, begun: times[1], checkpoint: times[1], consented: 2 }]);
+    expectNoEffectOfCopies('tasks');
+    expect(model.documents('tasks')).toMatchObject([{ epoch, applyWatermark: times[1], checkpoint: times[1], acknowledged: 2 }]);
   });
 
   it('does not take a share from its owner', async () => {
-    const shares = new ShareRecords(metadata);
+    const tasks = new TaskRecords(metadata);
     const ownerOf = (incarnation: string) => ({ syncID: 'a', incarnation });
-    await shares.take('shard0', ownerOf('1'), 1, never);
-    expectNoEffectOfCopies('shares');
-    const { epoch } = await shares.take('shard0', ownerOf('2'), 1, never);
-    expectNoEffectOfCopies('shares');
-    await expect(shares.update('shard0', epoch, { paused: true }, never)).resolves.toBeUndefined();
-    expect(model.documents('shares')).toMatchObject([{ epoch: 2, owner: ownerOf('2') }]);
+    await tasks.take('shard0', ownerOf('1'), 1, never);
+    expectNoEffectOfCopies('tasks');
+    const { epoch } = await tasks.take('shard0', ownerOf('2'), 1, never);
+    expectNoEffectOfCopies('tasks');
+    await expect(tasks.update('shard0', epoch, { paused: true }, never)).resolves.toBeUndefined();
+    expect(model.documents('tasks')).toMatchObject([{ epoch: 2, owner: ownerOf('2') }]);
   });
 });
 
 it('a share whose taking was answered only when it was sent again is taken once', async () => {
-  const shares = new ShareRecords(metadata);
+  const tasks = new TaskRecords(metadata);
   const owner = { syncID: 'a', incarnation: '1' };
-  await shares.take('shard0', owner, 1, never);
+  await tasks.take('shard0', owner, 1, never);
   const command = (_database: string, sent: Document): Promise<Document> => {
     const reply = model.run(sent);
     const isTaking = '$set' in ((sent.update as Document | undefined) ?? {});
     return Promise.resolve(isTaking ? model.run(sent) : reply);
   };
-  const again = new ShareRecords(new Metadata({ label: 'router', command } as unknown as Door, once));
+  const again = new TaskRecords(new Metadata({ label: 'router', command } as unknown as NodeClient, once));
   expect(await again.take('shard0', owner, 1, never)).toMatchObject({ epoch: 2, owner });
 });

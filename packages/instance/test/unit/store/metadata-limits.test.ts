@@ -1,8 +1,8 @@
 import { Binary, BSON, type Document } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
-import type { Door } from '../../../src/cluster/door.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { Metadata } from '../../../src/store/metadata.js';
-import { ShareStorage, storeEntries } from '../../../src/store/share-storage.js';
+import { TaskStorage, storeEntries } from '../../../src/store/task-storage.js';
 import { never, once } from '../model/parts.js';
 
 /** A command is one BSON document for the server: it may have 16 MB and 16 KB. */
@@ -17,7 +17,7 @@ beforeEach(() => {
     sent.push(document);
     return Promise.resolve({ ok: 1, n: 1, cursor: { firstBatch: [] } });
   };
-  metadata = new Metadata({ label: 'router', command } as unknown as Door, once);
+  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
 });
 
 function statementsSent(): Document[] {
@@ -32,9 +32,9 @@ it('entries of large collections are stored in commands that the server takes', 
 });
 
 it('many doubtful keys with long _ids are stored, and taken out, in commands that the server takes', async () => {
-  const storage = new ShareStorage(metadata, 'shard0', 1, never);
+  const storage = new TaskStorage(metadata, 'shard0', 1, never);
   const ids = Array.from({ length: 1_000 }, (_, n) => `${n} ${'x'.repeat(30_000)}`);
-  await storage.put(ids.map((_id) => ({ _id })));
+  await storage.upsert(ids.map((_id) => ({ _id })));
   expect(statementsSent()).toHaveLength(ids.length);
   sent = [];
   await storage.remove(ids);
@@ -44,7 +44,7 @@ it('many doubtful keys with long _ids are stored, and taken out, in commands tha
 
 it('the partitions of very many collections are claimed in commands of fewer than 100,000 statements', async () => {
   const uuids = Array.from({ length: 25_000 }, (_, n) => n.toString(16).padStart(32, '0'));
-  await new ShareStorage(metadata, 'shard0', 1, never).claim(uuids);
+  await new TaskStorage(metadata, 'shard0', 1, never).claim(uuids);
   expect(statementsSent().filter(({ upsert }) => upsert === true)).toHaveLength(uuids.length);
   for (const { updates } of sent) expect(((updates as unknown[] | undefined) ?? []).length).toBeLessThanOrEqual(10_000);
 });

@@ -1,11 +1,11 @@
 import { Binary, type Document, Long } from 'mongodb';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Door } from '../../../src/cluster/door.js';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
 import { Metadata, MetadataWriteError } from '../../../src/store/metadata.js';
 import { MigrationRecords, type NewMigration } from '../../../src/store/migration-record.js';
-import { ShareRecords } from '../../../src/store/share-record.js';
-import { readStoredEntries, ShareStorage, storeEntries } from '../../../src/store/share-storage.js';
+import { TaskRecords } from '../../../src/store/task-record.js';
+import { readStoredEntries, TaskStorage, storeEntries } from '../../../src/store/task-storage.js';
 import { MetadataModel } from '../model/metadata-model.js';
 import { collectionOf, never, once } from '../model/parts.js';
 
@@ -28,18 +28,18 @@ beforeEach(() => {
     const id = cursor.firstBatch.length > replyDocumentsMax ? Long.fromNumber(7) : 0;
     return Promise.resolve({ cursor: { id, firstBatch: cursor.firstBatch.slice(0, replyDocumentsMax) } });
   };
-  metadata = new Metadata({ label: 'router', command } as unknown as Door, once);
+  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
 });
 
 describe('metadata', () => {
   it('is read and written at majority', async () => {
-    await metadata.putMany('repairs', [{ _id: 'a' }], never);
-    await metadata.updateOne('repairs', { _id: 'a' }, { $set: { b: 1 } }, never);
-    await metadata.findAndUpdate('repairs', { _id: 'a' }, { $inc: { b: 1 } }, never);
-    await metadata.updateMany('repairs', { b: 2 }, { $set: { c: 1 } }, never);
-    await metadata.findOne('repairs', { _id: 'a' }, never);
-    await metadata.find('repairs', {}, never);
-    await metadata.deleteMany('repairs', { _id: 'a' }, never);
+    await metadata.upsertMany('rereads', [{ _id: 'a' }], never);
+    await metadata.updateOne('rereads', { _id: 'a' }, { $set: { b: 1 } }, never);
+    await metadata.findAndUpdate('rereads', { _id: 'a' }, { $inc: { b: 1 } }, never);
+    await metadata.updateMany('rereads', { b: 2 }, { $set: { c: 1 } }, never);
+    await metadata.findOne('rereads', { _id: 'a' }, never);
+    await metadata.find('rereads', {}, never);
+    await metadata.deleteMany('rereads', { _id: 'a' }, never);
     for (const command of commands) {
       if ('find' in command) expect(command.readConcern).toEqual({ level: 'majority' });
       else expect(command.writeConcern).toEqual({ w: 'majority' });
@@ -47,23 +47,23 @@ describe('metadata', () => {
   });
 
   it('is read to the end, also when a reply holds fewer documents than were asked for', async () => {
-    await metadata.putMany('repairs', ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, share: 's' })), never);
+    await metadata.upsertMany('rereads', ['a', 'b', 'c', 'd', 'e'].map((_id) => ({ _id, task: 's' })), never);
     replyDocumentsMax = 2;
-    expect((await metadata.find('repairs', { share: 's' }, never)).map(({ _id }) => String(_id))).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect((await metadata.find('rereads', { task: 's' }, never)).map(({ _id }) => String(_id))).toEqual(['a', 'b', 'c', 'd', 'e']);
     expect(commands.filter((command) => 'killCursors' in command)).toHaveLength(2);
   });
 
   it('has the names of all copies, also where there are more than one reply holds', async () => {
-    const names = ['a', 'b', 'c', 'd', 'e'].map((copy) => ({ copy, share: 's' }));
-    await metadata.putMany('partitions', names.map(({ copy, share }) => ({ _id: `${share}.${copy}`, copy, share })), never);
+    const names = ['a', 'b', 'c', 'd', 'e'].map((copy) => ({ copy, task: 's' }));
+    await metadata.upsertMany('partitions', names.map(({ copy, task }) => ({ _id: `${task}.${copy}`, copy, task })), never);
     replyDocumentsMax = 2;
-    expect((await metadata.findNames('partitions', {}, never)).map(({ copy, share }) => ({ copy, share }))).toEqual(names);
+    expect((await metadata.findNames('partitions', {}, never)).map(({ copy, task }) => ({ copy, task }))).toEqual(names);
   });
 
   it('is read at once when one reply holds all of it', async () => {
-    await metadata.putMany('repairs', [{ _id: 'a', share: 's' }], never);
+    await metadata.upsertMany('rereads', [{ _id: 'a', task: 's' }], never);
     commands = [];
-    await metadata.find('repairs', { share: 's' }, never);
+    await metadata.find('rereads', { task: 's' }, never);
     expect(commands).toHaveLength(1);
   });
 
@@ -71,8 +71,8 @@ describe('metadata', () => {
     ['a statement', { writeErrors: [{ index: 0, code: 11000 }] }, 11000],
     ['a write concern', { writeConcernError: { code: 64 } }, 64],
   ])('that %s failed for is not written', async (_what, reply, code) => {
-    const failing = new Metadata({ label: 'router', command: () => Promise.resolve(reply) } as unknown as Door, once);
-    const error = await failing.deleteMany('repairs', {}, never).catch((thrown: unknown) => thrown);
+    const failing = new Metadata({ label: 'router', command: () => Promise.resolve(reply) } as unknown as NodeClient, once);
+    const error = await failing.deleteMany('rereads', {}, never).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MetadataWriteError);
     expect(error).toMatchObject({ code });
   });
@@ -86,7 +86,7 @@ describe('the record of the migration', () => {
     source: { name: 'cluster0', clusterId: 'aa' },
     destination: { name: 'cluster1', clusterId: 'bb' },
     access: 'direct',
-    shareIds: ['shard0'],
+    taskIds: ['shard0'],
     warnings: [],
   };
   const failure = { error: 'retriesExhausted' as const, errorDescription: 'x' };
@@ -133,14 +133,14 @@ describe('the record of the migration', () => {
 
 describe('the record of a share', () => {
   it('gets a new epoch with every owner, keeps its sessions, and refuses former owners', async () => {
-    const shares = new ShareRecords(metadata);
-    const first = await shares.take('shard0', { syncID: 'a', incarnation: '1' }, 2, never);
-    const second = await shares.take('shard0', { syncID: 'a', incarnation: '2' }, 5, never);
+    const tasks = new TaskRecords(metadata);
+    const first = await tasks.take('shard0', { syncID: 'a', incarnation: '1' }, 2, never);
+    const second = await tasks.take('shard0', { syncID: 'a', incarnation: '2' }, 5, never);
     expect([first.epoch, second.epoch, second.sessions.length]).toEqual([1, 2, 2]);
     expect(second.sessions.map((session) => session.toString('hex'))).toEqual(first.sessions.map((session) => session.toString('hex')));
-    await expect(shares.update('shard0', first.epoch, { paused: true }, never)).rejects.toMatchObject({ error: 'staleEpoch' });
-    await shares.update('shard0', second.epoch, { paused: true }, never);
-    expect(await shares.readAll(never)).toMatchObject([{ _id: 'shard0', paused: true, owner: { incarnation: '2' } }]);
+    await expect(tasks.update('shard0', first.epoch, { paused: true }, never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    await tasks.update('shard0', second.epoch, { paused: true }, never);
+    expect(await tasks.readAll(never)).toMatchObject([{ _id: 'shard0', paused: true, owner: { incarnation: '2' } }]);
   });
 });
 
@@ -148,25 +148,25 @@ describe('partitions and doubtful keys of a share', () => {
   const collection = collectionOf();
   const uuids = [collection.uuid];
 
-  function storageOf(epoch: number, share = 'shard0'): ShareStorage {
-    return new ShareStorage(metadata, share, epoch, never);
+  function storageOf(epoch: number, task = 'shard0'): TaskStorage {
+    return new TaskStorage(metadata, task, epoch, never);
   }
 
   it('are claimed by a new owner, after which a former one can write none of them', async () => {
     const former = storageOf(1);
     await former.claim(uuids);
     await former.saverOf(collection.uuid)(collection, [{ state: 'copying' }]);
-    await former.put([{ _id: 'a', uuid: collection.uuid }]);
+    await former.upsert([{ _id: 'a', uuid: collection.uuid }]);
     const present = storageOf(2);
-    const { partitions, repairs } = await present.claim(uuids);
+    const { partitions, rereads } = await present.claim(uuids);
     expect(partitions.get(collection.uuid)).toEqual([{ state: 'copying' }]);
-    expect(repairs).toHaveLength(1);
+    expect(rereads).toHaveLength(1);
     await expect(former.saverOf(collection.uuid)(collection, [{ state: 'done' }])).rejects.toMatchObject({ error: 'staleEpoch' });
-    await expect(former.put([{ _id: 'a', uuid: collection.uuid }])).rejects.toMatchObject({ error: 'staleEpoch' });
+    await expect(former.upsert([{ _id: 'a', uuid: collection.uuid }])).rejects.toMatchObject({ error: 'staleEpoch' });
     await former.remove(['a']);
-    expect((await present.claim(uuids)).repairs).toHaveLength(1);
+    expect((await present.claim(uuids)).rereads).toHaveLength(1);
     await present.remove(['a']);
-    expect((await present.claim(uuids)).repairs).toEqual([]);
+    expect((await present.claim(uuids)).rereads).toEqual([]);
   });
 
   it('are claimed before they exist: a former owner cannot make them either', async () => {
@@ -188,17 +188,17 @@ describe('partitions and doubtful keys of a share', () => {
   it('of a former owner that came after the claim are not read', async () => {
     const present = storageOf(2);
     await present.claim(uuids);
-    await storageOf(1).put([{ _id: 'late', uuid: collection.uuid }]);
-    expect(model.documents('repairs')).toMatchObject([{ epoch: 1 }]);
-    await expect(present.put([{ _id: 'late', uuid: collection.uuid }])).resolves.toBeUndefined();
-    expect(model.documents('repairs')).toMatchObject([{ epoch: 2 }]);
+    await storageOf(1).upsert([{ _id: 'late', uuid: collection.uuid }]);
+    expect(model.documents('rereads')).toMatchObject([{ epoch: 1 }]);
+    await expect(present.upsert([{ _id: 'late', uuid: collection.uuid }])).resolves.toBeUndefined();
+    expect(model.documents('rereads')).toMatchObject([{ epoch: 2 }]);
   });
 
   it('of other shares are not touched', async () => {
-    await storageOf(1, 'shard1').put([{ _id: 'a', uuid: collection.uuid }]);
-    expect((await storageOf(2).claim(uuids)).repairs).toEqual([]);
+    await storageOf(1, 'shard1').upsert([{ _id: 'a', uuid: collection.uuid }]);
+    expect((await storageOf(2).claim(uuids)).rereads).toEqual([]);
     await storageOf(2).remove(['a']);
-    expect(model.documents('repairs')).toHaveLength(1);
+    expect(model.documents('rereads')).toHaveLength(1);
   });
 });
 
@@ -224,7 +224,7 @@ describe('how the source is read', () => {
   it('is recorded by the first instance, and another one that reads otherwise is refused', async () => {
     const records = new MigrationRecords(metadata);
     const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1' });
-    const wanted: NewMigration = { release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'router', shareIds: ['s'], warnings: [] };
+    const wanted: NewMigration = { release: '1', options, source: { name: 'cluster0', clusterId: 'a' }, destination: { name: 'cluster1', clusterId: 'b' }, access: 'router', taskIds: ['s'], warnings: [] };
     expect(await records.begin(wanted, never)).toMatchObject({ access: 'router' });
     expect(await records.begin(wanted, never)).toMatchObject({ access: 'router' });
     await expect(records.begin({ ...wanted, access: 'direct' }, never)).rejects.toMatchObject({ error: 'optionsDiffer', errorDescription: expect.stringContaining('through the router') as string });

@@ -55,7 +55,7 @@ describe('partitions', () => {
     const rest = table.splitAt(first(table), rawOf(5), false);
     expect(table.partitions).toEqual([first(table), rest]);
     expect(first(table).upper).toBe(rest.lower);
-    expect(rest).toMatchObject({ state: 'waiting', readTime: 7n, dirty: false, upper: maxKey, held: [], dropped: 0n });
+    expect(rest).toMatchObject({ state: 'waiting', readTime: 7n, dirty: false, upper: maxKey, buffered: [], dropped: 0n });
     expect(table.splitAt(rest, rawOf(9), true).dirty).toBe(true);
     expect([table.find(rawOf(4)), table.find(rawOf(5)), table.find(rawOf(9))]).toEqual(table.partitions);
   });
@@ -68,7 +68,7 @@ describe('the durable form', () => {
     Object.assign(table.partitions[1] ?? {}, { state: 'done', readTime: 6n, readEnd: 9n, bytes: 20, documents: 3 });
     const restored = PartitionTable.restored(collection, await stored(table), nothing);
     const [unfinished, finished] = restored.partitions;
-    expect(unfinished).toMatchObject({ state: 'waiting', dirty: true, readTime: 7n, readEnd: null, bytes: 0, documents: 0, held: [] });
+    expect(unfinished).toMatchObject({ state: 'waiting', dirty: true, readTime: 7n, readEnd: null, bytes: 0, documents: 0, buffered: [] });
     expect(finished).toMatchObject({ state: 'done', dirty: false, readTime: 6n, readEnd: 9n, bytes: 20, documents: 3 });
     const bounds = (partition: Partition | undefined): string[] =>
       [partition?.lower, partition?.upper].map((bound) => `${bound?.type ?? ''} ${Buffer.from(bound?.bytes ?? []).toString('hex')}`);

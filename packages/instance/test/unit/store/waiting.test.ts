@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { Begun } from '../../../src/store/begun.js';
+import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
 import { ByteBudget } from '../../../src/store/byte-budget.js';
 import { runTogether } from '../../../src/store/run-together.js';
-import { Signalled } from '../../../src/store/signalled.js';
+import { Condition } from '../../../src/store/condition.js';
 import { never, settled } from '../model/parts.js';
 
-describe('begun', () => {
+describe('applyWatermark', () => {
   it('is durable before anyone goes on, and one write covers what the stream has reached', async () => {
     const saves: { time: bigint; done: () => void }[] = [];
-    const begun = new Begun(10n, (time) => new Promise((resolve) => saves.push({ time, done: resolve })), () => 50n);
+    const applyWatermark = new ApplyWatermark(10n, (time) => new Promise((resolve) => saves.push({ time, done: resolve })), () => 50n);
     const covered: bigint[] = [];
-    for (const time of [10n, 20n, 30n]) void begun.cover(time).then(() => covered.push(time));
+    for (const time of [10n, 20n, 30n]) void applyWatermark.cover(time).then(() => covered.push(time));
     await settled();
     expect([covered, saves.map(({ time }) => time)]).toEqual([[10n], [50n]]);
     saves[0]?.done();
@@ -20,16 +20,16 @@ describe('begun', () => {
 
   it('covers a time beyond the stream\'s position too', async () => {
     const saves: bigint[] = [];
-    const begun = new Begun(0n, (time) => Promise.resolve(void saves.push(time)), () => 5n);
-    await begun.cover(9n);
-    await begun.cover(9n);
+    const applyWatermark = new ApplyWatermark(0n, (time) => Promise.resolve(void saves.push(time)), () => 5n);
+    await applyWatermark.cover(9n);
+    await applyWatermark.cover(9n);
     expect(saves).toEqual([9n]);
   });
 
   it('lets nobody go on whose write failed', async () => {
-    const begun = new Begun(0n, () => Promise.reject(new Error('refused')), () => 5n);
-    await expect(begun.cover(1n)).rejects.toThrow('refused');
-    await expect(begun.cover(1n)).rejects.toThrow('refused');
+    const applyWatermark = new ApplyWatermark(0n, () => Promise.reject(new Error('refused')), () => 5n);
+    await expect(applyWatermark.cover(1n)).rejects.toThrow('refused');
+    await expect(applyWatermark.cover(1n)).rejects.toThrow('refused');
   });
 });
 
@@ -60,12 +60,12 @@ describe('a byte budget', () => {
 
 describe('a signal between stations', () => {
   it('wakes those whose condition holds, and the others wait on', async () => {
-    const signalled = new Signalled();
+    const condition = new Condition();
     let level = 0;
     const woken: number[] = [];
-    for (const wanted of [1, 2]) void signalled.until(() => level >= wanted, never).then(() => woken.push(wanted));
+    for (const wanted of [1, 2]) void condition.until(() => level >= wanted, never).then(() => woken.push(wanted));
     for (level = 1; level <= 2; level += 1) {
-      signalled.changed();
+      condition.changed();
       await settled();
       expect(woken).toHaveLength(level);
     }
@@ -73,10 +73,10 @@ describe('a signal between stations', () => {
 
   it('ends with the signal\'s reason, also when the condition holds', async () => {
     const stop = new AbortController();
-    const waiting = new Signalled().until(() => false, stop.signal);
+    const waiting = new Condition().until(() => false, stop.signal);
     stop.abort(new Error('stopped'));
     await expect(waiting).rejects.toThrow('stopped');
-    await expect(new Signalled().until(() => true, stop.signal)).rejects.toThrow('stopped');
+    await expect(new Condition().until(() => true, stop.signal)).rejects.toThrow('stopped');
   });
 });
 
@@ -84,7 +84,7 @@ describe('tasks that run together', () => {
   it('all end when one fails, and the first failure is thrown when they have ended', async () => {
     const ended: string[] = [];
     const other = async (signal: AbortSignal): Promise<void> => {
-      await new Signalled().until(() => false, signal).catch(() => undefined);
+      await new Condition().until(() => false, signal).catch(() => undefined);
       await settled();
       ended.push('other');
       throw new Error('a consequence');

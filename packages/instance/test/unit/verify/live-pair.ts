@@ -1,7 +1,7 @@
 import { BSON, Long, Timestamp, type Document } from 'mongodb';
 import type { Clock } from '../../../src/cluster/clock.js';
-import type { CallOptions, Cluster, Door, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/door.js';
-import { fakeCluster } from '../fake-door.js';
+import type { CallOptions, ClusterClient, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../src/cluster/node-client.js';
+import { fakeCluster } from '../fake-node-client.js';
 
 /** Thrown in place of the process's end. */
 export class Killed extends Error {
@@ -30,8 +30,8 @@ export interface LivePairOptions {
  */
 export class LivePair {
   readonly clock: Clock;
-  readonly source: Cluster;
-  readonly destination: Cluster;
+  readonly source: ClusterClient;
+  readonly destination: ClusterClient;
   readonly wanted: (number | undefined)[];
   readonly found: (number | undefined)[];
   /** Documents that were read in order, both sides together. */
@@ -54,8 +54,8 @@ export class LivePair {
         return Promise.resolve();
       },
     };
-    this.source = fakeCluster({ router: new LiveDoor('source', this, this.wanted) });
-    this.destination = fakeCluster({ router: new LiveDoor('destination', this, this.found) });
+    this.source = fakeCluster({ router: new LiveClient('source', this, this.wanted) });
+    this.destination = fakeCluster({ router: new LiveClient('destination', this, this.found) });
   }
 
   /** A call takes its time, or never ends. */
@@ -83,7 +83,7 @@ export class LivePair {
   }
 }
 
-class LiveDoor implements Door {
+class LiveClient implements NodeClient {
   constructor(
     readonly label: string,
     private readonly pair: LivePair,

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { encodeValue } from '../../../src/bson/scan.js';
 import { looksForProof } from '../../../src/verify/compare/looks-for-proof.js';
 import { comparePartitions } from '../../../src/verify/standalone/compare-partitions.js';
-import { type ComparisonContext, type ComparisonOptions, knownTimes } from '../../../src/verify/standalone/comparison-context.js';
+import { type ComparisonDependencies, type ComparisonOptions, knownTimes } from '../../../src/verify/standalone/comparison-dependencies.js';
 import type { ComparisonPlan } from '../../../src/verify/standalone/comparison-plan.js';
 import { ComparisonState } from '../../../src/verify/standalone/comparison-state.js';
 import { laterGenerations } from '../../../src/verify/standalone/later-generations.js';
@@ -33,7 +33,7 @@ async function compare(pair: LivePair, options: ComparisonOptions, killAfter: ()
   for (;;) {
     pair.callsLeft = killAfter();
     await using state = await ComparisonState.open(folder);
-    const context: ComparisonContext = {
+    const deps: ComparisonDependencies = {
       source: pair.source,
       destination: pair.destination,
       state,
@@ -45,8 +45,8 @@ async function compare(pair: LivePair, options: ComparisonOptions, killAfter: ()
     };
     if (state.plan === null) await state.begin('identity', 0, planOf(pair.options.documents, 4));
     try {
-      await comparePartitions(context, await knownTimes(context));
-      await laterGenerations(context);
+      await comparePartitions(deps, await knownTimes(deps));
+      await laterGenerations(deps);
     } catch (error) {
       if (!(error instanceof Killed)) throw error;
       continue;

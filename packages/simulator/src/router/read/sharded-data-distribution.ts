@@ -34,7 +34,7 @@ function dataDistribution(context: RouterContext, request: CommandRequest): Doc[
   }
   return context.catalog.collections.map((collection) => {
     const holders = context.catalog.shards.filter((shard) => collection.chunks.shards.includes(shard.id) || holdsDocuments(shard, collection));
-    return doc(['ns', collection.namespace], ['shards', holders.map((shard) => share(shard, collection))]);
+    return doc(['ns', collection.namespace], ['shards', holders.map((shard) => fraction(shard, collection))]);
   });
 }
 
@@ -42,7 +42,7 @@ function holdsDocuments(shard: ClusterShard, { namespace }: ShardedCollection): 
   return (shard.access.collection(namespace)?.documentCount ?? 0) > 0;
 }
 
-function share(shard: ClusterShard, { namespace, key, chunks }: ShardedCollection): Doc {
+function fraction(shard: ClusterShard, { namespace, key, chunks }: ShardedCollection): Doc {
   const owned = { count: 0, bytes: 0 };
   const orphaned = { count: 0, bytes: 0 };
   for (const document of shard.access.documents(namespace, () => true)) {

@@ -81,8 +81,8 @@ function evenMove(input: BalancingInput, zone: string, used: ReadonlySet<string>
 function isApart(input: BalancingInput, zone: string, shards: number, least: number, most: number): boolean {
   if (input.rangeBytes !== undefined) return most - least >= rangesApartMax * input.rangeBytes;
   const total = input.collection.chunks.chunks.filter((chunk) => zoneOf(input, chunk) === zone).length;
-  const share = Math.round(total / shards);
-  return most > share && least < share;
+  const fraction = Math.round(total / shards);
+  return most > fraction && least < fraction;
 }
 
 function toLeastLoaded(input: BalancingInput, chunk: Chunk, reason: ViolationKind): PlannedMove | undefined {

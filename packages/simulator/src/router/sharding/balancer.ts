@@ -15,7 +15,7 @@ import { type Migration, moveChunk } from './chunk-migration.js';
 
 /** Time between two rounds when nothing was moved (server: 10 s), and after a move (1 s) as a part of it. */
 export const roundMsDefault = 10_000;
-const busyRoundShare = 10;
+const busyRoundFraction = 10;
 const chunkTooBig = 153;
 
 export interface BalancerOptions {
@@ -89,7 +89,7 @@ export class Balancer {
     this.#timer = setTimeout(() => {
       void this.round()
         .catch(() => 0)
-        .then((moved) => this.#plan(moved > 0 ? this.options.roundMs / busyRoundShare : this.options.roundMs));
+        .then((moved) => this.#plan(moved > 0 ? this.options.roundMs / busyRoundFraction : this.options.roundMs));
     }, delayMs);
     this.#timer.unref();
   }

@@ -10,7 +10,7 @@ import { doc, docOf, docOrEmpty, isTrue, requiredText } from '../../node/doc-fie
 import type { RouterContext } from '../router-context.js';
 import { clearJumbo, mergeChunks, splitChunk } from './chunk-changes.js';
 import { errorName } from '../../node/error-name.js';
-import { boundKey, boundsOf, chunkBetween, chunkOf, chunkOfFound, chunkWith, inRange, isShardKey, listedBounds, lookedUp, rangeText, toldWithoutCode } from './chunk-lookup.js';
+import { boundKey, boundsOf, chunkBetween, chunkOf, chunkOfFound, chunkWith, inRange, isShardKey, listedBounds, lookedUp, rangeText, errorWithoutCode } from './chunk-lookup.js';
 import { type Migration, moveChunk } from './chunk-migration.js';
 import { mergeableRuns } from './mergeable-chunks.js';
 
@@ -31,12 +31,12 @@ export async function splitCommand(context: RouterContext, request: CommandReque
     return new Map();
   }
   const shown = `new split key ${documentText(middle)}`;
-  if (!isShardKey(collection, middle)) throw toldWithoutCode(`${shown} is not valid for shard key pattern ${documentText(collection.key.doc)}`);
+  if (!isShardKey(collection, middle)) throw errorWithoutCode(`${shown} is not valid for shard key pattern ${documentText(collection.key.doc)}`);
   const at = boundKey(collection, middle);
   const chunk = chunkWith(collection, at);
   if (compareKeys(chunk.min, at) === 0) {
     const [min, max] = [chunk.min, chunk.max].map((key) => documentText(collection.key.boundDocument(key)));
-    throw toldWithoutCode(`new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk [${min ?? ''},${max ?? ''})`);
+    throw errorWithoutCode(`new split key ${documentText(collection.key.boundDocument(at))} is a boundary key of existing chunk [${min ?? ''},${max ?? ''})`);
   }
   refuseNoHash(collection, chunk, at);
   await splitChunk(context.catalog, collection, chunk, [at]);
@@ -56,11 +56,11 @@ function refuseNoHash({ key }: ShardedCollection, chunk: Chunk, at: KeyValues): 
 
 /** One way to name a chunk, and one only. */
 function refuseForms(find: Doc, bounds: readonly Doc[], middle: Doc): void {
-  if (bounds.length === 1) throw toldWithoutCode('upper bound not specified');
-  if (find.size > 0 && bounds.length > 0) throw toldWithoutCode('cannot specify bounds and find at the same time');
-  if (find.size === 0 && bounds.length === 0 && middle.size === 0) throw toldWithoutCode('need to specify find/bounds or middle');
-  if (find.size > 0 && middle.size > 0) throw toldWithoutCode('cannot specify find and middle together');
-  if (bounds.length > 0 && middle.size > 0) throw toldWithoutCode('cannot specify bounds and middle together');
+  if (bounds.length === 1) throw errorWithoutCode('upper bound not specified');
+  if (find.size > 0 && bounds.length > 0) throw errorWithoutCode('cannot specify bounds and find at the same time');
+  if (find.size === 0 && bounds.length === 0 && middle.size === 0) throw errorWithoutCode('need to specify find/bounds or middle');
+  if (find.size > 0 && middle.size > 0) throw errorWithoutCode('cannot specify find and middle together');
+  if (bounds.length > 0 && middle.size > 0) throw errorWithoutCode('cannot specify bounds and middle together');
 }
 
 /**
@@ -87,10 +87,10 @@ export async function mergeChunksCommand(context: RouterContext, request: Comman
   const namespace = requiredText(request.body, 'mergeChunks');
   const bounds = listedBounds(request.body);
   const [lower, upper] = bounds;
-  if (lower === undefined) throw toldWithoutCode('no bounds were specified');
-  if (upper === undefined || bounds.length > 2) throw toldWithoutCode('only a min and max bound may be specified');
-  if (lower.size === 0) throw toldWithoutCode('no min key specified');
-  if (upper.size === 0) throw toldWithoutCode('no max key specified');
+  if (lower === undefined) throw errorWithoutCode('no bounds were specified');
+  if (upper === undefined || bounds.length > 2) throw errorWithoutCode('only a min and max bound may be specified');
+  if (lower.size === 0) throw errorWithoutCode('no min key specified');
+  if (upper.size === 0) throw errorWithoutCode('no max key specified');
   const known = context.routing.collection(namespace);
   if (known !== undefined) {
     boundsOf(known, lower, upper);
@@ -136,12 +136,12 @@ export async function moveChunkCommand(context: RouterContext, request: CommandR
   const collection = lookedUp(context, namespace);
   const target = body.get('to');
   if (typeof target !== 'string') throw new CommandError(14, 'TypeMismatch', "'to' must be of type String");
-  if (target === '') throw toldWithoutCode('you have to specify where you want to move the chunk');
+  if (target === '') throw errorWithoutCode('you have to specify where you want to move the chunk');
   const to = context.catalog.shards.find(({ id }) => id === target);
   if (to === undefined) throw new CommandError(70, 'ShardNotFound', 'moveChunk destination shard does not exist');
   const find = docOrEmpty(body.get('find'));
   const bounds = listedBounds(body);
-  if ((find.size === 0) === (bounds.length === 0)) throw toldWithoutCode('need to specify either a find query, or both lower and upper bounds.');
+  if ((find.size === 0) === (bounds.length === 0)) throw errorWithoutCode('need to specify either a find query, or both lower and upper bounds.');
   const chunk = chunkOf(collection, find, bounds);
   if (to.id === chunk.shard) return doc(['millis', new Int32(0)]);
   await moveChunk(migration, namespace, chunk.min, to, { waitForDelete: isTrue(body.get('_waitForDelete')), forceJumbo: isTrue(body.get('forceJumbo')), signal });

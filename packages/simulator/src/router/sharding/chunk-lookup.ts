@@ -19,7 +19,7 @@ export function lookedUp({ catalog, routing }: RouterContext, namespace: string)
 }
 
 /** A refusal that routers tell in words alone. */
-export function toldWithoutCode(message: string): CommandError {
+export function errorWithoutCode(message: string): CommandError {
   return new CommandError(0, '', message);
 }
 
@@ -27,7 +27,7 @@ export function toldWithoutCode(message: string): CommandError {
 export function boundsOf(collection: ShardedCollection, min: Doc, max: Doc): [KeyValues, KeyValues] {
   if (!isShardKey(collection, min) || !isShardKey(collection, max)) {
     const shown = `[${documentText(min)},${documentText(max)})`;
-    throw toldWithoutCode(`shard key bounds ${shown} are not valid for shard key pattern ${documentText(collection.key.doc)}`);
+    throw errorWithoutCode(`shard key bounds ${shown} are not valid for shard key pattern ${documentText(collection.key.doc)}`);
   }
   return [boundKey(collection, min), boundKey(collection, max)];
 }
@@ -67,13 +67,13 @@ export function chunkBetween(collection: ShardedCollection, [min, max]: readonly
 export function chunkOf(collection: ShardedCollection, find: Doc, bounds: readonly Doc[]): Chunk {
   if (find.size > 0) {
     const found = chunkOfFound(collection, find);
-    if (found === undefined) throw toldWithoutCode(`no shard key found in chunk query ${documentText(find)}`);
+    if (found === undefined) throw errorWithoutCode(`no shard key found in chunk query ${documentText(find)}`);
     return found;
   }
   const [min = find, max = find] = bounds;
   const keys = boundsOf(collection, min, max);
   const chunk = chunkBetween(collection, keys);
-  if (chunk === undefined) throw toldWithoutCode(`no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`);
+  if (chunk === undefined) throw errorWithoutCode(`no chunk found with the shard key bounds ${rangeText(collection, ...keys)}`);
   return chunk;
 }
 

@@ -76,7 +76,7 @@ async function place(context: RouterContext, move: Move, documents: readonly Uin
   const uuid = new Binary(new UUID().buffer, Binary.SUBTYPE_UUID);
   copyAside(to, facts, uuid, documents);
   const description = doc(['reshardUUID', uuid], ['shardKey', trackedKey.doc], ['oldShardKey', key.doc], ['unique', false]);
-  noted.access.noteDefinition(namespace, 'reshardCollection', description.set('numInitialChunks', Long.fromInt(1)).set('provenance', provenance));
+  noted.access.noteDdl(namespace, 'reshardCollection', description.set('numInitialChunks', Long.fromInt(1)).set('provenance', provenance));
   for (const shard of from) shard.access.forgetCollection(namespace);
   to.access.renameSilently(besideOf(facts), namespace);
   const time = context.clock.tick();

@@ -40,7 +40,7 @@ export async function refineShardKeyCommand(context: RouterContext, request: Com
   if (context.version.atLeast(6, 1)) {
     const { primary } = context.requireDatabase(databaseOf(collection.namespace));
     const description = doc(['shardKey', key.doc], ['oldShardKey', collection.key.doc]);
-    context.catalog.shard(primary).access.noteDefinition(collection.namespace, 'refineCollectionShardKey', description);
+    context.catalog.shard(primary).access.noteDdl(collection.namespace, 'refineCollectionShardKey', description);
   }
   return new Map();
 }

@@ -97,5 +97,5 @@ function noteResharded(context: RouterContext, before: ShardedCollection, key: S
   if (count !== undefined) description.set('numInitialChunks', Long.fromNumber(count));
   if (context.version.atLeast(8, 0)) description.set('provenance', 'reshardCollection');
   const { primary } = context.requireDatabase(databaseOf(before.namespace));
-  context.catalog.shard(primary).access.noteDefinition(before.namespace, 'reshardCollection', description);
+  context.catalog.shard(primary).access.noteDdl(before.namespace, 'reshardCollection', description);
 }

@@ -218,5 +218,5 @@ function noteSharded(context: RouterContext, body: Doc, collection: ShardedColle
   if (!context.version.atLeast(8)) description.set('numInitialChunks', Long.fromNumber(numberOf(body.get('numInitialChunks')) ?? 0));
   description.set('presplitHashedZones', isTrue(body.get('presplitHashedZones')));
   const { primary } = context.requireDatabase(databaseOf(collection.namespace));
-  context.catalog.shard(primary).access.noteDefinition(collection.namespace, 'shardCollection', description);
+  context.catalog.shard(primary).access.noteDdl(collection.namespace, 'shardCollection', description);
 }

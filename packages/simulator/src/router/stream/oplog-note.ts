@@ -1,6 +1,6 @@
 import type { Doc } from '../../bson/value.js';
 import { CommandError, type CommandRequest } from '../../node/command.js';
-import { fanOut } from '../definition/fan-out.js';
+import { fanOut } from '../ddl/fan-out.js';
 import type { RouterContext } from '../router-context.js';
 
 /** `appendOplogNote` on every shard. @throws CommandError 59 before 6.0, whose routers do not have it */

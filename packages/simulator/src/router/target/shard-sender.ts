@@ -42,7 +42,7 @@ export class ShardSender {
     sent = this.transactions.joined(shard.id, sent);
     const at = transaction?.readConcern?.get('atClusterTime');
     const { time, picture } = options;
-    if (options.atOnce !== true) this.catalog.clock.tell();
+    if (options.atOnce !== true) this.catalog.clock.announce();
     const reply = shard.node.run(
       internalRequest(options.db ?? request.db, sent, {
         connection: request.connection,

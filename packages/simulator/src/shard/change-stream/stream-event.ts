@@ -4,7 +4,7 @@ import { resumeTokenDocument, type ResumeToken } from '../../bson/resume-token.j
 import { RawDocument, type Doc, type Value } from '../../bson/value.js';
 import { documentKeyFrom, newShardKey } from '../oplog/document-key.js';
 import type { DocumentOperation, EntryNamespace, NewShardOperation, OplogEntry, OplogOperation } from '../oplog/entry.js';
-import { addDefinition, viewEvent } from './definition-event.js';
+import { addDefinition, viewEvent } from './ddl-event.js';
 import { beginEvent, finished, namespaceDoc, tokenOf, type EventPlace, type StreamEvent } from './event-start.js';
 import type { EventStyle } from './event-style.js';
 import { addPostImage, addPreImage } from './images.js';

@@ -1,4 +1,4 @@
-import type { DefinitionOperation, EntryNamespace, OplogOperation } from '../oplog/entry.js';
+import type { DdlOperation, EntryNamespace, OplogOperation } from '../oplog/entry.js';
 import type { StreamScope } from '../shard-access.js';
 
 /** Databases whose changes no stream over the cluster shows. */
@@ -35,7 +35,7 @@ export class ScopeFilter {
       case 'rename':
         return this.#showsTarget(operation.target) || this.#showsName(operation.to.db, operation.to.collection);
       case 'definition':
-        return this.#showsDefinition(operation);
+        return this.#showsDdl(operation);
       default:
         return this.#showsTarget(operation.target);
     }
@@ -48,7 +48,7 @@ export class ScopeFilter {
     return this.#scope.kind === 'collection' && (operation.kind === 'drop' || operation.kind === 'rename');
   }
 
-  #showsDefinition(operation: DefinitionOperation): boolean {
+  #showsDdl(operation: DdlOperation): boolean {
     return this.options.expanded && this.#showsTarget(operation.target) && operation.target.collection !== 'system.views';
   }
 

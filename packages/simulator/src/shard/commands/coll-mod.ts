@@ -4,7 +4,7 @@ import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf } from '../../node/doc-fields.js';
 import { isUnsimulated } from '../../node/unsimulated.js';
 import { failure } from '../failure.js';
-import { modifyOperation } from '../oplog/definition-operations.js';
+import { modifyOperation } from '../oplog/ddl-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { View } from '../storage/catalog.js';
 import type { Collection } from '../storage/collection.js';

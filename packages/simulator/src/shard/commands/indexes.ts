@@ -12,7 +12,7 @@ import { buildIndexes, refuseUnbuildableTogether } from '../index-spec/build.js'
 import { normalizedSpec, refuseInvalidSpecs, resolvedSpec } from '../index-spec/normalize.js';
 import { refuseUnbuildable } from '../index-spec/option-rules.js';
 import { refusePartialFilter } from '../index-spec/partial-filter.js';
-import { dropIndexesOperation } from '../oplog/definition-operations.js';
+import { dropIndexesOperation } from '../oplog/ddl-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import type { IndexDefinition } from '../storage/collection-index.js';

@@ -2,7 +2,7 @@ import type { Doc } from '../../bson/value.js';
 import { documentText } from '../../bson/text.js';
 import { CommandError } from '../../node/command.js';
 import { isTrue, numberOf, textOrEmpty } from '../../node/doc-fields.js';
-import { createIndexesOperation } from '../oplog/definition-operations.js';
+import { createIndexesOperation } from '../oplog/ddl-operations.js';
 import type { RunningTransaction } from '../session/running-transaction.js';
 import type { ServerVersion } from '../../node/server-version.js';
 import type { ShardState } from '../shard-state.js';

@@ -65,11 +65,11 @@ export interface DropDatabaseOperation {
 }
 
 /** Changes of definitions that only streams with expanded events show (manual, "Change Events": since 6.0). */
-export type DefinitionEvent = 'create' | 'createIndexes' | 'dropIndexes' | 'modify' | 'shardCollection' | 'refineCollectionShardKey' | 'reshardCollection';
+export type DdlEvent = 'create' | 'createIndexes' | 'dropIndexes' | 'modify' | 'shardCollection' | 'refineCollectionShardKey' | 'reshardCollection';
 
-export interface DefinitionOperation {
+export interface DdlOperation {
   readonly kind: 'definition';
-  readonly event: DefinitionEvent;
+  readonly event: DdlEvent;
   readonly target: EntryNamespace;
   /** The event's `operationDescription`. */
   readonly description: Doc;
@@ -95,7 +95,7 @@ export interface NewShardOperation {
 
 export type OplogOperation =
   | DocumentOperation
-  | DefinitionOperation
+  | DdlOperation
   | NewShardOperation
   | RenameOperation
   | DropOperation
@@ -103,7 +103,7 @@ export type OplogOperation =
   | SilentOperation;
 
 /** What a transaction may do. */
-export type TransactionOperation = DocumentOperation | DefinitionOperation;
+export type TransactionOperation = DocumentOperation | DdlOperation;
 
 /** The transaction that an entry belongs to, as its events show it. */
 export interface EntryTransaction {

@@ -5,7 +5,7 @@ import { DateTime, RawDocument, type Doc, type Value } from '../../bson/value.js
 import type { ServerVersion } from '../../node/server-version.js';
 import { describeDiff, updateDiff } from '../../update/describe.js';
 import type { Diff } from '../../update/diff.js';
-import { definitionFields } from './definition-documents.js';
+import { definitionFields } from './ddl-documents.js';
 import { documentKeyFrom, newShardKey } from './document-key.js';
 import type { DocumentOperation, EntryTransaction, InsertOperation, OplogEntry, OplogOperation, TransactionPart, UpdateOperation } from './entry.js';
 import { initiationMessage, type Oplog } from './oplog.js';

@@ -5,7 +5,7 @@ const BLOCK_ENTRIES_MADE = 192;
 /** Entries that wait to be put in order; sorting this many takes a tenth of a second. */
 const LOOSE_ENTRIES_MAX = 65_536;
 /** Loose entries from this share of all on are merged with the blocks in one go, fewer are put in one by one. */
-const MERGED_SHARE_MIN = 1 / 8;
+const MERGED_FRACTION_MIN = 1 / 8;
 
 interface Block<V> {
   keys: string[];
@@ -178,7 +178,7 @@ export class OrderedMap<V> {
   #settle(): void {
     const { size } = this.#loose;
     if (size === 0) return;
-    if (size >= this.#size * MERGED_SHARE_MIN) this.#merge();
+    if (size >= this.#size * MERGED_FRACTION_MIN) this.#merge();
     else for (const [key, value] of this.#loose) this.#place(key, value);
     this.#loose.clear();
     this.#changes += 1;

@@ -6,7 +6,7 @@ import { CommandError } from '../../node/command.js';
 import { failureDetails } from '../../validation/failure-details.js';
 import type { Value } from '../../bson/value.js';
 import { failure } from '../failure.js';
-import { createOperation } from '../oplog/definition-operations.js';
+import { createOperation } from '../oplog/ddl-operations.js';
 import type { ShardState } from '../shard-state.js';
 import type { Collection } from '../storage/collection.js';
 import { PENDING, timeKey } from '../storage/time-key.js';

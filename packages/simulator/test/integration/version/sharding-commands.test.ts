@@ -86,9 +86,9 @@ describe('what balancing is told and tells', () => {
     await admin.command({ moveChunk: 'shop.orders', find: { n: 60 }, to: await otherShard(client) });
     const [row, ...others] = await admin.aggregate([{ $shardedDataDistribution: {} }, { $match: { ns: 'shop.orders' } }]).toArray();
     expect(others).toEqual([]);
-    const shares = row?.shards as Document[];
-    expect(shares.map(({ numOwnedDocuments }) => Number(numOwnedDocuments))).toEqual([50, 50]);
-    expect(shares.map(({ numOrphanedDocs }) => Number(numOrphanedDocs)).sort((a, b) => a - b)).toEqual([0, 50]);
+    const fractions = row?.shards as Document[];
+    expect(fractions.map(({ numOwnedDocuments }) => Number(numOwnedDocuments))).toEqual([50, 50]);
+    expect(fractions.map(({ numOrphanedDocs }) => Number(numOrphanedDocs)).sort((a, b) => a - b)).toEqual([0, 50]);
     await expect(client.db('shop').aggregate([{ $shardedDataDistribution: {} }]).toArray()).rejects.toMatchObject({ code: 6789102 });
     const old = await clusterOf('5.0');
     await expect(old.admin.aggregate([{ $shardedDataDistribution: {} }]).toArray()).rejects.toMatchObject({ code: 40324 });

@@ -6,7 +6,7 @@ import type { HostRoles } from '../../conformance/host-roles.js';
 import { comparedLeaves } from '../../conformance/leaves.js';
 import { testSeed } from '../../../../../test/seed.js';
 import { perturbationKinds, perturbed, seededRandom } from '../../conformance/perturbation.js';
-import { equalMin } from '../../conformance/pinned-figures.js';
+import { equalMin } from '../../conformance/pinned-values.js';
 import { programme } from '../../conformance/programme.js';
 import { Replay } from '../../conformance/replay.js';
 import { type FileScore, scoreOf } from '../../conformance/score.js';

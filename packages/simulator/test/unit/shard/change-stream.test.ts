@@ -116,8 +116,8 @@ describe('change streams', () => {
     await fixture.run('db', { insert: 'c', documents: [1, 2, 3, 4].map((_id) => ({ _id, v: _id * 10 })) });
     const read = (match: unknown): Promise<unknown[]> =>
       fixture.found('admin', { aggregate: 1, pipeline: [{ $changeStream: { allChangesForCluster: true, startAtOperationTime: start } }, { $match: match }], cursor: {} });
-    const share = await read({ $expr: { $and: [{ $gte: ['$documentKey._id', 2] }, { $lt: ['$documentKey._id', 4] }] } });
-    expect(share.map((event) => (event as Event).documentKey)).toEqual([{ _id: 2 }, { _id: 3 }]);
+    const fraction = await read({ $expr: { $and: [{ $gte: ['$documentKey._id', 2] }, { $lt: ['$documentKey._id', 4] }] } });
+    expect(fraction.map((event) => (event as Event).documentKey)).toEqual([{ _id: 2 }, { _id: 3 }]);
     expect(await read({ 'fullDocument.v': 40 })).toHaveLength(1);
     expect(await read({ 'ns.coll': 'c', operationType: 'insert' })).toHaveLength(4);
   });

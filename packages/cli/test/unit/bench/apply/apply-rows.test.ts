@@ -5,7 +5,7 @@ import { type RateStep, steadyRows } from '../../../../src/bench/apply/steady-ro
 const result = (seconds: number, peakMemoryBytes = 1e8) => ({ seconds, cpu_seconds: 1, peakMemoryBytes, busiest_seconds: seconds * 0.75 });
 
 describe('rows of the apply benchmark', () => {
-  const form = { lanes: 4, operationsMax: 1_000, order: 'folded' } as const;
+  const form = { workers: 4, operationsMax: 1_000, order: 'folded' } as const;
   const rows = workloadRows({
     name: 'update 1 KB',
     operations: 10_000,
@@ -35,8 +35,8 @@ describe('rows of the apply benchmark', () => {
 });
 
 describe('rows of the steady benchmark', () => {
-  const step = (share: number, drain_seconds: number): RateStep => ({ share, wantedPerSecond: share * 1_000, writtenPerSecond: share * 1_000, lagMax_seconds: 1, drain_seconds, cpu_seconds: 1, operations: 1_000 });
-  const rows = steadyRows(1_000, [step(0.2, 0.5), step(0.4, 1), step(0.6, 9)], [{ name: 'lone instance', cpuShare: 0.03 }]);
+  const step = (fraction: number, drain_seconds: number): RateStep => ({ fraction, wantedPerSecond: fraction * 1_000, writtenPerSecond: fraction * 1_000, lagMax_seconds: 1, drain_seconds, cpu_seconds: 1, operations: 1_000 });
+  const rows = steadyRows(1_000, [step(0.2, 0.5), step(0.4, 1), step(0.6, 9)], [{ name: 'lone instance', cpuFraction: 0.03 }]);
 
   it('name the highest rate that holds', () => {
     expect(rows.find(({ metric }) => metric === 'highest rate that holds')?.value).toBe(400);

@@ -1,6 +1,6 @@
 import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
-import type { RawWrite } from '@convoy/instance/cluster/door';
+import type { RawWrite } from '@convoy/instance/cluster/node-client';
 import { type ApplyWorkload, type Operation, operationsOf } from '../../../../src/bench/apply/apply-workload.js';
 import { type BatchForm, readyBatches } from '../../../../src/bench/apply/ready-batches.js';
 
@@ -11,7 +11,7 @@ const workload: ApplyWorkload = {
   documents: 100,
   operations: 2_000,
   mix: { insert: 25, update: 40, replace: 15, delete: 20 },
-  hotShare: 0.3,
+  hotFraction: 0.3,
   seed: 1,
 };
 
@@ -29,9 +29,9 @@ function stateAfter(operations: readonly Operation[]): State {
 }
 
 /** The same of commands, carried out lane by lane. */
-function stateOf(lanes: readonly RawWrite[][]): State {
+function stateOf(workers: readonly RawWrite[][]): State {
   const state: State = new Map(Array.from({ length: workload.documents }, (_, id) => [id, 0]));
-  for (const command of lanes.flat()) for (const bytes of command.statements) carryOut(state, command.kind, BSON.deserialize(bytes));
+  for (const command of workers.flat()) for (const bytes of command.statements) carryOut(state, command.kind, BSON.deserialize(bytes));
   return state;
 }
 
@@ -55,9 +55,9 @@ function idOf(kind: RawWrite['kind'], bytes: Uint8Array): number {
 }
 
 const forms: BatchForm[] = [
-  { lanes: 3, operationsMax: 100, order: 'folded' },
-  { lanes: 3, operationsMax: 100, order: 'single' },
-  { lanes: 2, operationsMax: 500, order: 'ordered' },
+  { workers: 3, operationsMax: 100, order: 'folded' },
+  { workers: 3, operationsMax: 100, order: 'single' },
+  { workers: 2, operationsMax: 500, order: 'ordered' },
 ];
 
 describe('the operations of a workload', () => {
@@ -76,14 +76,14 @@ describe('the operations of a workload', () => {
 });
 
 describe.each(forms)('ready-made batches, $order', (form) => {
-  const lanes = readyBatches(workload, form);
+  const workers = readyBatches(workload, form);
 
   it('leave behind what the operations leave behind', () => {
-    expect(stateOf(lanes)).toEqual(stateAfter(operationsOf(workload)));
+    expect(stateOf(workers)).toEqual(stateAfter(operationsOf(workload)));
   });
 
   it('are ordered, or name no document twice', () => {
-    for (const { kind, statements, ordered } of lanes.flat()) {
+    for (const { kind, statements, ordered } of workers.flat()) {
       expect(ordered).toBe(form.order === 'ordered');
       expect(statements.length).toBeLessThanOrEqual(form.operationsMax);
       const ids = statements.map((bytes) => idOf(kind, bytes));
@@ -92,7 +92,7 @@ describe.each(forms)('ready-made batches, $order', (form) => {
   });
 
   it('have every statement where nothing is folded', () => {
-    const statements = lanes.flat().reduce((sum, command) => sum + command.statements.length, 0);
+    const statements = workers.flat().reduce((sum, command) => sum + command.statements.length, 0);
     if (form.order === 'folded') expect(statements).toBeLessThan(workload.operations);
     else expect(statements).toBe(workload.operations);
   });

@@ -10,7 +10,7 @@ describe('rows of the copy benchmark', () => {
     name: '1 KB',
     bytes: 100e6,
     documents: 100_000,
-    sweep: [{ width: { readersPerShard: 2, writesPerReader: 3 }, result: loop(2, 1) }],
+    sweep: [{ concurrency: { readersPerShard: 2, writesPerReader: 3 }, result: loop(2, 1) }],
     raw: [loop(2, 1), loop(9, 1), loop(2, 1)],
     engine: [engine(2.5, 1), engine(2, 1.5), engine(8, 1.2)],
     decoded: [loop(4, 3), loop(4, 3), loop(4, 3)],

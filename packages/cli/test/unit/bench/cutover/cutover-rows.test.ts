@@ -9,11 +9,11 @@ function cutOver(step_ms: number, more: Partial<CutOverMeasured> = {}): CutOverM
 }
 
 describe('rows of the cut-over benchmark', () => {
-  const rows = cutOverRows('verified', [cutOver(10), cutOver(30), cutOver(20)], new Map([['sourceClosed', 4], ['commitBegun', 1]]));
+  const rows = cutOverRows('verified', [cutOver(10), cutOver(30), cutOver(20)], new Map([['sourceClosed', 4], ['commitStarted', 1]]));
   const valueOf = (metric: string) => rows.find((row) => row.metric === metric)?.value;
 
   it('split the median time by step, beside the bare round trips of each', () => {
-    expect([valueOf('command taken'), valueOf('commitBegun'), valueOf('sourceClosed')]).toEqual([100, 20, 20]);
+    expect([valueOf('command taken'), valueOf('commitStarted'), valueOf('sourceClosed')]).toEqual([100, 20, 20]);
     expect([valueOf('commitBegun: bare round trips'), valueOf('sourceClosed: bare round trips'), valueOf('bare round trips of all steps')]).toEqual([1, 4, 5]);
   });
 

@@ -70,7 +70,7 @@ describe('createCollections', () => {
     const undisturbed = pair();
     const { plan: reference } = await makePlan(undisturbed);
     await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
-    const commands = undisturbed.server.door.sent.length;
+    const commands = undisturbed.server.client.sent.length;
     expect(commands).toBeGreaterThan(30);
     for (let atCommand = 0; atCommand < commands; atCommand += 1) {
       for (const afterEffect of [false, true]) {
@@ -139,12 +139,12 @@ describe('restoreAttributes', () => {
       const clusters = pair(version);
       const { plan } = await makePlan(clusters);
       await createCollections({ destination: clusters.destination, plan, signal, confirm });
-      const before = clusters.server.door.sent.length;
+      const before = clusters.server.client.sent.length;
       let asked = 0;
       const replaced = new Error('replaced');
       const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
       const outcome = await restoreAttributes({ destination: clusters.destination, plan, signal, confirm: confirmAllowed }).catch((error: unknown) => error);
-      const changes = clusters.server.door.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
+      const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
       expect(changes.length).toBe(Math.min(asked, allowed));
       if (outcome === undefined) return;
       expect(outcome).toBe(replaced);
@@ -156,9 +156,9 @@ describe('restoreAttributes', () => {
     const { plan } = await makePlan(clusters);
     await createCollections({ destination: clusters.destination, plan, signal, confirm });
     await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
-    const before = clusters.server.door.sent.length;
+    const before = clusters.server.client.sent.length;
     await restoreAttributes({ destination: clusters.destination, plan, signal, confirm });
-    const again = clusters.server.door.sent.slice(before).map(({ command }) => Object.keys(command)[0]);
+    const again = clusters.server.client.sent.slice(before).map(({ command }) => Object.keys(command)[0]);
     expect(new Set(again)).toEqual(new Set(['listIndexes']));
   });
 
@@ -166,9 +166,9 @@ describe('restoreAttributes', () => {
     const undisturbed = pair(version);
     const { plan: reference } = await makePlan(undisturbed);
     await createCollections({ destination: undisturbed.destination, plan: reference, signal, confirm });
-    const before = undisturbed.server.door.sent.length;
+    const before = undisturbed.server.client.sent.length;
     await restoreAttributes({ destination: undisturbed.destination, plan: reference, signal, confirm });
-    const commands = undisturbed.server.door.sent.length - before;
+    const commands = undisturbed.server.client.sent.length - before;
     for (let atCommand = 0; atCommand < commands; atCommand += 1) {
       for (const afterEffect of [false, true]) {
         const clusters = pair(version);

@@ -37,9 +37,9 @@ describe('deferAttributes', () => {
 
   it('never leaves a shard key without an index that supports it, and leaves no index of its own', async () => {
     const { clusters, plan } = await committed();
-    const before = clusters.server.door.sent.length;
+    const before = clusters.server.client.sent.length;
     await deferAttributes({ destination: clusters.destination, plan, signal, confirm });
-    const changes = clusters.server.door.sent.slice(before).map(({ command }) => command);
+    const changes = clusters.server.client.sent.slice(before).map(({ command }) => command);
     const ofRanged = changes.filter((command) => [command.createIndexes, command.dropIndexes].includes('ranged'));
     const created = (index: unknown): unknown => (index as { name: string }[]).map(({ name }) => name);
     expect(ofRanged.map((command) => (command.createIndexes === undefined ? ['drop', command.index as unknown] : ['create', created(command.indexes)]))).toEqual([
@@ -55,9 +55,9 @@ describe('deferAttributes', () => {
 
   it('comes to the same end wherever the connection is lost, before or after the effect', async () => {
     const undisturbed = await committed();
-    const before = undisturbed.clusters.server.door.sent.length;
+    const before = undisturbed.clusters.server.client.sent.length;
     await deferAttributes({ destination: undisturbed.clusters.destination, plan: undisturbed.plan, signal, confirm });
-    const commands = undisturbed.clusters.server.door.sent.length - before;
+    const commands = undisturbed.clusters.server.client.sent.length - before;
     expect(commands).toBeGreaterThan(15);
     for (let atCommand = 0; atCommand < commands; atCommand += 1) {
       for (const afterEffect of [false, true]) {
@@ -72,12 +72,12 @@ describe('deferAttributes', () => {
   it('asks before every change, and changes nothing once it is refused', async () => {
     for (let allowed = 0; ; allowed += 1) {
       const { clusters, plan } = await committed();
-      const before = clusters.server.door.sent.length;
+      const before = clusters.server.client.sent.length;
       let asked = 0;
       const replaced = new Error('replaced');
       const confirmAllowed = (): Promise<void> => (++asked > allowed ? Promise.reject(replaced) : Promise.resolve());
       const outcome = await deferAttributes({ destination: clusters.destination, plan, signal, confirm: confirmAllowed }).catch((error: unknown) => error);
-      const changes = clusters.server.door.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
+      const changes = clusters.server.client.sent.slice(before).filter(({ command }) => !('listIndexes' in command));
       // Building a TTL index is one change in two commands: it is switched off right after.
       const switchedOff = changes.filter((_, at) => at > 0 && 'createIndexes' in (changes[at - 1]?.command ?? {}) && 'collMod' in (changes[at]?.command ?? {}));
       expect(changes.length - switchedOff.length).toBeLessThanOrEqual(Math.min(asked, allowed));

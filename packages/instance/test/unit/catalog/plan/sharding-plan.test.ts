@@ -93,12 +93,12 @@ describe('applyShardingEntries', () => {
   });
 
   it('plans a missing supporting index when they are to be created, under a free name', () => {
-    const context = { buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 0] } as const;
+    const deps = { buildIndexes: 'beforeDataCopy', destinationVersion: [5, 0, 0] } as const;
     const sharded = apply(collection([]), [{ a: 1 }, { h: 'hashed' }], true);
-    expect(sharded && planIndexes(sharded, context).indexes).toEqual([
+    expect(sharded && planIndexes(sharded, deps).indexes).toEqual([
       { final: { key: keyPattern({ a: 1, h: 'hashed' }), name: 'a_1_h_hashed' }, temporary: { key: keyPattern({ a: 1, h: 'hashed' }), name: 'a_1_h_hashed' } },
     ]);
     const taken = apply(collection([{ ...index({ a: 1 }, { sparse: true }), name: 'a_1' }]), [{ a: 1 }], true);
-    expect(taken && planIndexes(taken, context).indexes.map((plan) => plan.final.name as string)).toEqual(['a_1', 'convoy_shard_key_a_1']);
+    expect(taken && planIndexes(taken, deps).indexes.map((plan) => plan.final.name as string)).toEqual(['a_1', 'convoy_shard_key_a_1']);
   });
 });

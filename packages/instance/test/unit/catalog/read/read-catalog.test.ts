@@ -5,8 +5,8 @@ import { fingerprint } from '../../../../src/catalog/fingerprint.js';
 import { compileNamespaceFilter } from '../../../../src/catalog/namespace-filter.js';
 import { readCatalog, readCatalogReport } from '../../../../src/catalog/read/read-catalog.js';
 import { restoredEntry, storedEntry } from '../../../../src/catalog/stored-catalog.js';
-import { FakeDoor, fakeCluster, serverError } from '../../fake-door.js';
-import type { Handler } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
+import type { Handler } from '../../fake-node-client.js';
 import { FakeCatalogServer } from '../fake-catalog-server.js';
 import { boundsOf, keyPattern } from '../as-read.js';
 
@@ -31,7 +31,7 @@ describe('readCatalog', () => {
     server.add('app.system.views');
     server.add('app.system.js');
     server.add('convoy_metadata.migration');
-    const catalog = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    const catalog = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
     expect(catalog.map((entry) => `${entry.database}.${entry.name}`)).toEqual(['app.a', 'app.system.js', 'app.z', 'shop.orders']);
     expect(catalog[0]).toMatchObject({ type: 'view', uuid: '', indexes: [], sharding: null });
     expect(catalog[3]).toMatchObject({ type: 'collection', primaryShard: 'shard0', sizeBytes: 20, documentCount: 2 });
@@ -42,7 +42,7 @@ describe('readCatalog', () => {
     const server = new FakeCatalogServer(['shard0']);
     server.add('app.series', { type: 'timeseries' });
     server.add('app.system.buckets.series');
-    const report = await readCatalogReport(fakeCluster({ router: server.door }), everything, signal);
+    const report = await readCatalogReport(fakeCluster({ router: server.client }), everything, signal);
     expect(report).toMatchObject({ catalog: [], timeSeries: ['app.series'] });
   });
 
@@ -53,7 +53,7 @@ describe('readCatalog', () => {
       options: { capped: true, size: 4096, validator: { a: exact } },
       indexes: [{ v: 2, key: { a: 1 }, name: 'a', partialFilterExpression: { a: exact } }],
     });
-    const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    const [entry] = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
     expect(entry?.options.size).toBe(4096);
     expect(BSON.EJSON.stringify(entry?.options.validator, { relaxed: false })).toBe(BSON.EJSON.stringify({ a: exact }, { relaxed: false }));
     expect(BSON.EJSON.stringify(entry?.indexes[1]?.partialFilterExpression, { relaxed: false })).toBe(BSON.EJSON.stringify({ a: exact }, { relaxed: false }));
@@ -68,7 +68,7 @@ describe('readCatalog', () => {
       indexes: [{ v: 2, key: ordered(-1), name: 'by', partialFilterExpression: { k: ordered(1) }, weights: ordered(3) }],
     });
     server.add('app.view', { type: 'view', options: { viewOn: 'a', pipeline: [{ $sort: ordered(-1) }] } });
-    const catalog = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    const catalog = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
     for (const [entry, view] of [catalog, catalog.map((one) => restoredEntry(storedEntry(one)))]) {
       const by = entry?.indexes.find(({ name }) => name === 'by');
       const maps: unknown[] = [entry?.sharding?.key, by?.key, by?.weights, entry?.options.validator, (by?.partialFilterExpression as Map<string, unknown> | undefined)?.get('k')];
@@ -83,7 +83,7 @@ describe('readCatalog', () => {
       const server = new FakeCatalogServer(['shard0', 'shard1']);
       server.addSharded('app.h', { _id: 'hashed' }, false, halves('_id'));
       if (link === 'ns') for (const chunk of server.chunks) Object.assign(chunk, { uuid: undefined, ns: 'app.h' });
-      const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+      const [entry] = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
       expect(entry?.sharding).toMatchObject({ key: keyPattern({ _id: 'hashed' }), unique: false });
       expect(entry?.sharding?.chunks.map((chunk) => chunk.shard)).toEqual(['shard0', 'shard1']);
       expect(entry?.sharding?.chunks.map(boundsOf)[0]?.max._id).toBeInstanceOf(BSON.Long);
@@ -95,7 +95,7 @@ describe('readCatalog', () => {
       const server = new FakeCatalogServer(['shard0', 'shard1']);
       server.addSharded('app.c', { k: 1 }, false, halves('k'));
       server.chunks.forEach((chunk, index) => Object.assign(chunk, majors[index] === null ? {} : { lastmod: new BSON.Timestamp({ t: majors[index] ?? 0, i: index }) }));
-      const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+      const [entry] = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
       return entry?.sharding?.everMoved;
     };
     expect(await everMoved(1, 1)).toBe(false);
@@ -113,8 +113,8 @@ describe('readCatalog', () => {
     for (const name of ['app.begun', 'app.still']) server.addSharded(name, { k: 1 }, false, halves('k'));
     for (const chunk of server.chunks) Object.assign(chunk, { lastmod: new BSON.Timestamp({ t: 1, i: 0 }) });
     server.changelog.push({ what: 'moveChunk.start', ns: 'app.begun' });
-    const shards = new Map([['shard0', server.door], ['shard1', server.door]]);
-    const catalog = await readCatalog(fakeCluster({ router: server.door, shards, access, version }), everything, signal);
+    const shards = new Map([['shard0', server.client], ['shard1', server.client]]);
+    const catalog = await readCatalog(fakeCluster({ router: server.client, shards, access, version }), everything, signal);
     expect(catalog.map(({ name, sharding }) => [name, sharding?.everMoved])).toEqual([['begun', expected], ['still', false]]);
   });
 
@@ -122,16 +122,16 @@ describe('readCatalog', () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { _id: 1 }, false, [{ min: { _id: low }, max: { _id: high }, shard: 'shard1' }]);
     Object.assign(server.sharded.get('app.c') ?? {}, { unsplittable: true });
-    const [entry] = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    const [entry] = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
     expect(entry).toMatchObject({ sharding: null, primaryShard: 'shard1' });
   });
 
   it('reads a replica set without a config database', async () => {
     const server = new FakeCatalogServer(['rs']);
     server.add('app.c');
-    const cluster = fakeCluster({ router: server.door, kind: 'replicaSet', shardIds: ['rs'] });
+    const cluster = fakeCluster({ router: server.client, kind: 'replicaSet', shardIds: ['rs'] });
     expect(await readCatalog(cluster, everything, signal)).toMatchObject([{ name: 'c', sharding: null, primaryShard: 'rs' }]);
-    expect(server.door.sent.some(({ database }) => database === 'config')).toBe(false);
+    expect(server.client.sent.some(({ database }) => database === 'config')).toBe(false);
   });
 
   it('leaves out collections dropped meanwhile, and takes zeros where sizes may not be read', async () => {
@@ -150,7 +150,7 @@ describe('readCatalog', () => {
         throw serverError(13, 'Unauthorized');
       },
     };
-    const catalog = await readCatalog(fakeCluster({ router: new FakeDoor('router', table) }), everything, signal);
+    const catalog = await readCatalog(fakeCluster({ router: new FakeNodeClient('router', table) }), everything, signal);
     expect(catalog).toMatchObject([{ name: 'kept', sizeBytes: 0, documentCount: 0 }]);
   });
 
@@ -160,7 +160,7 @@ describe('readCatalog', () => {
     Object.assign(server.sharded.get('app.again') ?? {}, { uuid: new BSON.UUID() });
     const others = server.chunks.filter(({ uuid }) => uuid !== server.sharded.get('app.going')?.uuid);
     server.chunks.splice(0, Infinity, ...others);
-    const catalog = await readCatalog(fakeCluster({ router: server.door }), everything, signal);
+    const catalog = await readCatalog(fakeCluster({ router: server.client }), everything, signal);
     expect(catalog.map(({ name }) => name)).toEqual(['kept']);
   });
 
@@ -169,22 +169,22 @@ describe('readCatalog', () => {
     server.add('app.c');
     server.add('other.c');
     const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'app' }], excludeNamespaces: [] });
-    await readCatalog(fakeCluster({ router: server.door }), filter, signal);
-    const listed = server.door.sent.filter(({ command }) => 'listCollections' in command).map(({ database }) => database);
+    await readCatalog(fakeCluster({ router: server.client }), filter, signal);
+    const listed = server.client.sent.filter(({ command }) => 'listCollections' in command).map(({ database }) => database);
     expect(listed).toEqual(['app']);
   });
 });
 
 describe('inconsistent indexes', () => {
-  const shardDoor = (indexes: Document[]): FakeDoor => new FakeDoor('shard', { listIndexes: () => ({ cursor: { firstBatch: indexes } }) });
+  const shardClient = (indexes: Document[]): FakeNodeClient => new FakeNodeClient('shard', { listIndexes: () => ({ cursor: { firstBatch: indexes } }) });
   const id = { v: 2, key: { _id: 1 }, name: '_id_' };
   const a = { v: 2, key: { a: 1 }, name: 'a_1' };
 
   it('are found on the shards themselves where they can be reached', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { k: 1 }, false, halves('k'));
-    const shards = new Map([['shard0', shardDoor([id, a])], ['shard1', shardDoor([{ ...a, unique: true }, id])]]);
-    const report = await readCatalogReport(fakeCluster({ router: server.door, shards }), everything, signal);
+    const shards = new Map([['shard0', shardClient([id, a])], ['shard1', shardClient([{ ...a, unique: true }, id])]]);
+    const report = await readCatalogReport(fakeCluster({ router: server.client, shards }), everything, signal);
     expect(report.inconsistentIndexes).toEqual([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
   });
 
@@ -195,8 +195,8 @@ describe('inconsistent indexes', () => {
       { name: '_id_', shard: 'shard0', spec: id }, { name: 'a_1', shard: 'shard0', spec: a },
       { name: '_id_', shard: 'shard1', spec: id }, { name: 'a_1', shard: 'shard1', spec: a, building: true },
     ];
-    const answer = server.door;
-    const router = new FakeDoor('router', {
+    const answer = server.client;
+    const router = new FakeNodeClient('router', {
       ...Object.fromEntries(['listDatabases', 'listCollections', 'listIndexes', 'find'].map((name) => [name, forward(answer, name)])),
       aggregate: () => ({ cursor: { firstBatch: stats } }),
     });
@@ -204,8 +204,8 @@ describe('inconsistent indexes', () => {
     expect(report.inconsistentIndexes).toEqual([{ namespace: 'app.c', index: 'a_1', shards: ['shard1'] }]);
   });
 
-  function forward(door: FakeDoor, name: string): Handler {
-    const handler = door.handlerOf(name);
+  function forward(client: FakeNodeClient, name: string): Handler {
+    const handler = client.handlerOf(name);
     return (database, command, exact) => handler(database, command, exact);
   }
 });
@@ -214,7 +214,7 @@ describe('fingerprint', () => {
   it('changes with definitions, not with sizes or splits', async () => {
     const server = new FakeCatalogServer(['shard0', 'shard1']);
     server.addSharded('app.c', { k: 1 }, false, halves('k'), { documents: [{}] });
-    const read = async (): Promise<string> => fingerprint(await readCatalog(fakeCluster({ router: server.door }), everything, signal));
+    const read = async (): Promise<string> => fingerprint(await readCatalog(fakeCluster({ router: server.client }), everything, signal));
     const first = await read();
     server.databases.get('app')?.collections.get('c')?.documents.push({});
     const [lower] = server.chunks;

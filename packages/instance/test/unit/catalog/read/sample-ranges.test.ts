@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { withSampledRanges } from '../../../../src/catalog/read/sample-ranges.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { boundsOf, keyPattern } from '../as-read.js';
 
 const { signal } = new AbortController();
@@ -12,7 +12,7 @@ const low = new BSON.MinKey();
 const high = new BSON.MaxKey();
 
 async function rangesOf(key: Document, sample: Document[]) {
-  const router = new FakeDoor('source', { aggregate: () => ({ cursor: { firstBatch: sample } }) });
+  const router = new FakeNodeClient('source', { aggregate: () => ({ cursor: { firstBatch: sample } }) });
   const source = fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'] });
   const destination = fakeCluster({ router, shardIds: ['b', 'a'] });
   const entry: CatalogEntry = {

@@ -5,8 +5,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { checkReverse, requireAnswer } from '../../../../src/lifecycle/commands/check-reverse.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeDoor } from '../../cluster/fake-door.js';
-import { fakeCluster } from '../../fake-door.js';
+import { FakeNodeClient } from '../../cluster/fake-node-client.js';
+import { fakeCluster } from '../../fake-node-client.js';
 import { never, once, settled } from '../../model/parts.js';
 
 const [former, next] = [{ name: 'cluster0', clusterId: '01' }, { name: 'cluster1', clusterId: '02' }];
@@ -30,7 +30,7 @@ async function check(records: MigrationRecord[]): Promise<void> {
     if ('find' in command) return { cursor: { firstBatch: [] } };
     return { operationTime: timestampOf(7n) };
   };
-  const router = new FakeDoor(answer, { resumeToken: '820000000000000009' });
+  const router = new FakeNodeClient(answer, { resumeToken: '820000000000000009' });
   const cluster = fakeCluster({ router, version: [6, 0, 0] });
   await checkReverse({
     runtime: { retrying: once },
@@ -69,14 +69,14 @@ it.each([
   ['does not answer in time', () => new Promise<never>(() => undefined), 'sourceUnavailable'],
   ['is another cluster by now', () => Promise.reject(new ConvoyError('wrongCluster')), 'wrongCluster'],
 ])('a former source that %s refuses a reverse', async (_what, command: () => Promise<Document>, error) => {
-  const cluster = fakeCluster({ router: Object.assign(new FakeDoor(() => ({})), { command }) });
+  const cluster = fakeCluster({ router: Object.assign(new FakeNodeClient(() => ({})), { command }) });
   await expect(requireAnswer({ clock: { sleep: settled } as never }, cluster, never)).rejects.toMatchObject({ error });
 });
 
 it('every shard has to answer where they are read directly', async () => {
   const asked: string[] = [];
-  const door = (name: string) => new FakeDoor(() => ({ ok: asked.push(name) }), {});
-  const cluster = fakeCluster({ router: door('router'), shards: new Map([['shard0', door('shard0')], ['shard1', door('shard1')]]) });
+  const client = (name: string) => new FakeNodeClient(() => ({ ok: asked.push(name) }), {});
+  const cluster = fakeCluster({ router: client('router'), shards: new Map([['shard0', client('shard0')], ['shard1', client('shard1')]]) });
   await requireAnswer({ clock: { sleep: () => new Promise(() => undefined) } as never }, cluster, never);
   expect(asked).toEqual(['router', 'shard0', 'shard1']);
 });

@@ -1,12 +1,12 @@
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import type { Document } from 'mongodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Cluster } from '../../../../src/cluster/door.js';
+import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import type { InstanceConfig } from '../../../../src/config/instance-schema.js';
 import { lift, unblock } from '../../../../src/lifecycle/commands/unblock.js';
 import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';
 import type { MigrationPhase } from '../../../../src/store/migration-record.js';
-import { FakeDoor, fakeCluster, serverError } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
 
 let sent: unknown[];
@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 
 /** @param phases of the migration, at each look; the last one stays */
-async function unblockSource(phases: (MigrationPhase | 'failed')[], version: Cluster['version'] = [6, 0, 0]): Promise<void> {
+async function unblockSource(phases: (MigrationPhase | 'failed')[], version: ClusterClient['version'] = [6, 0, 0]): Promise<void> {
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
   const record = (): Document => {
     const phase = phases.length > 1 ? phases.shift() : phases[0];
@@ -27,8 +27,8 @@ async function unblockSource(phases: (MigrationPhase | 'failed')[], version: Clu
     sent.push(global);
     return { ok: 1 };
   };
-  const source = new FakeDoor('source', { setUserWriteBlockMode, find: () => ({ cursor: { firstBatch: [] } }) });
-  const destination = new FakeDoor('destination', { find: () => ({ cursor: { firstBatch: [record()] } }) });
+  const source = new FakeNodeClient('source', { setUserWriteBlockMode, find: () => ({ cursor: { firstBatch: [] } }) });
+  const destination = new FakeNodeClient('destination', { find: () => ({ cursor: { firstBatch: [record()] } }) });
   const [one, other] = [fakeCluster({ router: source, shardIds: ['a'] }), fakeCluster({ router: destination, shardIds: ['a'] })];
   await lift({ ...one, version, clusterId: '01' }, { ...other, clusterId: '02' }, once, never);
 }
@@ -58,7 +58,7 @@ it('a server before 6.0 is said to have no block, and is not asked', async () =>
 it('a destination that is open is given back without its source', async () => {
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
   const record = { phase: 'committed', failure: null, options, source: { clusterId: '01' }, destination: { clusterId: '02' } };
-  const router = new FakeDoor('destination', { setUserWriteBlockMode: () => ({ ok: sent.push('set') }), find: () => ({ cursor: { firstBatch: [record] } }) });
+  const router = new FakeNodeClient('destination', { setUserWriteBlockMode: () => ({ ok: sent.push('set') }), find: () => ({ cursor: { firstBatch: [record] } }) });
   await lift({ ...fakeCluster({ router, shardIds: ['a'] }), version: [6, 0, 0], clusterId: '02' }, null, once, never);
   expect(sent).toEqual(['set']);
 });
@@ -82,7 +82,7 @@ describe('a cluster that was opened as a destination', () => {
   const connect: Connect = async (_config, name, _access, signal) => {
     if (name === 'cluster0') await reached(signal);
     const find = (): Document => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } });
-    const router = new FakeDoor(name, { setUserWriteBlockMode: (_database, { global }) => ({ ok: sent.push(`${name}: ${global}`) }), find });
+    const router = new FakeNodeClient(name, { setUserWriteBlockMode: (_database, { global }) => ({ ok: sent.push(`${name}: ${global}`) }), find });
     const { clusterId } = name === 'cluster0' ? zero : one;
     return { ...fakeCluster({ router, name, clusterId, version: [6, 0, 0] }), close: () => Promise.resolve(void closed.push(name)) };
   };

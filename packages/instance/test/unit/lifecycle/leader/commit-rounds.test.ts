@@ -2,13 +2,13 @@ import { Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { drainRounds } from '../../../../src/lifecycle/leader/commit-rounds.js';
-import type { DefinitionLeader } from '../../../../src/lifecycle/leader/definition-leader.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { ShareRecord } from '../../../../src/store/share-record.js';
-import { Signalled } from '../../../../src/store/signalled.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { Condition } from '../../../../src/store/condition.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, once, settled } from '../../model/parts.js';
 
 let rounds: CommitRound[];
@@ -26,8 +26,8 @@ let untilApplied: () => Promise<void>;
 let pauses_ms: number[];
 let roundsAtPauses: number[];
 /** Told after every note and every write of the record. */
-let changed: Signalled;
-let context: MigrationContext;
+let changed: Condition;
+let deps: MigrationDependencies;
 /** What the share has stored as copied once it has drained. */
 const copied_bytes = 4_096;
 
@@ -37,14 +37,14 @@ beforeEach(() => {
   changedAfter = () => false;
   untilApplied = () => Promise.resolve();
   [pauses_ms, roundsAtPauses] = [[], []];
-  changed = new Signalled();
-  const share = { drained: null, copied: { bytes: 0, documents: 0 } } as unknown as ShareRecord;
+  changed = new Condition();
+  const task = { drained: null, copied: { bytes: 0, documents: 0 } } as unknown as TaskRecord;
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  const view: MigrationView = { record: { commit: null, options, shareIds: ['rs'], warnings: [] } as unknown as MigrationRecord, shares: new Map([['rs', share]]) };
+  const view: MigrationView = { record: { commit: null, options, taskIds: ['rs'], warnings: [] } as unknown as MigrationRecord, tasks: new Map([['rs', task]]) };
   const answer = (): void => {
     const round = rounds.at(-1)?.round ?? 0;
     const { eventsAbove, afterNotes } = answerOf(round);
-    if (round > 0 && notes >= afterNotes) Object.assign(share, { drained: { round, eventsAbove }, copied: { bytes: copied_bytes, documents: 1 } });
+    if (round > 0 && notes >= afterNotes) Object.assign(task, { drained: { round, eventsAbove }, copied: { bytes: copied_bytes, documents: 1 } });
     changed.changed();
   };
   const note = (): Document => {
@@ -59,13 +59,13 @@ beforeEach(() => {
   };
   const nothing = () => ({ databases: [] });
   const open = (): Document => ({ cursor: { firstBatch: transactions-- > 0 ? [{ _id: null, found: [{ txnNumber: 1 }] }] : [] } });
-  const source = fakeCluster({ router: new FakeDoor('source', { appendOplogNote: note, listDatabases: nothing, aggregate: open }), kind: 'replicaSet', access: 'direct', shardIds: ['rs'], shards: new Map([['rs', new FakeDoor('rs', { appendOplogNote: note })]]) });
-  context = {
+  const source = fakeCluster({ router: new FakeNodeClient('source', { appendOplogNote: note, listDatabases: nothing, aggregate: open }), kind: 'replicaSet', access: 'direct', shardIds: ['rs'], shards: new Map([['rs', new FakeNodeClient('rs', { appendOplogNote: note })]]) });
+  deps = {
     runtime: { retrying: once, clock: { sleep, monotonic_ms: () => (now_ms += 1_000) } },
     source,
-    destination: fakeCluster({ router: new FakeDoor('destination', { listDatabases: nothing }), kind: 'replicaSet', shardIds: ['rs'] }),
-    fleet: { nudge: () => undefined },
-    metadata: { deleteMany: () => Promise.resolve(), putMany: () => Promise.resolve() },
+    destination: fakeCluster({ router: new FakeNodeClient('destination', { listDatabases: nothing }), kind: 'replicaSet', shardIds: ['rs'] }),
+    fleet: { wake: () => undefined },
+    metadata: { deleteMany: () => Promise.resolve(), upsertMany: () => Promise.resolve() },
     watch: { view, until: (condition: (seen: MigrationView) => boolean, signal: AbortSignal) => changed.until(() => condition(view), signal) },
     records: {
       updateAsLeader: (_epoch: number, { commit, estimatedTotalBytes }: Partial<MigrationRecord>) => {
@@ -75,25 +75,25 @@ beforeEach(() => {
         return Promise.resolve();
       },
     },
-  } as unknown as MigrationContext;
+  } as unknown as MigrationDependencies;
 });
 
 async function commit(): Promise<void> {
-  const definitions = {
-    holdHorizon: () => undefined,
+  const ddlChanges = {
+    holdDdlWatermark: () => undefined,
     untilApplied: () => untilApplied(),
     compare: () => Promise.resolve(),
     readSource: () => Promise.resolve([]),
     changedAfter: (time: bigint) => changedAfter(time),
   };
-  await drainRounds(context, definitions as unknown as DefinitionLeader, 1, never);
+  await drainRounds(deps, ddlChanges as unknown as DdlLeader, 1, never);
 }
 
 /** A round that an earlier leader has begun so many seconds before the source's present time. */
 function begin(round: number, age_seconds: number): void {
   const commit = { round, time: new Timestamp({ t: source_seconds - age_seconds, i: 1 }), sealed: false, catalogEpoch: null };
   rounds.push(commit);
-  context.watch.view.record.commit = commit;
+  deps.watch.view.record.commit = commit;
 }
 
 const made = (): [number, boolean][] => rounds.map(({ round, sealed }) => [round, sealed]);

@@ -4,15 +4,15 @@ import { type Document, MongoNetworkError, Timestamp } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
-import type { CallOptions, Cluster, Door } from '../../../../src/cluster/door.js';
+import type { CallOptions, ClusterClient, NodeClient } from '../../../../src/cluster/node-client.js';
 import { commit } from '../../../../src/lifecycle/leader/commit.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { Metadata } from '../../../../src/store/metadata.js';
-import type { ShareRecord } from '../../../../src/store/share-record.js';
-import { storeEntries } from '../../../../src/store/share-storage.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { storeEntries } from '../../../../src/store/task-storage.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
-import { fakeCluster, serverError } from '../../fake-door.js';
+import { fakeCluster, serverError } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
 import { never, once, settled } from '../../model/parts.js';
 
@@ -53,57 +53,57 @@ beforeEach(() => {
   [waits, waitsAreOver] = [[], false];
 });
 
-function destination(): Cluster {
-  const { door } = server;
+function destination(): ClusterClient {
+  const { client } = server;
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
     if ('collMod' in sent) log.push('attribute');
     if ('setUserWriteBlockMode' in sent || 'balancerStart' in sent) return Promise.resolve({ ok: log.push(`destination: ${Object.keys(sent)[0]}`) });
-    return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : door.command(database, sent, options);
+    return forgetsChanges && 'collMod' in sent ? Promise.resolve({ ok: 1 }) : client.command(database, sent, options);
   };
-  const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: () => Promise.resolve() };
+  const router: NodeClient = { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: () => Promise.resolve() };
   return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0], clusterId: '0b' });
 }
 
-function source(): Cluster {
-  const { door } = server;
+function source(): ClusterClient {
+  const { client } = server;
   const command = (database: string, sent: Document, options: CallOptions): Promise<Document> => {
     if (sent.aggregate === 1) return Promise.resolve({ cursor: { firstBatch: [] } });
     if ('appendOplogNote' in sent) return Promise.resolve({ operationTime: new Timestamp({ t: 100, i: (notes += 1) }) });
-    if (record.phase === 'committing') return door.command(database, sent, options);
+    if (record.phase === 'committing') return client.command(database, sent, options);
     // No block stands that could spare the command.
     if ('serverStatus' in sent) return Promise.resolve({ repl: {} });
     log.push(`source: ${Object.keys(sent)[0]}`);
     return answer();
   };
-  const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: () => Promise.resolve() };
+  const router: NodeClient = { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: () => Promise.resolve() };
   return fakeCluster({ router, kind: 'replicaSet', shardIds: ['rs'], version: [6, 0, 0] });
 }
 
 async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
   const model = new MetadataModel();
-  const metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as Door, once);
+  const metadata = new Metadata({ label: 'metadata', command: (_database: string, command: Document) => Promise.resolve(model.run(command)) } as unknown as NodeClient, once);
   const indexes = [{ v: 2, key: { _id: 1 }, name: '_id_' }, { v: 2, key: { t: 1 }, name: 'ttl', expireAfterSeconds: 60 }, { v: 2, key: { u: 1 }, name: 'u_1', unique: true }];
   const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: '0a'.repeat(16), options: {}, indexes, sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
   await storeEntries(metadata, leaderEpoch, [storedEntry(entry)], never, 'committedCollections');
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
-  record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', shareIds: ['rs'], failure: null, options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [], ...changes } as unknown as MigrationRecord;
-  const share = { drained: { round: 1, eventsAbove, deletedIn } } as unknown as ShareRecord;
+  record = { source: { clusterId: '0a' }, destination: { clusterId: '0b' }, phase: 'committing', taskIds: ['rs'], failure: null, options, commit: { catalogEpoch: leaderEpoch }, balancers: null, warnings: [], ...changes } as unknown as MigrationRecord;
+  const task = { drained: { round: 1, eventsAbove, deletedIn } } as unknown as TaskRecord;
   const look = (): void => {
-    if (share.drained === null || !record.lastLook || notes < notesUntilRead) return;
-    share.drained.lookedTo = record.lastLook;
-    share.drained.eventsAbove += eventsAtLook;
+    if (task.drained === null || !record.lastLook || notes < notesUntilRead) return;
+    task.drained.lookedTo = record.lastLook;
+    task.drained.eventsAbove += eventsAtLook;
   };
-  const view = { record, shares: new Map([['rs', share]]) };
+  const view = { record, tasks: new Map([['rs', task]]) };
   const refresh = () => {
-    if (share.drained !== null && log.includes('attribute')) share.drained.eventsAbove += eventsLate;
+    if (task.drained !== null && log.includes('attribute')) task.drained.eventsAbove += eventsLate;
     look();
     return Promise.resolve(view);
   };
-  const context = {
+  const deps = {
     runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep, monotonic_ms: () => 0 } },
     source: source(),
     destination: destination(),
-    fleet: { nudge: () => undefined },
+    fleet: { wake: () => undefined },
     metadata,
     watch: { view, refresh, until: () => refresh().then(() => view) },
     records: {
@@ -118,8 +118,8 @@ async function run(changes: Partial<MigrationRecord> = {}): Promise<void> {
         return Promise.resolve(void log.push(...Object.keys(set)));
       },
     },
-  } as unknown as MigrationContext;
-  await commit(context, leaderEpoch, never);
+  } as unknown as MigrationDependencies;
+  await commit(deps, leaderEpoch, never);
 }
 
 /** Longer than any wait that comes to its end. */
@@ -229,8 +229,8 @@ describe('once the opening is decided', () => {
 
   it('a later leader that finds the source back does what was left, and takes the warnings back', async () => {
     const other = { name: 'oplogWindowShort', description: 'Short.' };
-    const told = ['sourceNotClosedAgain', 'sourceBalancerLeftOff'].map((name) => ({ name, description: '' }));
-    await run({ ...bothAsked, phase: 'opening', warnings: [other, ...told] });
+    const reported = ['sourceNotClosedAgain', 'sourceBalancerLeftOff'].map((name) => ({ name, description: '' }));
+    await run({ ...bothAsked, phase: 'opening', warnings: [other, ...reported] });
     expect(log).toEqual(expect.arrayContaining(['source: setUserWriteBlockMode', 'source: balancerStart']));
     expect(record.warnings).toEqual([other]);
   });

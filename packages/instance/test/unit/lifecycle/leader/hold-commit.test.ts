@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { UniqueIndexViolated } from '../../../../src/catalog/unique-violation.js';
 import { holdWhileViolated } from '../../../../src/lifecycle/leader/hold-commit.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
 import { never, rawOf } from '../../model/parts.js';
 
@@ -12,7 +12,7 @@ it('documents that hold a commit are listed as long as they do, also while the l
   /** How many are listed after each change of the list. */
   const counts: number[] = [];
   const metadata = {
-    putMany: (_collection: string, documents: readonly Document[]) => {
+    upsertMany: (_collection: string, documents: readonly Document[]) => {
       for (const document of documents) listed.set(String(document._id), document);
       return Promise.resolve(void counts.push(listed.size));
     },
@@ -23,7 +23,7 @@ it('documents that hold a commit are listed as long as they do, also while the l
     },
   };
   const record = { warnings: [] } as unknown as MigrationRecord;
-  const context = {
+  const deps = {
     runtime: {
       clock: { now_ms: () => now_ms, monotonic_ms: () => now_ms, sleep: (duration_ms: number) => Promise.resolve(void (now_ms += duration_ms)) },
       config: { retry_minutes: 30 },
@@ -32,13 +32,13 @@ it('documents that hold a commit are listed as long as they do, also while the l
     records: { updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => Promise.resolve(void Object.assign(record, set)) },
     watch: { view: { record }, refresh: () => Promise.resolve({ record }) },
     metadata,
-  } as unknown as MigrationContext;
+  } as unknown as MigrationDependencies;
   /** `_id`s that share a key, at each try. */
   const tries = [[1, 2, 3], [1, 2, 3], [2, 3], []];
   const restore = (): Promise<void> => {
     const ids = (tries.shift() ?? []).map(rawOf);
     return ids.length === 0 ? Promise.resolve() : Promise.reject(new UniqueIndexViolated([{ namespace: 'shop.items', index: 'name_1', ids }], null));
   };
-  await holdWhileViolated(context, 1, restore, never);
+  await holdWhileViolated(deps, 1, restore, never);
   expect(counts).toEqual([3, 3, 3, 3, 3, 2, 0]);
 });

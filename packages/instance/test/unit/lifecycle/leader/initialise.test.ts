@@ -1,9 +1,9 @@
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { stopBalancers } from '../../../../src/lifecycle/leader/initialise.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationPhase, MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
 
 let modes: { source: string; destination: string };
@@ -19,7 +19,7 @@ function cluster(side: keyof typeof modes) {
     return { ok: 1 };
   };
   const find = () => ({ cursor: { firstBatch: [] } });
-  const router = new FakeDoor(side, { balancerStatus: () => ({ mode: modes[side], inBalancerRound: false }), balancerStop: set('off'), balancerStart: set('full'), find });
+  const router = new FakeNodeClient(side, { balancerStatus: () => ({ mode: modes[side], inBalancerRound: false }), balancerStop: set('off'), balancerStart: set('full'), find });
   return fakeCluster({ router, shardIds: ['a'] });
 }
 
@@ -30,8 +30,8 @@ async function stop(phase: MigrationPhase | null): Promise<void> {
     updateAsLeader: (_epoch: number, set: Partial<MigrationRecord>) => Promise.resolve(void (recorded = set.balancers ?? null)),
     confirmLeader: () => (phase === 'starting' ? Promise.resolve() : Promise.reject(new ConvoyError('staleEpoch'))),
   };
-  const context = { runtime: { retrying: once }, source: cluster('source'), destination: cluster('destination'), records, watch: { view: { record: { balancers: null } } } };
-  await stopBalancers(context as unknown as MigrationContext, 1, never);
+  const deps = { runtime: { retrying: once }, source: cluster('source'), destination: cluster('destination'), records, watch: { view: { record: { balancers: null } } } };
+  await stopBalancers(deps as unknown as MigrationDependencies, 1, never);
 }
 
 describe('stopping the balancers', () => {

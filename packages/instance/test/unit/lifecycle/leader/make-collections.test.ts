@@ -3,10 +3,10 @@ import { beforeEach, expect, it } from 'vitest';
 import { planDestination } from '../../../../src/catalog/plan/destination-plan.js';
 import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
 import { makeCollections } from '../../../../src/lifecycle/leader/make-collections.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { indexAsRead } from '../../catalog/as-read.js';
 import { FakeCatalogServer } from '../../catalog/fake-catalog-server.js';
-import { fakeCluster } from '../../fake-door.js';
+import { fakeCluster } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
 
 const entry = { database: 'shop', type: 'collection', uuid: '0a'.repeat(16), options: {}, sharding: null, primaryShard: 'a', sizeBytes: 0, documentCount: 0 } as const;
@@ -22,16 +22,16 @@ let server: FakeCatalogServer;
 let isDeposed: boolean;
 
 function make(leaderEpoch: number): Promise<unknown> {
-  const destination = fakeCluster({ router: server.door, shardIds: ['a', 'b'] });
+  const destination = fakeCluster({ router: server.client, shardIds: ['a', 'b'] });
   const plan = planDestination(catalog, { source: destination, destination, buildIndexes: 'beforeDataCopy' });
-  const context = {
+  const deps = {
     runtime: { retrying: once },
     destination,
     records: { confirmLeader: () => (isDeposed ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()) },
     watch: { view: { record: { options: { includeNamespaces: [], excludeNamespaces: [], buildIndexes: 'beforeDataCopy' } } } },
     onIndexProgress: () => undefined,
-  } as unknown as MigrationContext;
-  return makeCollections(context, leaderEpoch, catalog, plan, never);
+  } as unknown as MigrationDependencies;
+  return makeCollections(deps, leaderEpoch, catalog, plan, never);
 }
 
 beforeEach(() => {
@@ -54,7 +54,7 @@ it('what an earlier leader has made in another form is made anew, and nothing el
 
 it('the first leader takes nothing away', async () => {
   await expect(make(1)).rejects.toMatchObject({ error: 'destinationNotEmpty' });
-  expect(server.door.sent.some(({ command }) => 'drop' in command)).toBe(false);
+  expect(server.client.sent.some(({ command }) => 'drop' in command)).toBe(false);
 });
 
 it('what holds documents stays and is refused', async () => {
@@ -66,6 +66,6 @@ it('what holds documents stays and is refused', async () => {
 it('a leader that was deposed takes nothing away, and makes nothing', async () => {
   isDeposed = true;
   await expect(make(2)).rejects.toMatchObject({ error: 'staleEpoch' });
-  expect(server.door.sent).toEqual([]);
-  expect(server.door.sent.some(({ command }) => 'drop' in command)).toBe(false);
+  expect(server.client.sent).toEqual([]);
+  expect(server.client.sent.some(({ command }) => 'drop' in command)).toBe(false);
 });

@@ -2,7 +2,7 @@ import { Timestamp, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { timeOf } from '../../../../src/cluster/cluster-time.js';
 import { ShardWaker } from '../../../../src/lifecycle/leader/shard-waker.js';
-import { fakeCluster, FakeDoor, serverError } from '../../fake-door.js';
+import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';
 import { never } from '../../model/parts.js';
 
 const options = { signal: never };
@@ -31,7 +31,7 @@ function write(id: string): number {
   return now;
 }
 
-function shardDoor(id: string): FakeDoor {
+function shardClient(id: string): FakeNodeClient {
   const answer = (): Document => ({ operationTime: timestamp(times.get(id) ?? 0) });
   const note = (): Document => {
     if (!isAllowed) throw serverError(13, 'Unauthorized');
@@ -40,7 +40,7 @@ function shardDoor(id: string): FakeDoor {
     notes += 1;
     return answer();
   };
-  return new FakeDoor(id, { ping: answer, appendOplogNote: note });
+  return new FakeNodeClient(id, { ping: answer, appendOplogNote: note });
 }
 
 function waker(access: 'direct' | 'router' = 'direct'): ShardWaker {
@@ -48,8 +48,8 @@ function waker(access: 'direct' | 'router' = 'direct'): ShardWaker {
     lists += 1;
     return { databases: [], operationTime: timestamp(now) };
   };
-  const router = new FakeDoor('router', { listDatabases: list, aggregate: () => ({ cursor: { firstBatch: [] } }) });
-  const shards = new Map(['shard0', 'shard1'].map((id) => [id, shardDoor(id)]));
+  const router = new FakeNodeClient('router', { listDatabases: list, aggregate: () => ({ cursor: { firstBatch: [] } }) });
+  const shards = new Map(['shard0', 'shard1'].map((id) => [id, shardClient(id)]));
   return new ShardWaker(fakeCluster({ router, ...(access === 'direct' ? { shards } : {}) }));
 }
 

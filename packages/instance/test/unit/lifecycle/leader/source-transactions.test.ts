@@ -1,9 +1,9 @@
 import { Binary, type Document } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import { transactionsWarning, untilTransactionsEnd } from '../../../../src/lifecycle/leader/source-transactions.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
 
 describe('transactions that are open when a commit time is taken', () => {
@@ -29,13 +29,13 @@ describe('transactions that are open when a commit time is taken', () => {
       return Promise.resolve(void warned.push(record.warnings[0]?.name));
     };
     const clock = { monotonic_ms: () => now_ms, sleep: () => Promise.resolve(void (now_ms += step_ms)) };
-    const context = {
+    const deps = {
       runtime: { retrying: once, clock, logger: { warn: () => undefined } },
-      source: fakeCluster({ router: new FakeDoor('source', { aggregate }), kind: 'sharded', shardIds: ['s0', 's1'] }),
+      source: fakeCluster({ router: new FakeNodeClient('source', { aggregate }), kind: 'sharded', shardIds: ['s0', 's1'] }),
       watch: { view, refresh: () => Promise.resolve(view) },
       records: { updateAsLeader },
     };
-    await untilTransactionsEnd(context as unknown as MigrationContext, 1, never);
+    await untilTransactionsEnd(deps as unknown as MigrationDependencies, 1, never);
     return asked;
   }
 

@@ -1,12 +1,12 @@
 import { Timestamp } from 'mongodb';
 import { beforeEach, expect, it } from 'vitest';
-import type { Door } from '../../../../src/cluster/door.js';
+import type { NodeClient } from '../../../../src/cluster/node-client.js';
 import { verifyDocuments } from '../../../../src/lifecycle/leader/verification-leader.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { ShareRecord } from '../../../../src/store/share-record.js';
-import { fakeCluster } from '../../fake-door.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { fakeCluster } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
 
 const commitTime = new Timestamp({ t: 100, i: 1 });
@@ -26,16 +26,16 @@ beforeEach(() => {
 async function look(restored: boolean): Promise<void> {
   const options = { verification: { enabled: true } };
   const viewOf = (): MigrationView => {
-    const record = { options, shareIds: ['rs'], commit: { time: commitTime }, definitions: { known: 0, done: 0 }, verification: asked };
-    const share = { verification: { planned: 0, answered: asked?.number ?? null, mismatches } };
-    return { record: record as unknown as MigrationRecord, shares: new Map([['rs', share as unknown as ShareRecord]]) };
+    const record = { options, taskIds: ['rs'], commit: { time: commitTime }, ddlChanges: { known: 0, done: 0 }, verification: asked };
+    const task = { verification: { planned: 0, answered: asked?.number ?? null, mismatches } };
+    return { record: record as unknown as MigrationRecord, tasks: new Map([['rs', task as unknown as TaskRecord]]) };
   };
   const command = (): Promise<unknown> => Promise.resolve({ ok: 1, operationTime: destinationTime, $clusterTime: { clusterTime: destinationTime } });
   const openCursor = (): Promise<unknown> => Promise.resolve({ close: () => Promise.resolve() });
-  const context = {
+  const deps = {
     runtime: { retrying: once },
-    destination: fakeCluster({ router: { label: 'router', command, openCursor } as unknown as Door }),
-    fleet: { nudge: () => undefined },
+    destination: fakeCluster({ router: { label: 'router', command, openCursor } as unknown as NodeClient }),
+    fleet: { wake: () => undefined },
     metadata: { findSome: () => Promise.resolve([]) },
     watch: {
       get view() { return viewOf(); },
@@ -49,7 +49,7 @@ async function look(restored: boolean): Promise<void> {
       },
     },
   };
-  await verifyDocuments(context as unknown as MigrationContext, leaderEpoch, restored, never);
+  await verifyDocuments(deps as unknown as MigrationDependencies, leaderEpoch, restored, never);
 }
 
 function before(restored: boolean, source = commitTime): void {

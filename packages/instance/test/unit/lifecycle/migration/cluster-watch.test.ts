@@ -2,7 +2,7 @@ import { BSON } from 'mongodb';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../../src/cluster/clock.js';
 import { ClusterWatch } from '../../../../src/lifecycle/migration/cluster-watch.js';
-import { fakeCluster, FakeDoor, serverError } from '../../fake-door.js';
+import { fakeCluster, FakeNodeClient, serverError } from '../../fake-node-client.js';
 
 const { signal } = new AbortController();
 
@@ -12,19 +12,19 @@ function clockOf(look_ms: number): Clock {
   return { monotonic_ms: () => (now_ms += look_ms), sleep: () => Promise.resolve() } as unknown as Clock;
 }
 
-function routerOf(t: number): FakeDoor {
+function routerOf(t: number): FakeNodeClient {
   const clusterTime = new BSON.Timestamp({ t, i: 1 });
-  return new FakeDoor('router', { ping: () => ({ ok: 1, operationTime: clusterTime, $clusterTime: { clusterTime } }) });
+  return new FakeNodeClient('router', { ping: () => ({ ok: 1, operationTime: clusterTime, $clusterTime: { clusterTime } }) });
 }
 
-function shardOf(first: number, last: number): FakeDoor {
-  return new FakeDoor('shard', {
+function shardOf(first: number, last: number): FakeNodeClient {
+  return new FakeNodeClient('shard', {
     find: (_database, command) => ({ cursor: { firstBatch: [{ ts: new BSON.Timestamp({ t: (command.sort as { $natural: number }).$natural === 1 ? first : last, i: 1 }) }] } }),
     aggregate: () => ({ cursor: { firstBatch: [{ storageStats: { size: 50, maxSize: 100 } }] } }),
   });
 }
 
-const unreachable = new FakeDoor('router', {
+const unreachable = new FakeNodeClient('router', {
   ping: () => {
     throw serverError(6, 'HostUnreachable');
   },
@@ -48,10 +48,10 @@ describe('what is measured of the clusters', () => {
   });
 
   it('are the oplogs of the own shards, where they can be read', async () => {
-    const shards = new Map([['shard0', shardOf(100, 500)], ['shard1', new FakeDoor('shard', {})]]);
+    const shards = new Map([['shard0', shardOf(100, 500)], ['shard1', new FakeNodeClient('shard', {})]]);
     const source = fakeCluster({ router: routerOf(500), shards, access: 'direct' });
     const watch = await watched(new ClusterWatch(source, destination, ['shard0', 'shard1'], clockOf(1)));
-    expect([...watch.oplogs]).toEqual([['shard0', { newest_seconds: 500, held_seconds: 400, fullness: 0.5 }]]);
+    expect([...watch.oplogs]).toEqual([['shard0', { newest_seconds: 500, covered_seconds: 400, fullness: 0.5 }]]);
     expect(watch.seesOplogs).toBe(true);
   });
 

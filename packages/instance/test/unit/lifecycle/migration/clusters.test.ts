@@ -11,7 +11,7 @@ import { batch, failure, ScriptedNode, success, type ReceivedCommand } from '../
 
 const { signal } = new AbortController();
 
-interface Scene extends AsyncDisposable {
+interface Fixture extends AsyncDisposable {
   shard: ScriptedNode;
   open(sourceAccess: string, recorded: SourceAccess | null): Promise<SourceAccess>;
   /** How the destination is reached under that setting. */
@@ -19,7 +19,7 @@ interface Scene extends AsyncDisposable {
 }
 
 /** A router and one shard, which lets itself be read or not. */
-async function scene(readable: boolean): Promise<Scene> {
+async function fixture(readable: boolean): Promise<Fixture> {
   const shard = await ScriptedNode.start(({ name }): Document => (readable && (name === 'aggregate' || name === 'find') ? batch(0n, []) : failure(13, 'Unauthorized')), { setName: 's0' });
   const router = await ScriptedNode.start(({ name }: ReceivedCommand): Document => {
     if (name === 'buildInfo') return success({ versionArray: [5, 0, 7, 0] });
@@ -36,7 +36,7 @@ async function scene(readable: boolean): Promise<Scene> {
     async open(sourceAccess, recorded) {
       const cluster = await openSource(runtimeOf(sourceAccess), 'cluster0', recorded, signal);
       await cluster.close();
-      expect(cluster.shareDoor('shard0') === cluster.router).toBe(cluster.access === 'router');
+      expect(cluster.taskClient('shard0') === cluster.router).toBe(cluster.access === 'router');
       const wasLeftToItself = sourceAccess === 'auto' && recorded === null;
       expect(cluster.directRefusal !== undefined).toBe(wasLeftToItself && cluster.access === 'router');
       return cluster.access;
@@ -59,29 +59,29 @@ async function errorOf(opening: Promise<unknown>): Promise<string> {
 }
 
 test('left to itself a source is read directly where its shards let it, and otherwise through the router', async () => {
-  await using open = await scene(true);
+  await using open = await fixture(true);
   expect(await open.open('auto', null)).toBe('direct');
-  await using closed = await scene(false);
+  await using closed = await fixture(false);
   expect(await closed.open('auto', null)).toBe('router');
   expect(await errorOf(closed.open('direct', null))).toBe('shardsNotReachable');
 });
 
 test('a router alone is asked where that is configured', async () => {
-  await using readable = await scene(true);
+  await using readable = await fixture(true);
   expect(await readable.open('router', null)).toBe('router');
   expect(await readable.openAsDestination('direct')).toBe('router');
   expect(readable.shard.received).toEqual([]);
 });
 
 test('a migration that was begun keeps its way, also where another has become possible or its own impossible', async () => {
-  await using readable = await scene(true);
+  await using readable = await fixture(true);
   expect(await readable.open('auto', 'router')).toBe('router');
-  await using closed = await scene(false);
+  await using closed = await fixture(false);
   expect(await errorOf(closed.open('auto', 'direct'))).toBe('shardsNotReachable');
 });
 
 test.each([['direct', 'router'], ['router', 'direct']] as const)('a configuration that forces %s is refused by a migration that reads by %s', async (configured, recorded) => {
-  await using readable = await scene(true);
+  await using readable = await fixture(true);
   expect(await errorOf(readable.open(configured, recorded))).toBe('optionsDiffer');
   expect(readable.shard.received).toEqual([]);
   expect(await readable.open(recorded, recorded)).toBe(recorded);

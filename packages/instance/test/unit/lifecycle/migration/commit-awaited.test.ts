@@ -4,17 +4,17 @@ import type { Warning } from '@convoy/api/contract/progress';
 import { heldWarning, isCommitAwaited, isDraining, isStreamAwaited } from '../../../../src/lifecycle/migration/commit-awaited.js';
 import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { CommitRound, MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { ShareRecord } from '../../../../src/store/share-record.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
 
 type Phase = MigrationRecord['phase'];
 
 const round = (number: number, sealed = false): CommitRound => ({ round: number, time: new Timestamp({ t: 1, i: 1 }), sealed, catalogEpoch: null });
 
 /** A share and a peer. */
-function viewOf(phase: Phase, commit: CommitRound | null, told: readonly string[], drained: number | null, warnings: Warning[] = []): MigrationView {
-  const shareIds = ['shard0', 'shard1'];
-  const share = (id: string) => ({ commitRequested: told.includes(id), drained: drained === null ? null : { round: drained, eventsAbove: 0 } }) as unknown as ShareRecord;
-  return { record: { phase, commit, shareIds, warnings } as unknown as MigrationRecord, shares: new Map(shareIds.map((id) => [id, share(id)])) };
+function viewOf(phase: Phase, commit: CommitRound | null, reported: readonly string[], drained: number | null, warnings: Warning[] = []): MigrationView {
+  const taskIds = ['shard0', 'shard1'];
+  const task = (id: string) => ({ commitRequested: reported.includes(id), drained: drained === null ? null : { round: drained, eventsAbove: 0 } }) as unknown as TaskRecord;
+  return { record: { phase, commit, taskIds, warnings } as unknown as MigrationRecord, tasks: new Map(taskIds.map((id) => [id, task(id)])) };
 }
 
 const all = ['shard0', 'shard1'];

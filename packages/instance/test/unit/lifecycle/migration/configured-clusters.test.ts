@@ -1,11 +1,11 @@
 import { MongoNetworkError, MongoServerSelectionError } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Cluster } from '../../../../src/cluster/door.js';
+import type { ClusterClient } from '../../../../src/cluster/node-client.js';
 import type { ClusterName, Connect } from '../../../../src/lifecycle/migration/clusters.js';
 import { ConfiguredClusters } from '../../../../src/lifecycle/migration/configured-clusters.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeDoor, fakeCluster, serverError } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../../fake-node-client.js';
 import { never, once, settled } from '../../model/parts.js';
 
 const ids = { cluster0: '00', cluster1: '01' };
@@ -22,8 +22,8 @@ let clusters: ConfiguredClusters;
 
 const connect: Connect = async (_config, name, _access, signal) => {
   await Promise.race([comesBack[name], new Promise((_resolve, reject) => signal.addEventListener('abort', reject))]);
-  const router = new FakeDoor(name, { find: () => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } }) });
-  return { ...fakeCluster({ router, name, clusterId: ids[name] }), close: () => Promise.resolve(void closed.push(name)) } satisfies Cluster;
+  const router = new FakeNodeClient(name, { find: () => ({ cursor: { firstBatch: [records[name]].filter((record) => record !== null) } }) });
+  return { ...fakeCluster({ router, name, clusterId: ids[name] }), close: () => Promise.resolve(void closed.push(name)) } satisfies ClusterClient;
 };
 
 beforeEach(() => {

@@ -7,7 +7,7 @@ import type { Clock } from '../../../../src/cluster/clock.js';
 import { MigrationWatch, untilOrFor } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
-import type { ShareRecord, ShareRecords } from '../../../../src/store/share-record.js';
+import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.js';
 import { never, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
 
@@ -21,8 +21,8 @@ let pauses_ms: number[];
 let answered: Promise<void>;
 let fleet: TalkingFleet;
 /** As the record has it. */
-let horizon: Timestamp | null;
-let shareReads: number;
+let ddlWatermark: Timestamp | null;
+let taskReads: number;
 let watch: MigrationWatch;
 let stop: AbortController;
 let running: Promise<unknown>;
@@ -61,22 +61,22 @@ beforeEach(async () => {
   pauses_ms = [];
   answered = Promise.resolve();
   stop = new AbortController();
-  [horizon, shareReads] = [null, 0];
+  [ddlWatermark, taskReads] = [null, 0];
   fleet = new TalkingFleet();
-  const record = { startTime: time(1), horizon: null, definitions: { known: 0, done: 0 }, shareIds: [] } as unknown as MigrationRecord;
+  const record = { startTime: time(1), ddlWatermark: null, ddlChanges: { known: 0, done: 0 }, taskIds: [] } as unknown as MigrationRecord;
   const read = async (): Promise<MigrationRecord> => {
     reads += 1;
     const release = `after ${reads} readings`;
     await answered;
-    return { ...record, release, horizon: horizon === null ? null : { time: horizon } };
+    return { ...record, release, ddlWatermark: ddlWatermark === null ? null : { time: ddlWatermark } };
   };
   const records = { read } as unknown as MigrationRecords;
-  const readAll = (): Promise<ShareRecord[]> => {
-    shareReads += 1;
+  const readAll = (): Promise<TaskRecord[]> => {
+    taskReads += 1;
     return Promise.resolve([]);
   };
-  const shares = { readAll } as unknown as ShareRecords;
-  watch = new MigrationWatch(records, shares, fleet, { clock } as Runtime, { record, shares: new Map() });
+  const tasks = { readAll } as unknown as TaskRecords;
+  watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, { record, tasks: new Map() });
   running = watch.run(stop.signal).catch(() => undefined);
   await rested();
 });
@@ -92,7 +92,7 @@ async function rested(): Promise<void> {
 
 describe('the state of a migration', () => {
   it('is read again after a nudge, an own one too', async () => {
-    fleet.nudge();
+    fleet.wake();
     await watch.until(({ record }) => record.release === 'after 1 readings', never);
     await rested();
     expect(reads).toBe(1);
@@ -101,10 +101,10 @@ describe('the state of a migration', () => {
   it('is read again after a nudge that comes while it is being read', async () => {
     let answer: () => void = () => undefined;
     answered = new Promise((resolve) => (answer = resolve));
-    fleet.nudge();
+    fleet.wake();
     await rested();
     expect(reads).toBe(1);
-    fleet.nudge();
+    fleet.wake();
     await rested();
     answer();
     await watch.until(({ record }) => record.release === 'after 2 readings', never);
@@ -126,33 +126,33 @@ describe('the state of a migration', () => {
   });
 
   it('tells how far definition changes are known as soon as the record does, and the rest at its time', async () => {
-    horizon = time(9);
-    fleet.nudgeHorizon();
-    await watch.until(() => watch.journalled.horizon === time(9).toBigInt(), never);
+    ddlWatermark = time(9);
+    fleet.announceDdlWatermark();
+    await watch.until(() => watch.journalled.ddlWatermark === time(9).toBigInt(), never);
     await rested();
-    expect([reads, shareReads]).toEqual([1, 0]);
-    expect(watch.view.record.horizon).toBeNull();
+    expect([reads, taskReads]).toEqual([1, 0]);
+    expect(watch.view.record.ddlWatermark).toBeNull();
   });
 
   it('goes back in nothing that is journalled, whatever a late answer says', async () => {
-    horizon = time(9);
+    ddlWatermark = time(9);
     await watch.refresh(never);
-    horizon = time(8);
+    ddlWatermark = time(8);
     await watch.refresh(never);
-    expect(watch.journalled).toMatchObject({ horizon: time(9).toBigInt(), known: 0, done: 0 });
+    expect(watch.journalled).toMatchObject({ ddlWatermark: time(9).toBigInt(), known: 0, done: 0 });
   });
 });
 
 describe('a Redis that lies', () => {
   /** What a fleet over it may say, at any time and any number of times. */
-  const lies: FleetNews[] = ['horizon', 'nudge', 'leader', 'report'];
+  const lies: FleetNews[] = ['ddlWatermark', 'wake', 'leader', 'report'];
 
   it('makes an instance believe nothing but the record', async () => {
-    horizon = time(3);
+    ddlWatermark = time(3);
     for (const lie of lies) fleet.says(lie);
-    await watch.until(() => watch.journalled.horizon !== null, never);
+    await watch.until(() => watch.journalled.ddlWatermark !== null, never);
     await rested();
-    expect(watch.journalled).toMatchObject({ horizon: time(3).toBigInt(), known: 0, done: 0 });
+    expect(watch.journalled).toMatchObject({ ddlWatermark: time(3).toBigInt(), known: 0, done: 0 });
     expect(watch.view.record.release).toMatch(/^after \d readings$/);
   });
 
@@ -170,13 +170,13 @@ describe('a Redis that lies', () => {
 
 describe('news', () => {
   /** The pause before they are read by a fleet of so many shares. */
-  async function pauseOf(shares: number, phase: MigrationRecord['phase'], commitRequested: boolean): Promise<number | undefined> {
-    const shareIds = Array.from({ length: shares }, (_, number) => `shard${number}`);
-    const view = { record: { phase, shareIds, startTime: null, horizon: null, definitions: {} } as unknown as MigrationRecord, shares: new Map(shareIds.map((id) => [id, { commitRequested } as unknown as ShareRecord])) };
+  async function pauseOf(tasks: number, phase: MigrationRecord['phase'], commitRequested: boolean): Promise<number | undefined> {
+    const taskIds = Array.from({ length: tasks }, (_, number) => `shard${number}`);
+    const view = { record: { phase, taskIds, startTime: null, ddlWatermark: null, ddlChanges: {} } as unknown as MigrationRecord, tasks: new Map(taskIds.map((id) => [id, { commitRequested } as unknown as TaskRecord])) };
     pauses_ms = [];
     const unread = {};
     const end = AbortSignal.abort(new Error('the first pause is enough'));
-    await new MigrationWatch(unread as unknown as MigrationRecords, unread as unknown as ShareRecords, fleet, { clock } as Runtime, view).run(end).catch(() => undefined);
+    await new MigrationWatch(unread as unknown as MigrationRecords, unread as unknown as TaskRecords, fleet, { clock } as Runtime, view).run(end).catch(() => undefined);
     return pauses_ms[0];
   }
 

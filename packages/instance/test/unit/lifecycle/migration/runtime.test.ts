@@ -5,7 +5,7 @@ import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
 import { createRuntime, type Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import { createLogger } from '../../../../src/logging/logger.js';
 import { Metrics } from '../../../../src/metrics/metrics.js';
-import { serverError } from '../../fake-door.js';
+import { serverError } from '../../fake-node-client.js';
 import { never } from '../../model/parts.js';
 
 const minute_ms = 60_000;

@@ -2,12 +2,12 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { MongoServerError, type Document } from 'mongodb';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { NoAnswerError } from '../../../../src/cluster/call-scope.js';
-import type { CallOptions, Door } from '../../../../src/cluster/door.js';
+import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
 import type { Retrying } from '../../../../src/cluster/retry.js';
 import { untilAborted } from '../../../../src/cluster/within.js';
-import { blocksAfterFailure, type BlockContext, bringBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
+import { blocksAfterFailure, type BlockDependencies, bringBlock, wantedBlocks } from '../../../../src/lifecycle/migration/write-blocks.js';
 import { type MigrationPhase, migrationPhases, type MigrationRecord } from '../../../../src/store/migration-record.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, settled } from '../../model/parts.js';
 
 const failure = { error: 'retriesExhausted', errorDescription: '' } as const;
@@ -69,7 +69,7 @@ describe('bringing a block in line', () => {
     [sent, records, refusal, onSent, status] = [[], [], null, () => undefined, { userWriteBlockMode: 1 }];
   });
 
-  function context(): BlockContext {
+  function deps(): BlockDependencies {
     const setUserWriteBlockMode = (_database: string, { global }: Document): Document => {
       sent.push(global);
       onSent();
@@ -78,14 +78,14 @@ describe('bringing a block in line', () => {
     };
     const serverStatus = (): Document => ({ repl: status });
     const find = (database: string, { find: name }: Document): Document => ({ cursor: { firstBatch: noted[`${database}.${String(name)}`] ?? [] } });
-    const door = new FakeDoor('router', { setUserWriteBlockMode, serverStatus, find });
+    const client = new FakeNodeClient('router', { setUserWriteBlockMode, serverStatus, find });
     const command = async (database: string, document: Document, options: CallOptions): Promise<Document> => {
-      const reply = await door.command(database, document, options);
+      const reply = await client.command(database, document, options);
       if ('serverStatus' in document || 'find' in document) return reply;
       await untilAborted(answered, options.signal);
       return reply;
     };
-    const router: Door = { label: door.label, command, openCursor: door.openCursor.bind(door), write: door.write.bind(door), close: door.close.bind(door) };
+    const router: NodeClient = { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: client.close.bind(client) };
     const cluster = fakeCluster({ router, kind, shardIds: ['rs'] });
     const read = async (signal: AbortSignal): Promise<MigrationRecord | null> => {
       signal.throwIfAborted();
@@ -100,31 +100,31 @@ describe('bringing a block in line', () => {
 
   it('sends what the record wants', async () => {
     records = [recordIn('committing')];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true]);
   });
 
   it('sends nothing where the record wants nothing', async () => {
     records = [recordIn('syncing')];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([]);
   });
 
   it('is taken back by a process that was frozen in between, when the others have failed or opened meanwhile', async () => {
     records = [recordIn('committing'), recordIn('committing', { failure })];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
     [sent, records] = [[], [recordIn('starting'), recordIn('committed')]];
-    await bringBlock(context(), 'destination', never);
+    await bringBlock(deps(), 'destination', never);
     expect(sent).toEqual([true, false]);
   });
 
   it('is taken back by a process that was frozen in between, when the migration was cleaned up meanwhile', async () => {
     records = [recordIn('committing'), null];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
     [sent, records] = [[], [recordIn('committing'), recordIn('syncing', {}, false)]];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
   });
 
@@ -133,7 +133,7 @@ describe('bringing a block in line', () => {
     const replaced = new Error('replaced');
     records = [recordIn('committing'), recordIn('committing', { failure })];
     onSent = () => ending.abort(replaced);
-    await expect(bringBlock(context(), 'source', ending.signal)).rejects.toBe(replaced);
+    await expect(bringBlock(deps(), 'source', ending.signal)).rejects.toBe(replaced);
     expect(sent).toEqual([true, false]);
   });
 
@@ -145,7 +145,7 @@ describe('bringing a block in line', () => {
     answered = new Promise((resolve) => (answer = resolve));
     records = [recordIn('committing'), recordIn('committing', { failure })];
     onSent = () => ending.abort(replaced);
-    const ended = expect(bringBlock(context(), 'source', ending.signal)).rejects.toBe(replaced);
+    const ended = expect(bringBlock(deps(), 'source', ending.signal)).rejects.toBe(replaced);
     await vi.advanceTimersByTimeAsync(30_000);
     expect(sent).toEqual([true]);
     answer();
@@ -170,7 +170,7 @@ describe('bringing a block in line', () => {
     it('is given up with its command when its time is over, and what may have been done is looked at', async () => {
       answered = new Promise(() => undefined);
       records = [recordIn('committing'), null];
-      const ended = bringBlock(context(), 'source', never, wish());
+      const ended = bringBlock(deps(), 'source', never, wish());
       await settled();
       expect([sent, outcomes]).toEqual([[true], []]);
       answered = Promise.resolve();
@@ -181,42 +181,42 @@ describe('bringing a block in line', () => {
     });
 
     it('is not one whose record cannot be read', async () => {
-      await expect(bringBlock({ ...context(), records: { read: () => Promise.reject(new Error('away')) } }, 'source', never, wish())).rejects.toThrow('away');
+      await expect(bringBlock({ ...deps(), records: { read: () => Promise.reject(new Error('away')) } }, 'source', never, wish())).rejects.toThrow('away');
       expect(outcomes).toEqual([]);
     });
 
     it('tells of a refusal, and fails nothing', async () => {
       [records, refusal] = [[recordIn('committing')], 13];
-      await bringBlock(context(), 'source', never, wish());
+      await bringBlock(deps(), 'source', never, wish());
       expect(outcomes).toEqual([{ error: expect.objectContaining({ error: 'writeBlockingFailed' }) as unknown }]);
     });
   });
 
   it('is not begun when the work has ended before', async () => {
     records = [recordIn('committing')];
-    await expect(bringBlock(context(), 'source', AbortSignal.abort(failure))).rejects.toBe(failure);
+    await expect(bringBlock(deps(), 'source', AbortSignal.abort(failure))).rejects.toBe(failure);
     expect(sent).toEqual([]);
   });
 
   it('stays on a source that a reverse has made its destination meanwhile, and goes from one that takes writes again', async () => {
     const reversed = { source: { name: 'cluster1', clusterId: '02' }, destination: { name: 'cluster0', clusterId: '01' } };
     records = [recordIn('committing'), recordIn('syncing', reversed)];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true]);
     [sent, records] = [[], [recordIn('committing'), recordIn('committed', reversed)]];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
     [sent, records] = [[], [recordIn('committing'), recordIn('syncing')]];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([true, false]);
   });
 
   it('is not set again where it stands, and is lifted', async () => {
     [records, status] = [[recordIn('committing')], { userWriteBlockMode: 2 }];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([]);
     [records, status] = [[recordIn('committing', { failure })], { userWriteBlockMode: 2, userWriteBlockReason: 0 }];
-    await bringBlock(context(), 'source', never);
+    await bringBlock(deps(), 'source', never);
     expect(sent).toEqual([false]);
   });
 
@@ -229,7 +229,7 @@ describe('bringing a block in line', () => {
 
     it('is not set again where the config server has noted it', async () => {
       noted = { 'config.user_writes_critical_sections': [standing] };
-      await bringBlock(context(), 'source', never);
+      await bringBlock(deps(), 'source', never);
       expect(sent).toEqual([]);
     });
 
@@ -240,7 +240,7 @@ describe('bringing a block in line', () => {
       ['it stands for the reason of somebody else', { 'config.user_writes_critical_sections': [{ ...standing, blockUserWritesReason: 'DiskUseThresholdExceeded' }] }],
     ])('is set where %s', async (_why, documents) => {
       noted = documents;
-      await bringBlock(context(), 'source', never);
+      await bringBlock(deps(), 'source', never);
       expect(sent).toEqual([true]);
     });
   });
@@ -248,12 +248,12 @@ describe('bringing a block in line', () => {
   it.each([true, false])('of somebody else is not taken for Convoy\'s own, and its reason is told: wanted %s', async (wanted) => {
     [records, refusal, status] = [[recordIn('committing', wanted ? {} : { failure })], 20, { userWriteBlockMode: 2, userWriteBlockReason: 2 }];
     const errorDescription = expect.stringMatching(/could not be .*They are blocked for the reason DiskUseThresholdExceeded, and not by Convoy/) as unknown;
-    await expect(bringBlock(context(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription });
+    await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription });
     expect(sent).toEqual([wanted]);
   });
 
   it('ends the migration by name when the cluster refuses', async () => {
     [records, refusal] = [[recordIn('committing')], 13];
-    await expect(bringBlock(context(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/could not be blocked: Unauthorized.*Give the user .* setUserWriteBlockMode/) as unknown });
+    await expect(bringBlock(deps(), 'source', never)).rejects.toMatchObject({ error: 'writeBlockingFailed', errorDescription: expect.stringMatching(/could not be blocked: Unauthorized.*Give the user .* setUserWriteBlockMode/) as unknown });
   });
 });

@@ -4,9 +4,9 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { describe, expect, it } from 'vitest';
 import type { Observed } from '../../../../src/lifecycle/progress/lag-observer.js';
 import { progressOf, type ProgressSource } from '../../../../src/lifecycle/progress/progress-view.js';
-import type { ShareFigures } from '../../../../src/lifecycle/figures/share-figures.js';
+import type { TaskStats } from '../../../../src/lifecycle/stats/task-stats.js';
 import type { MigrationRecord } from '../../../../src/store/migration-record.js';
-import type { ShareRecord } from '../../../../src/store/share-record.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
 
 const record: MigrationRecord = {
   release: '1.9.0',
@@ -15,7 +15,7 @@ const record: MigrationRecord = {
   source: { name: 'cluster0', clusterId: 'aa' },
   destination: { name: 'cluster1', clusterId: 'bb' },
   access: 'direct',
-  shareIds: ['shard0', 'shard1'],
+  taskIds: ['shard0', 'shard1'],
   phase: 'syncing',
   failure: null,
   leaderEpoch: 1,
@@ -26,12 +26,12 @@ const record: MigrationRecord = {
   canWrite: false,
   sourceReleased: false,
   balancers: null,
-  definitions: { known: 0, done: 0 },
-  horizon: null,
+  ddlChanges: { known: 0, done: 0 },
+  ddlWatermark: null,
   warnings: [],
 };
 
-const share: ShareRecord = {
+const task: TaskRecord = {
   _id: 'shard0',
   epoch: 1,
   owner: { syncID: 'shard0', incarnation: '1' },
@@ -39,18 +39,18 @@ const share: ShareRecord = {
   paused: false,
   commitRequested: false,
   checkpoint: null,
-  begun: null,
+  applyWatermark: null,
   lastWrite: null,
   copied: { bytes: 300, documents: 3 },
   copyDone: false,
   eventsApplied: 7,
   drained: null,
-  consented: 0,
+  acknowledged: 0,
   unknown: [],
   sessions: [],
 };
 
-const figures: ShareFigures = {
+const stats: TaskStats = {
   copiedBytes: 400,
   copiedDocuments: 4,
   copyDone: false,
@@ -59,9 +59,9 @@ const figures: ShareFigures = {
   lag_seconds: 5,
   readLag_seconds: 2,
   readBelow: 0n,
-  doubtfulKeys: 0,
+  pendingRereads: 0,
   bufferedBytes: 0,
-  heldEvents: 0,
+  bufferedEvents: 0,
   partitions: { waiting: 0, starting: 0, copying: 0, done: 0 },
   writesAboveCeiling: 0,
   deletedAboveCeiling: new Set(),
@@ -80,9 +80,9 @@ const observed: Observed = {
 function sourceOf(changes: Partial<ProgressSource> = {}, recordChanges: Partial<MigrationRecord> = {}): ProgressSource {
   return {
     state: 'RUNNING',
-    view: { record: { ...record, ...recordChanges }, shares: new Map([['shard0', share]]) },
+    view: { record: { ...record, ...recordChanges }, tasks: new Map([['shard0', task]]) },
     ownIds: ['shard0'],
-    figures: [figures],
+    stats: [stats],
     verification: null,
     syncID: 'shard0',
     leader: { id: 'shard1', syncID: 'leader' },
@@ -102,7 +102,7 @@ describe('the estimate of copied bytes', () => {
   });
 
   it('of a migration that an earlier release has begun is 0 of 1, and then what was copied since', () => {
-    const restarted = (copiedBytes: number) => progressOf(sourceOf({ figures: [{ ...figures, copiedBytes }] }, { estimatedTotalBytes: null })).collectionCopy;
+    const restarted = (copiedBytes: number) => progressOf(sourceOf({ stats: [{ ...stats, copiedBytes }] }, { estimatedTotalBytes: null })).collectionCopy;
     expect(restarted(0)).toEqual({ estimatedTotalBytes: 1, estimatedCopiedBytes: 0 });
     expect(restarted(70)).toEqual({ estimatedTotalBytes: 70, estimatedCopiedBytes: 70 });
   });
@@ -112,27 +112,27 @@ describe('the estimate of copied bytes', () => {
   });
 
   it('is the durable one until the stations run', () => {
-    expect(progressOf(sourceOf({ figures: [] })).collectionCopy?.estimatedCopiedBytes).toBe(300);
+    expect(progressOf(sourceOf({ stats: [] })).collectionCopy?.estimatedCopiedBytes).toBe(300);
   });
 
   it('adds the shares of a lone instance, which knows the total as soon as all is copied', () => {
-    const done = { ...figures, copyDone: true, copiedBytes: 700 };
-    const lone = { ownIds: ['shard0', 'shard1'], figures: [done, { ...done, copiedBytes: 800 }] };
+    const done = { ...stats, copyDone: true, copiedBytes: 700 };
+    const lone = { ownIds: ['shard0', 'shard1'], stats: [done, { ...done, copiedBytes: 800 }] };
     expect(progressOf(sourceOf(lone)).collectionCopy).toEqual({ estimatedTotalBytes: 1500, estimatedCopiedBytes: 1500 });
   });
 
   it('of several instances adds up to the total that the leader sets at the end', () => {
     const copied = [600, 900];
     const reported = copied.map((copiedBytes, index) => {
-      const done = { ...figures, copyDone: true, copiedBytes };
-      return progressOf(sourceOf({ ownIds: [`shard${index}`], figures: [done] }, { estimatedTotalBytes: 1500 })).collectionCopy;
+      const done = { ...stats, copyDone: true, copiedBytes };
+      return progressOf(sourceOf({ ownIds: [`shard${index}`], stats: [done] }, { estimatedTotalBytes: 1500 })).collectionCopy;
     });
     expect(reported.reduce((sum, one) => sum + (one?.estimatedCopiedBytes ?? 0), 0)).toBe(1500);
   });
 
   it('of a source without documents ends at 1 of 1, counted by one instance alone', () => {
-    const done = { ...figures, copyDone: true, copiedBytes: 0 };
-    const reported = ['shard0', 'shard1'].map((id) => progressOf(sourceOf({ ownIds: [id], figures: [done] }, { estimatedTotalBytes: 1 })).collectionCopy);
+    const done = { ...stats, copyDone: true, copiedBytes: 0 };
+    const reported = ['shard0', 'shard1'].map((id) => progressOf(sourceOf({ ownIds: [id], stats: [done] }, { estimatedTotalBytes: 1 })).collectionCopy);
     expect(reported).toEqual([
       { estimatedTotalBytes: 1, estimatedCopiedBytes: 1 },
       { estimatedTotalBytes: 1, estimatedCopiedBytes: 0 },
@@ -144,7 +144,7 @@ describe('the estimate of copied bytes', () => {
     fc.assert(
       fc.property(fc.option(bytes), bytes, fc.boolean(), fc.boolean(), (estimatedTotalBytes, copiedBytes, copyDone, lone) => {
         const ownIds = lone ? ['shard0', 'shard1'] : ['shard0'];
-        const copy = progressOf(sourceOf({ ownIds, figures: [{ ...figures, copiedBytes, copyDone }] }, { estimatedTotalBytes })).collectionCopy;
+        const copy = progressOf(sourceOf({ ownIds, stats: [{ ...stats, copiedBytes, copyDone }] }, { estimatedTotalBytes })).collectionCopy;
         expect(copy?.estimatedCopiedBytes).toBeLessThanOrEqual(copy?.estimatedTotalBytes ?? 0);
         if (lone && copyDone) expect(copy?.estimatedCopiedBytes).toBe(copy?.estimatedTotalBytes);
       }),
@@ -156,8 +156,8 @@ describe('progress', () => {
   it.each([
     ['starting', {}, { phase: 'starting' as const }, 'initializing', null],
     ['copying', {}, {}, 'collection copy', null],
-    ['applying', { figures: [{ ...figures, copyDone: true }] }, {}, 'change event application', 'steady state'],
-    ['catching up', { figures: [{ ...figures, copyDone: true, lag_seconds: 31 }] }, {}, 'change event application', 'collection copy drain'],
+    ['applying', { stats: [{ ...stats, copyDone: true }] }, {}, 'change event application', 'steady state'],
+    ['catching up', { stats: [{ ...stats, copyDone: true, lag_seconds: 31 }] }, {}, 'change event application', 'collection copy drain'],
     ['paused', { state: 'PAUSED' as const }, {}, 'paused', null],
     ['committing', { state: 'COMMITTING' as const }, { phase: 'committing' as const }, 'waiting for commit to complete', null],
     ['committed', { state: 'COMMITTED' as const }, { phase: 'committed' as const }, 'commit completed', null],
@@ -167,14 +167,14 @@ describe('progress', () => {
 
   it('keeps to the contract\'s form in every state', () => {
     for (const state of ['RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED'] as const) {
-      for (const changes of [{}, { figures: [] }, { leader: null }]) expect(progressSchema.safeParse(progressOf(sourceOf({ state, ...changes }))).success).toBe(true);
+      for (const changes of [{}, { stats: [] }, { leader: null }]) expect(progressSchema.safeParse(progressOf(sourceOf({ state, ...changes }))).success).toBe(true);
     }
   });
 
   it('has no lag when paused, none to wait for when committed, and the worst of its shares otherwise', () => {
     expect(progressOf(sourceOf({ state: 'PAUSED' })).lagTimeSeconds).toBeNull();
-    expect(progressOf(sourceOf({ state: 'COMMITTED', figures: [] })).lagTimeSeconds).toBe(0);
-    expect(progressOf(sourceOf({ figures: [figures, { ...figures, lag_seconds: 8 }] })).lagTimeSeconds).toBe(8);
+    expect(progressOf(sourceOf({ state: 'COMMITTED', stats: [] })).lagTimeSeconds).toBe(0);
+    expect(progressOf(sourceOf({ stats: [stats, { ...stats, lag_seconds: 8 }] })).lagTimeSeconds).toBe(8);
   });
 
   it('has the lag of documents and of definitions, and the worse of both', () => {
@@ -196,7 +196,7 @@ describe('progress', () => {
   });
 
   it('is caught up once committed, when no oplog matters', () => {
-    const { lag, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } = progressOf(sourceOf({ state: 'COMMITTED', figures: [] }));
+    const { lag, estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining } = progressOf(sourceOf({ state: 'COMMITTED', stats: [] }));
     expect(lag).toEqual({ overallLagSeconds: 0, crudLagSeconds: 0, ddlLagSeconds: 0 });
     expect([estimatedSecondsToCEACatchup, estimatedOplogTimeRemaining]).toEqual([0, null]);
   });

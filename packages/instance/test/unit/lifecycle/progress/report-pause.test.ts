@@ -2,18 +2,18 @@ import { beforeEach, expect, it } from 'vitest';
 import type { MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import { reportPause } from '../../../../src/lifecycle/progress/report-pause.js';
-import { Signalled } from '../../../../src/store/signalled.js';
+import { Condition } from '../../../../src/store/condition.js';
 import { never, settled } from '../../model/parts.js';
 
 let record: { canWrite: boolean };
-let changed: Signalled;
+let changed: Condition;
 let watch: Pick<MigrationWatch, 'view' | 'until'>;
 let sleeps: { pause_ms: number; end: () => void }[];
 let runtime: Pick<Runtime, 'clock'>;
 let isOver: boolean;
 
 beforeEach(() => {
-  [record, changed, sleeps, isOver] = [{ canWrite: false }, new Signalled(), [], false];
+  [record, changed, sleeps, isOver] = [{ canWrite: false }, new Condition(), [], false];
   const view = { record } as unknown as MigrationView;
   const until = async (condition: (seen: MigrationView) => boolean, signal: AbortSignal): Promise<MigrationView> => {
     await changed.until(() => condition(view), signal);

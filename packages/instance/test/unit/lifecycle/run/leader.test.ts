@@ -3,11 +3,11 @@ import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../../../src/cluster/clock.js';
 import { leadWhenElected, supervise } from '../../../../src/lifecycle/run/leader.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { type MigrationView, MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
 import type { Runtime } from '../../../../src/lifecycle/migration/runtime.js';
 import type { MigrationRecord, MigrationRecords } from '../../../../src/store/migration-record.js';
-import type { ShareRecord, ShareRecords } from '../../../../src/store/share-record.js';
+import type { TaskRecord, TaskRecords } from '../../../../src/store/task-record.js';
 import { never, once, settled } from '../../model/parts.js';
 import { untilAborted } from '../../model/scheduler.js';
 
@@ -20,9 +20,9 @@ beforeEach(() => {
 
 /** A leader of which the server refuses something; a successor, if there is one, has committed by then. */
 async function lead(): Promise<void> {
-  const record = { phase: 'opening', shareIds: [], warnings: [], options: { enableUserWriteBlocking: true } };
-  const view = { record, shares: new Map() };
-  const context = {
+  const record = { phase: 'opening', taskIds: [], warnings: [], options: { enableUserWriteBlocking: true } };
+  const view = { record, tasks: new Map() };
+  const deps = {
     runtime: { retrying: once, logger: { info: () => undefined, warn: () => undefined }, clock: { sleep: () => Promise.resolve(void (record.phase = 'committed')) } },
     fleet: { isLeader: () => true },
     source: { name: 'cluster0' },
@@ -34,7 +34,7 @@ async function lead(): Promise<void> {
       confirmLeader: () => (isReplaced ? Promise.reject(new ConvoyError('staleEpoch')) : Promise.resolve()),
     },
   };
-  await leadWhenElected(context as unknown as MigrationContext, never);
+  await leadWhenElected(deps as unknown as MigrationDependencies, never);
 }
 
 it('what a server refuses a leader that was replaced fails nobody', async () => {
@@ -52,9 +52,9 @@ describe('an instance that waits to be the leader', () => {
   let stored: MigrationRecord['phase'];
   let leads: boolean;
   let calls: string[];
-  let context: MigrationContext;
+  let deps: MigrationDependencies;
 
-  const viewOf = (phase: MigrationRecord['phase']): MigrationView => ({ record: { phase, shareIds: [] } as unknown as MigrationRecord, shares: new Map() });
+  const viewOf = (phase: MigrationRecord['phase']): MigrationView => ({ record: { phase, taskIds: [] } as unknown as MigrationRecord, tasks: new Map() });
 
   beforeEach(() => {
     [seen, stored, leads, calls] = ['syncing', 'syncing', false, []];
@@ -66,16 +66,16 @@ describe('an instance that waits to be the leader', () => {
       calls.push(call);
       return Promise.resolve(1);
     };
-    context = {
+    deps = {
       runtime: { retrying: once, logger: { info: () => undefined }, clock: { sleep: settled } },
-      fleet: { isLeader: () => leads, nudge: () => undefined },
+      fleet: { isLeader: () => leads, wake: () => undefined },
       watch: { get view() { return viewOf(seen); }, until: () => Promise.resolve(viewOf(seen)), refresh },
       records: { takeLeaderEpoch: noted('takeLeaderEpoch'), read: noted('read'), updateAsLeader: noted('updateAsLeader'), confirmLeader: noted('confirmLeader') },
-    } as unknown as MigrationContext;
+    } as unknown as MigrationDependencies;
   });
 
   it('does nothing when the leader leaves after the commit', async () => {
-    const ended = leadWhenElected(context, never);
+    const ended = leadWhenElected(deps, never);
     await settled();
     seen = stored = 'committed';
     leads = true;
@@ -89,26 +89,26 @@ describe('an instance that waits to be the leader', () => {
   ])('does nothing while its lease has run out until it has its epoch, and %s when it is elected again', async (_what, storedEpoch, expected) => {
     leads = true;
     let latest = 0;
-    context.records.takeLeaderEpoch = () => {
+    deps.records.takeLeaderEpoch = () => {
       calls.push('takeLeaderEpoch');
       leads = calls.length > 1;
       latest += 1;
       return Promise.resolve(latest);
     };
     let waits = 0;
-    context.runtime.clock.sleep = () => {
+    deps.runtime.clock.sleep = () => {
       waits += 1;
       latest = storedEpoch;
       leads = true;
       return Promise.resolve();
     };
-    context.watch.refresh = () => {
+    deps.watch.refresh = () => {
       // As the leader it finds nothing left to be done.
       seen = calls.length === expected.length ? 'committed' : 'starting';
       const view = viewOf(seen);
       return Promise.resolve({ ...view, record: { ...view.record, leaderEpoch: latest } });
     };
-    await leadWhenElected(context, never);
+    await leadWhenElected(deps, never);
     expect(calls).toEqual(expected);
     expect(waits).toBeGreaterThan(0);
   });
@@ -116,7 +116,7 @@ describe('an instance that waits to be the leader', () => {
   it('changes nothing when it finds, as the leader, that its predecessor has committed', async () => {
     leads = true;
     stored = 'committed';
-    await leadWhenElected(context, never);
+    await leadWhenElected(deps, never);
     expect(calls).toEqual(['takeLeaderEpoch']);
   });
 });
@@ -135,9 +135,9 @@ describe('a leader whose migration syncs', () => {
     for (let turn = 0; turn < 10; turn += 1) await settled();
   };
   /** What others have stored is read at a nudge: the pause between two readings is over at once, and no other time passes. */
-  const nudged = async (set: Partial<typeof stored>): Promise<void> => {
+  const woken = async (set: Partial<typeof stored>): Promise<void> => {
     stored = { ...stored, ...set };
-    fleet.nudge();
+    fleet.wake();
     await rested();
   };
 
@@ -145,15 +145,15 @@ describe('a leader whose migration syncs', () => {
     copied_bytes = 7;
     [stored, totals, fleet, stop, isOver] = [{ copyDone: false, commitRequested: false }, [], new LoneFleet(), new AbortController(), false];
     const clock = { monotonic_ms: () => 0, sleep: (pause_ms: number, signal: AbortSignal) => (pause_ms < 200 ? settled() : untilAborted<undefined>(signal, () => undefined)) } as unknown as Clock;
-    const record = { phase: 'syncing', shareIds: ['rs'], startTime: null, horizon: null, definitions: { known: 0, done: 0 } } as unknown as MigrationRecord;
-    const share = (): ShareRecord => ({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored }) as unknown as ShareRecord;
+    const record = { phase: 'syncing', taskIds: ['rs'], startTime: null, ddlWatermark: null, ddlChanges: { known: 0, done: 0 } } as unknown as MigrationRecord;
+    const task = (): TaskRecord => ({ _id: 'rs', copied: { bytes: copied_bytes, documents: 1 }, ...stored }) as unknown as TaskRecord;
     const updateAsLeader = (_epoch: number, set: object): Promise<void> => {
       Object.assign(record, set);
       return Promise.resolve(void totals.push(set));
     };
     const records = { read: () => Promise.resolve(record), updateAsLeader } as unknown as MigrationRecords;
-    const shares = { readAll: () => Promise.resolve([share()]) } as unknown as ShareRecords;
-    const watch = new MigrationWatch(records, shares, fleet, { clock } as Runtime, { record, shares: new Map([['rs', share()]]) });
+    const tasks = { readAll: () => Promise.resolve([task()]) } as unknown as TaskRecords;
+    const watch = new MigrationWatch(records, tasks, fleet, { clock } as Runtime, { record, tasks: new Map([['rs', task()]]) });
     watching = watch.run(stop.signal).catch(() => undefined);
     supervised = supervise({ records, watch }, 1, stop.signal).then(() => void (isOver = true));
     await rested();
@@ -165,25 +165,25 @@ describe('a leader whose migration syncs', () => {
   });
 
   it('sees the command to commit at a nudge', async () => {
-    await nudged({ copyDone: true });
+    await woken({ copyDone: true });
     expect([totals, isOver]).toEqual([[{ estimatedTotalBytes: 7 }], false]);
-    await nudged({ commitRequested: true });
+    await woken({ commitRequested: true });
     expect([totals.length, isOver]).toEqual([1, true]);
   });
 
   it('keeps the total at the sum of what was copied, which changes with collections that come and go', async () => {
-    await nudged({ copyDone: true });
+    await woken({ copyDone: true });
     copied_bytes = 9;
-    await nudged({ copyDone: false });
+    await woken({ copyDone: false });
     expect(totals).toEqual([{ estimatedTotalBytes: 7 }]);
-    await nudged({ copyDone: true });
+    await woken({ copyDone: true });
     copied_bytes = 3;
-    await nudged({});
+    await woken({});
     expect(totals).toEqual([{ estimatedTotalBytes: 7 }, { estimatedTotalBytes: 9 }, { estimatedTotalBytes: 3 }]);
   });
 
   it('leaves the total to the commit when its command comes before all is copied', async () => {
-    await nudged({ commitRequested: true });
+    await woken({ commitRequested: true });
     expect([totals, isOver]).toEqual([[], true]);
   });
 });

@@ -3,44 +3,44 @@ import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { timeOf } from '../../../../src/cluster/cluster-time.js';
 import { followCommit, isOfNoMatter } from '../../../../src/lifecycle/run/member.js';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
-import type { ShareSync } from '../../../../src/lifecycle/share/share-sync.js';
-import type { ShareRecord } from '../../../../src/store/share-record.js';
-import { Signalled } from '../../../../src/store/signalled.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
+import type { SyncPipeline } from '../../../../src/lifecycle/task/sync-pipeline.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { Condition } from '../../../../src/store/condition.js';
 import { never, settled } from '../../model/parts.js';
 
 /**
  * A share whose process was started again in round 2, and that another round follows.
  * @returns what it tells of each
  */
-async function told(before: ShareRecord['drained'], writesAboveCeiling: number, deletedIn: string[] = []): Promise<ShareRecord['drained'][]> {
-  const drained: ShareRecord['drained'][] = [];
+async function reported(before: TaskRecord['drained'], writesAboveCeiling: number, deletedIn: string[] = []): Promise<TaskRecord['drained'][]> {
+  const drained: TaskRecord['drained'][] = [];
   const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
   const sleep = () => {
     if (record.commit.round === 3) record.phase = 'committed';
     record.commit.round = 3;
     return Promise.resolve();
   };
-  const context = {
+  const deps = {
     watch: { until: () => Promise.resolve({ record }) },
-    fleet: { nudge: () => undefined },
+    fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
-    shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+    taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
   };
-  const sync = { shareId: 'a', epoch: 2, drain: () => Promise.resolve(true), figures: () => ({ writesAboveCeiling, deletedAboveCeiling: new Set(deletedIn) }) };
-  await followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, before, never, never);
+  const sync = { taskId: 'a', epoch: 2, drain: () => Promise.resolve(true), stats: () => ({ writesAboveCeiling, deletedAboveCeiling: new Set(deletedIn) }) };
+  await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, before, never, never);
   return drained;
 }
 
 it('a share that is started again does not take back the late writes of its round, and begins the next without them', async () => {
-  expect(await told({ round: 2, eventsAbove: 3 }, 0)).toEqual([{ round: 2, eventsAbove: 3, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
-  expect(await told({ round: 1, eventsAbove: 3 }, 4)).toEqual([{ round: 2, eventsAbove: 4, deletedIn: [] }, { round: 3, eventsAbove: 4, deletedIn: [] }]);
-  expect(await told({ round: 2, eventsAbove: 0, deletedIn: ['a'] }, 0, ['b'])).toEqual([{ round: 2, eventsAbove: 0, deletedIn: ['a', 'b'] }, { round: 3, eventsAbove: 0, deletedIn: ['b'] }]);
-  expect(await told(null, 0)).toEqual([{ round: 2, eventsAbove: 0, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
+  expect(await reported({ round: 2, eventsAbove: 3 }, 0)).toEqual([{ round: 2, eventsAbove: 3, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
+  expect(await reported({ round: 1, eventsAbove: 3 }, 4)).toEqual([{ round: 2, eventsAbove: 4, deletedIn: [] }, { round: 3, eventsAbove: 4, deletedIn: [] }]);
+  expect(await reported({ round: 2, eventsAbove: 0, deletedIn: ['a'] }, 0, ['b'])).toEqual([{ round: 2, eventsAbove: 0, deletedIn: ['a', 'b'] }, { round: 3, eventsAbove: 0, deletedIn: ['b'] }]);
+  expect(await reported(null, 0)).toEqual([{ round: 2, eventsAbove: 0, deletedIn: [] }, { round: 3, eventsAbove: 0, deletedIn: [] }]);
 });
 
 it('a share tells that its stream was read past the last look, with the late writes up to there', async () => {
-  const drained: ShareRecord['drained'][] = [];
+  const drained: TaskRecord['drained'][] = [];
   const lastLook = new Timestamp({ t: 7, i: 1 });
   const record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) }, lastLook };
   let readBelow = timeOf(lastLook);
@@ -49,28 +49,28 @@ it('a share tells that its stream was read past the last look, with the late wri
     readBelow += 1n;
     return Promise.resolve();
   };
-  const context = {
+  const deps = {
     watch: { until: () => Promise.resolve({ record }) },
-    fleet: { nudge: () => undefined },
+    fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
-    shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+    taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
   };
-  const figures = () => ({ writesAboveCeiling: readBelow > timeOf(lastLook) ? 1 : 0, deletedAboveCeiling: new Set(), readBelow });
-  const sync = { shareId: 'a', epoch: 1, drain: () => Promise.resolve(true), figures };
-  await followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, null, never, never);
+  const stats = () => ({ writesAboveCeiling: readBelow > timeOf(lastLook) ? 1 : 0, deletedAboveCeiling: new Set(), readBelow });
+  const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats };
+  await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
   expect(drained).toEqual([{ round: 1, eventsAbove: 0, deletedIn: [] }, { round: 1, eventsAbove: 1, deletedIn: [], lookedTo: lastLook }]);
 });
 
 it('a share leaves a round that it cannot drain as soon as a later one counts', async () => {
-  const drained: ShareRecord['drained'][] = [];
+  const drained: TaskRecord['drained'][] = [];
   const asked: bigint[] = [];
   const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
   const sleep = () => Promise.resolve(void (record.phase = 'committed'));
-  const context = {
+  const deps = {
     watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) },
-    fleet: { nudge: () => undefined },
+    fleet: { wake: () => undefined },
     runtime: { clock: { sleep } },
-    shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
+    taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void drained.push(set.drained ?? null)) },
   };
   /** The first time is too old to be read at. */
   const drain = (time: bigint, isSuperseded: () => boolean) => {
@@ -83,28 +83,28 @@ it('a share leaves a round that it cannot drain as soon as a later one counts', 
     expect(isSuperseded()).toBe(isTooOld);
     return Promise.resolve(!isTooOld);
   };
-  const sync = { shareId: 'a', epoch: 2, drain, figures: () => ({ writesAboveCeiling: 0, deletedAboveCeiling: new Set() }) };
-  await followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, null, never, never);
+  const sync = { taskId: 'a', epoch: 2, drain, stats: () => ({ writesAboveCeiling: 0, deletedAboveCeiling: new Set() }) };
+  await followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
   expect(asked).toEqual([1n, 500n].map((seconds) => (seconds << 32n) + 1n));
   expect(drained).toEqual([{ round: 3, eventsAbove: 0, deletedIn: [] }]);
 });
 
 it('a share that is started again while a commit is sealed drains no more once the opening is decided', async () => {
   const record = { phase: 'committing', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
-  const context = { watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) } };
+  const deps = { watch: { view: { record }, until: () => Promise.resolve({ record: { ...record } }) } };
   const drain = (_time: bigint, isSuperseded: () => boolean) => {
     expect(isSuperseded()).toBe(false);
     record.phase = 'opening';
     expect(isSuperseded()).toBe(true);
     return Promise.resolve(false);
   };
-  await followCommit(context as unknown as MigrationContext, { drain } as unknown as ShareSync, null, never, never);
+  await followCommit(deps as unknown as MigrationDependencies, { drain } as unknown as SyncPipeline, null, never, never);
 });
 
 it('a share ends once the opening is decided, and asks the source no more', async () => {
   const record = { phase: 'opening', commit: { round: 2, time: new Timestamp({ t: 1, i: 1 }) } };
-  const context = { watch: { until: () => Promise.resolve({ record }) } };
-  await followCommit(context as unknown as MigrationContext, {} as unknown as ShareSync, null, never, never);
+  const deps = { watch: { until: () => Promise.resolve({ record }) } };
+  await followCommit(deps as unknown as MigrationDependencies, {} as unknown as SyncPipeline, null, never, never);
 });
 
 it.each([
@@ -113,34 +113,34 @@ it.each([
   ['committing', new Error('source gone'), false],
   ['opening', new ConvoyError('staleEpoch'), false],
 ] as const)('in %s what a share meets (%s) is of no matter: %s', async (phase, error, expected) => {
-  const watch = { refresh: () => Promise.resolve({ record: { phase } }) } as unknown as MigrationContext['watch'];
+  const watch = { refresh: () => Promise.resolve({ record: { phase } }) } as unknown as MigrationDependencies['watch'];
   expect(await isOfNoMatter(error, watch, never)).toBe(expected);
 });
 
 describe('a share that waits for the end of the commit', () => {
   let record: { phase: string; commit: { round: number; time: Timestamp } };
   let writesAbove: number;
-  let told: ShareRecord['drained'][];
-  let nudges: number;
-  let changed: Signalled;
+  let reported: TaskRecord['drained'][];
+  let wakes: number;
+  let changed: Condition;
   /** Lets the time pass that it waits for. */
   let passTime: () => void;
   let ended: Promise<void>;
 
   beforeEach(async () => {
     record = { phase: 'committing', commit: { round: 1, time: new Timestamp({ t: 1, i: 1 }) } };
-    [writesAbove, told, nudges, changed] = [0, [], 0, new Signalled()];
-    const context = {
+    [writesAbove, reported, wakes, changed] = [0, [], 0, new Condition()];
+    const deps = {
       watch: { view: { record }, until: async (condition: (view: unknown) => boolean, signal: AbortSignal) => {
         await changed.until(() => condition({ record }), signal);
         return { record };
       } },
-      fleet: { nudge: () => (nudges += 1) },
+      fleet: { wake: () => (wakes += 1) },
       runtime: { clock: { sleep: () => new Promise<void>((resolve) => (passTime = resolve)) } },
-      shareRecords: { update: (_id: string, _epoch: number, set: Partial<ShareRecord>) => Promise.resolve(void told.push(set.drained ?? null)) },
+      taskRecords: { update: (_id: string, _epoch: number, set: Partial<TaskRecord>) => Promise.resolve(void reported.push(set.drained ?? null)) },
     };
-    const sync = { shareId: 'a', epoch: 1, drain: () => Promise.resolve(true), figures: () => ({ writesAboveCeiling: writesAbove, deletedAboveCeiling: new Set() }) };
-    ended = followCommit(context as unknown as MigrationContext, sync as unknown as ShareSync, null, never, never);
+    const sync = { taskId: 'a', epoch: 1, drain: () => Promise.resolve(true), stats: () => ({ writesAboveCeiling: writesAbove, deletedAboveCeiling: new Set() }) };
+    ended = followCommit(deps as unknown as MigrationDependencies, sync as unknown as SyncPipeline, null, never, never);
     await settled();
   });
 
@@ -148,7 +148,7 @@ describe('a share that waits for the end of the commit', () => {
     record.commit = { round: 2, time: new Timestamp({ t: 2, i: 1 }) };
     changed.changed();
     await settled();
-    expect(told).toEqual([1, 2].map((round) => ({ round, eventsAbove: 0, deletedIn: [] })));
+    expect(reported).toEqual([1, 2].map((round) => ({ round, eventsAbove: 0, deletedIn: [] })));
     record.phase = 'opening';
     changed.changed();
     await ended;
@@ -157,15 +157,15 @@ describe('a share that waits for the end of the commit', () => {
   it('tells of later writes, and nobody of what was told', async () => {
     passTime();
     await settled();
-    expect([told.length, nudges]).toEqual([1, 1]);
+    expect([reported.length, wakes]).toEqual([1, 1]);
     writesAbove = 3;
     passTime();
     await settled();
-    expect(told.at(-1)).toEqual({ round: 1, eventsAbove: 3, deletedIn: [] });
-    expect([told.length, nudges]).toEqual([2, 2]);
+    expect(reported.at(-1)).toEqual({ round: 1, eventsAbove: 3, deletedIn: [] });
+    expect([reported.length, wakes]).toEqual([2, 2]);
     writesAbove = 4;
     passTime();
     await settled();
-    expect([told.length, nudges]).toEqual([2, 2]);
+    expect([reported.length, wakes]).toEqual([2, 2]);
   });
 });

@@ -2,12 +2,12 @@ import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
 import { ConvoyError } from '@convoy/api/errors/convoy-error';
 import { MongoServerError } from 'mongodb';
 import { expect, it } from 'vitest';
-import type { MigrationContext } from '../../../../src/lifecycle/migration/migration-context.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
 import { releaseSource } from '../../../../src/lifecycle/run/release-source.js';
-import { FakeDoor, fakeCluster } from '../../fake-door.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
 import { never, once } from '../../model/parts.js';
 
-interface Scene {
+interface Fixture {
   phase?: 'syncing' | 'committing';
   hasFailed?: boolean;
   refusals?: number;
@@ -15,7 +15,7 @@ interface Scene {
 }
 
 /** @returns how often the source was asked to take writes, how often was waited, and whether it is noted as given back */
-async function run({ phase = 'committing', hasFailed = true, refusals = 0, isCleanedUp = false }: Scene): Promise<{ asked: number; waited: number; isNoted: boolean }> {
+async function run({ phase = 'committing', hasFailed = true, refusals = 0, isCleanedUp = false }: Fixture): Promise<{ asked: number; waited: number; isNoted: boolean }> {
   const seen = { asked: 0, waited: 0, isNoted: false };
   const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', enableUserWriteBlocking: true, verification: { enabled: false } });
   const clusterId = '0a';
@@ -25,15 +25,15 @@ async function run({ phase = 'committing', hasFailed = true, refusals = 0, isCle
     if (seen.asked <= refusals) throw new MongoServerError({ code: 13, codeName: 'Unauthorized', message: '' });
     return { ok: 1 };
   };
-  const cluster = fakeCluster({ router: new FakeDoor('source', { setUserWriteBlockMode }), kind: 'replicaSet', shardIds: ['rs'], clusterId });
-  const context = {
+  const cluster = fakeCluster({ router: new FakeNodeClient('source', { setUserWriteBlockMode }), kind: 'replicaSet', shardIds: ['rs'], clusterId });
+  const deps = {
     runtime: { retrying: once, logger: { error: () => undefined }, clock: { sleep: () => Promise.resolve(void (seen.waited += 1)) } },
     source: cluster,
     destination: cluster,
     records: { read: () => Promise.resolve(record), noteSourceReleased: () => Promise.resolve(void (seen.isNoted = true)) },
     watch: { refresh: () => (isCleanedUp ? Promise.reject(new ConvoyError('destinationChanged')) : Promise.resolve({ record })) },
   };
-  await releaseSource(context as unknown as MigrationContext, never);
+  await releaseSource(deps as unknown as MigrationDependencies, never);
   return seen;
 }
 
@@ -46,5 +46,5 @@ it('a source that refuses is tried again until it takes writes', async () => {
 });
 
 it('nothing is given back before a commit, without a failure, or after a cleanup', async () => {
-  for (const scene of [{ phase: 'syncing' as const }, { hasFailed: false }, { isCleanedUp: true }]) expect(await run(scene)).toEqual({ asked: 0, waited: 0, isNoted: false });
+  for (const fixture of [{ phase: 'syncing' as const }, { hasFailed: false }, { isCleanedUp: true }]) expect(await run(fixture)).toEqual({ asked: 0, waited: 0, isNoted: false });
 });

@@ -12,7 +12,7 @@ import type { Retrying } from '../../../../src/cluster/retry.js';
 import { OrderedDocuments } from '../../../../src/verify/compare/ordered-documents.js';
 import { bsonValues } from '../../bson/values.js';
 import { evenly } from '../evenly.js';
-import { RangeDoor } from '../range-door.js';
+import { RangeClient } from '../range-client.js';
 
 const { signal } = new AbortController();
 
@@ -35,9 +35,9 @@ const entries = fc.uniqueArray(fc.record({ id: bsonValues, source: values, desti
   selector: ({ id }) => lookupName(encodeValue(id)),
 });
 
-function groupsOf(door: RangeDoor): Map<string, string> {
+function groupsOf(client: RangeClient): Map<string, string> {
   const groups = new Map<string, Uint8Array[]>();
-  for (const document of door.documents) {
+  for (const document of client.documents) {
     const name = lookupName(idOf(document));
     groups.set(name, [...(groups.get(name) ?? []), document]);
   }
@@ -50,8 +50,8 @@ test('every difference of two readings is found, whatever batches they come in a
       const random = evenly(seed);
       const documents = (of: (entry: (typeof chosen)[number]) => readonly number[]): Document[] => chosen.flatMap((entry) => of(entry).map((value) => ({ _id: entry.id, value })));
       const sides = {
-        source: new RangeDoor(documents((entry) => entry.source), random, 0.2),
-        destination: new RangeDoor(documents((entry) => (entry.equal ? [...entry.source].reverse() : entry.destination)), random, 0.2),
+        source: new RangeClient(documents((entry) => entry.source), random, 0.2),
+        destination: new RangeClient(documents((entry) => (entry.equal ? [...entry.source].reverse() : entry.destination)), random, 0.2),
       };
       const read = { database: 'db', collection: 'coll', lower: null, upper: null, after: 1n };
       const [source, destination] = [new OrderedDocuments(sides.source, read, repeating, signal), new OrderedDocuments(sides.destination, read, repeating, signal)];
@@ -80,9 +80,9 @@ test('every difference of two readings is found, whatever batches they come in a
 });
 
 test('a range has its bounds', async () => {
-  const door = () => new RangeDoor(Array.from({ length: 20 }, (_, _id) => ({ _id })), () => 0.5, 0);
+  const client = () => new RangeClient(Array.from({ length: 20 }, (_, _id) => ({ _id })), () => 0.5, 0);
   const read = { database: 'db', collection: 'coll', lower: encodeValue(5), upper: encodeValue(9), after: 1n };
-  const [source, destination] = [new OrderedDocuments(door(), read, repeating, signal), new OrderedDocuments(new RangeDoor([], () => 0, 0), read, repeating, signal)];
+  const [source, destination] = [new OrderedDocuments(client(), read, repeating, signal), new OrderedDocuments(new RangeClient([], () => 0, 0), read, repeating, signal)];
   const found: number[] = [];
   await compareRange(source, destination, {
     found: (findings) => Promise.resolve(void found.push(...findings.map(({ id }) => Buffer.from(id.bytes).readInt32LE(0)))),

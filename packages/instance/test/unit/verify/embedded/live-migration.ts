@@ -1,22 +1,22 @@
 import type { Binary, Document } from 'mongodb';
 import { decodeValue, encodeValue } from '../../../../src/bson/scan.js';
 import { restoredValue } from '../../../../src/bson/stored-value.js';
-import type { Cluster, Door } from '../../../../src/cluster/door.js';
+import type { ClusterClient, NodeClient } from '../../../../src/cluster/node-client.js';
 import { Metadata } from '../../../../src/store/metadata.js';
 import { VerificationStorage } from '../../../../src/store/verification-storage.js';
-import { ShareVerifier, type VerifierStart } from '../../../../src/verify/embedded/share-verifier.js';
+import { TaskVerifier, type VerifierStart } from '../../../../src/verify/embedded/task-verifier.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifierContext } from '../../../../src/verify/embedded/verifier-context.js';
-import { fakeCluster } from '../../fake-door.js';
+import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import { fakeCluster } from '../../fake-node-client.js';
 import { MetadataModel } from '../../model/metadata-model.js';
-import { LiveDoor, LiveSide } from './live-side.js';
+import { LiveClient, LiveSide } from './live-side.js';
 import { VirtualClock } from './virtual-clock.js';
 
 export interface LiveMigrationOptions {
   /** From 0 to 1, the same for one seed. */
   random: () => number;
   documents: number;
-  shares: number;
+  tasks: number;
   /** Parts of the collection. */
   parts: number;
   /** Users write until a time, to `_id`s below `writtenBelow`; a tenth of the writes goes to three of them. */
@@ -35,7 +35,7 @@ export interface LiveMigrationOptions {
 
 /** A process of one share, until it is killed. */
 interface Process {
-  readonly verifier: ShareVerifier;
+  readonly verifier: TaskVerifier;
   readonly end: AbortController;
   readonly running: Promise<unknown>;
 }
@@ -61,36 +61,36 @@ export class LiveMigration {
     this.clock = new VirtualClock(options.random);
     this.source = new LiveSide('source', values, this.clock);
     this.destination = new LiveSide('destination', [...values], this.clock);
-    this.#starts = Array.from({ length: options.shares }, () => ({ source: null, destination: null }));
-    for (let share = 0; share < options.shares; share += 1) this.begin(share);
+    this.#starts = Array.from({ length: options.tasks }, () => ({ source: null, destination: null }));
+    for (let task = 0; task < options.tasks; task += 1) this.begin(task);
   }
 
   /** Starts the process of a share, or another one in its place. */
-  begin(share: number): void {
+  begin(task: number): void {
     const end = new AbortController();
     this.#epoch += 1;
     const wake = (): Promise<void> => {
       for (const side of [this.source, this.destination]) side.tick();
       return Promise.resolve();
     };
-    const verifier = new ShareVerifier(this.#context(share, this.#epoch, end.signal), this.#starts[share] ?? { source: null, destination: null }, wake);
+    const verifier = new TaskVerifier(this.#deps(task, this.#epoch, end.signal), this.#starts[task] ?? { source: null, destination: null }, wake);
     const run = async (): Promise<void> => {
       await verifier.open(end.signal);
-      await Promise.all([verifier.run(end.signal), this.#keep(share, verifier, end.signal)]);
+      await Promise.all([verifier.run(end.signal), this.#keep(task, verifier, end.signal)]);
     };
     const running = run().catch((error: unknown) => {
       if (!end.signal.aborted) throw error;
     });
     running.catch(() => undefined);
-    this.processes[share] = { verifier, end, running };
+    this.processes[task] = { verifier, end, running };
   }
 
   /** Ends the process of a share in the middle of what it does; another one goes on. */
-  async kill(share: number): Promise<void> {
-    const process = this.processes[share];
+  async kill(task: number): Promise<void> {
+    const process = this.processes[task];
     process?.end.abort(new Error('killed'));
     await process?.running;
-    this.begin(share);
+    this.begin(task);
   }
 
   /** Users write, and changes are applied, until all of it is. */
@@ -150,18 +150,18 @@ export class LiveMigration {
     }
   }
 
-  async #keep(share: number, verifier: ShareVerifier, signal: AbortSignal): Promise<void> {
+  async #keep(task: number, verifier: TaskVerifier, signal: AbortSignal): Promise<void> {
     for (;;) {
       const { settled } = verifier;
-      if (settled !== null) this.#starts[share] = settled;
+      if (settled !== null) this.#starts[task] = settled;
       await this.clock.sleep(save_ms, signal);
     }
   }
 
-  #context(share: number, epoch: number, signal: AbortSignal): VerifierContext {
-    const { documents, shares, parts, random, batchMax, callMax_ms } = this.options;
+  #deps(task: number, epoch: number, signal: AbortSignal): VerifierDependencies {
+    const { documents, tasks, parts, random, batchMax, callMax_ms } = this.options;
     const way = { batchMax, signal, call_ms: () => 1 + random() * callMax_ms };
-    const cluster = (side: LiveSide): Cluster => fakeCluster({ router: new LiveDoor({ side, ...way }), name: side.name });
+    const cluster = (side: LiveSide): ClusterClient => fakeCluster({ router: new LiveClient({ side, ...way }), name: side.name });
     const retrying = <T>(_what: string, operation: () => Promise<T>): Promise<T> => operation();
     const collection: VerifiedCollection = { key: 'copy@0', copy: 'copy', copiers: [], database: 'db', name: 'coll', unordered: false, capped: false, sizeBytes: 1, documentCount: documents, planner: 0 };
     const catalog = { ordinal: 0, collections: [collection] };
@@ -169,11 +169,11 @@ export class LiveMigration {
     return {
       source: cluster(this.source),
       destination: cluster(this.destination),
-      storage: new VerificationStorage(new Metadata(this.#metadataDoor(signal), retrying), `shard${share}`, epoch, signal),
+      storage: new VerificationStorage(new Metadata(this.#metadataClient(signal), retrying), `shard${task}`, epoch, signal),
       clock: this.clock,
       retrying,
-      share,
-      shares,
+      task,
+      tasks,
       keysBytesMax: 1_000_000,
       catalog: () => Promise.resolve(catalog),
       copied: () => Promise.resolve(new Set([collection.key])),
@@ -185,7 +185,7 @@ export class LiveMigration {
     };
   }
 
-  #metadataDoor(signal: AbortSignal): Door {
+  #metadataClient(signal: AbortSignal): NodeClient {
     const unknown = () => Promise.reject(new Error('the metadata takes commands alone'));
     return {
       label: 'metadata',

@@ -1,7 +1,7 @@
 import { BSON, type Document } from 'mongodb';
 import type { Clock } from '../../../../src/cluster/clock.js';
 import { timeOf, timestampOf } from '../../../../src/cluster/cluster-time.js';
-import type { CallOptions, Door, RawBatch, RawCursor, WriteOutcome } from '../../../../src/cluster/door.js';
+import type { CallOptions, NodeClient, RawBatch, RawCursor, WriteOutcome } from '../../../../src/cluster/node-client.js';
 
 /** Where cluster times begin. */
 const begin_seconds = 1_000;
@@ -28,8 +28,8 @@ export class LiveSide {
 
   /** The cluster's present time. */
   get present(): bigint {
-    const begun = BigInt(begin_seconds + Math.floor(this.clock.monotonic_ms() / 1_000)) << 32n;
-    return begun > this.#last ? begun : this.#last;
+    const started = BigInt(begin_seconds + Math.floor(this.clock.monotonic_ms() / 1_000)) << 32n;
+    return started > this.#last ? started : this.#last;
   }
 
   /** A time above all others. */
@@ -61,7 +61,7 @@ export interface LiveWay {
   call_ms(): number;
 }
 
-export class LiveDoor implements Door {
+export class LiveClient implements NodeClient {
   constructor(private readonly way: LiveWay) {}
 
   get label(): string {

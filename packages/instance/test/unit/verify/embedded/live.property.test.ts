@@ -8,7 +8,7 @@ const untouched = 10;
 
 const cases = fc.record({
   documents: fc.integer({ min: 50, max: 1_500 }),
-  shares: fc.integer({ min: 1, max: 3 }),
+  tasks: fc.integer({ min: 1, max: 3 }),
   parts: fc.integer({ min: 1, max: 6 }),
   writesPerSecond: fc.constantFrom(1, 30, 300),
   lag_ms: fc.constantFrom(0, 400, 5_000),
@@ -31,7 +31,7 @@ test('no run under heavy writes with a late destination gives a false alarm, and
     };
     const strike = async (): Promise<void> => {
       await clock.sleep(random() * writesEnd_ms, signal);
-      await migration.kill(Math.floor(random() * given.shares));
+      await migration.kill(Math.floor(random() * given.tasks));
     };
     const differing = await clock.run(migration.during(async () => {
       await Promise.all([migration.live(), ...sabotaged.map(sabotage), ...Array.from({ length: kills }, strike)]);
@@ -48,7 +48,7 @@ test('a verifier that is killed 20 times compares everything and repeats less th
   const random = evenly(20);
   const wrong = [0, 77_777, 123_456, 199_999];
   const kills = 20;
-  const migration = new LiveMigration({ random, documents, shares: 1, parts: 8, writesPerSecond: 2, writesEnd_ms: 900_000, writtenBelow: documents, lag_ms: 2_000, stall_ms: 0, batchMax: 100, callMax_ms: 500 });
+  const migration = new LiveMigration({ random, documents, tasks: 1, parts: 8, writesPerSecond: 2, writesEnd_ms: 900_000, writtenBelow: documents, lag_ms: 2_000, stall_ms: 0, batchMax: 100, callMax_ms: 500 });
   const { clock, source, destination } = migration;
   const { signal } = new AbortController();
   const strike = async (): Promise<void> => {
@@ -73,7 +73,7 @@ test('a verifier that is killed 20 times compares everything and repeats less th
 test('comparing and looking at keys give way while a commit waits for what is applied, and the last look makes up for it', { timeout: 60_000 }, async () => {
   const drain = { isOn: false };
   const random = evenly(3);
-  const migration = new LiveMigration({ random, documents: 2_000, shares: 1, parts: 2, writesPerSecond: 300, writesEnd_ms: 6_000, writtenBelow: 2_000, lag_ms: 400, stall_ms: 0, batchMax: 10, callMax_ms: 50, isDraining: () => drain.isOn });
+  const migration = new LiveMigration({ random, documents: 2_000, tasks: 1, parts: 2, writesPerSecond: 300, writesEnd_ms: 6_000, writtenBelow: 2_000, lag_ms: 400, stall_ms: 0, batchMax: 10, callMax_ms: 50, isDraining: () => drain.isOn });
   const { clock, source } = migration;
   const { signal } = new AbortController();
   const looks = (): number[] => [source.documentsRead, source.keysLookedUp];

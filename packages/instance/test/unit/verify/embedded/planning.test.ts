@@ -2,15 +2,15 @@ import type { Document } from 'mongodb';
 import { expect, it } from 'vitest';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
 import { Planner } from '../../../../src/verify/embedded/planning.js';
-import { VerificationBook } from '../../../../src/verify/embedded/verification-book.js';
+import { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifierContext } from '../../../../src/verify/embedded/verifier-context.js';
-import { fakeCluster, FakeDoor } from '../../fake-door.js';
+import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 
 const { signal } = new AbortController();
 
 /** Two shares that plan `count` collections in turn, of which those above `copiedFrom` are copied, and the planner of one of them. */
-async function scene(plans: Map<string, Document>, share: number, { count = 2_000, copiedFrom = 0 } = {}) {
+async function fixture(plans: Map<string, Document>, task: number, { count = 2_000, copiedFrom = 0 } = {}) {
   const collections = Array.from({ length: count }, (_, n): VerifiedCollection => ({ key: `c${n}`, copy: `c${n}`, copiers: ['shard0', 'shard1'], database: 'shop', name: `c${n}`, unordered: false, capped: false, sizeBytes: 1, documentCount: 1, planner: n % 2 }));
   const asked: number[] = [];
   const storage = {
@@ -21,9 +21,9 @@ async function scene(plans: Map<string, Document>, share: number, { count = 2_00
       return Promise.resolve(plans.get(key));
     },
   };
-  const router = new FakeDoor('router', { count: () => ({ n: 1 }), listDatabases: () => ({ operationTime: timestampOf(5n << 32n) }) });
-  const context = {
-    storage, share, shares: 2, source: fakeCluster({ router }), destination: fakeCluster({ router }), keysBytesMax: 1_000,
+  const router = new FakeNodeClient('router', { count: () => ({ n: 1 }), listDatabases: () => ({ operationTime: timestampOf(5n << 32n) }) });
+  const deps = {
+    storage, task, tasks: 2, source: fakeCluster({ router }), destination: fakeCluster({ router }), keysBytesMax: 1_000,
     retrying: (_: string, run: () => unknown) => run(),
     catalog: () => Promise.resolve({ ordinal: 0, collections }),
     copied: (some: readonly VerifiedCollection[]) => {
@@ -31,30 +31,30 @@ async function scene(plans: Map<string, Document>, share: number, { count = 2_00
       return Promise.resolve(new Set(some.map(({ key }) => key).filter((key) => Number(key.slice(1)) >= copiedFrom)));
     },
     boundsOf: () => Promise.resolve([]),
-  } as unknown as VerifierContext;
-  const book = new VerificationBook(context);
-  await book.open();
-  await book.takeCatalog(signal);
-  return { planner: new Planner(context, book, []), book, asked };
+  } as unknown as VerifierDependencies;
+  const store = new VerificationStore(deps);
+  await store.open();
+  await store.takeCatalog(signal);
+  return { planner: new Planner(deps, store, []), store, asked };
 }
 
 it('collections that wait for their copies do not keep others from being planned', async () => {
-  const { planner, book, asked } = await scene(new Map(), 0, { copiedFrom: 1_500 });
+  const { planner, store, asked } = await fixture(new Map(), 0, { copiedFrom: 1_500 });
   await planner.planCopied(signal);
-  expect([book.streamed.length, asked[0]]).toEqual([0, 500]);
+  expect([store.streamed.length, asked[0]]).toEqual([0, 500]);
   await planner.planCopied(signal);
-  expect(book.streamed).toHaveLength(250);
+  expect(store.streamed).toHaveLength(250);
 });
 
 it('everything is planned once the plans of the other shares are known', async () => {
   const plans = new Map<string, Document>();
-  const [first, second] = [await scene(plans, 0), await scene(plans, 1)];
+  const [first, second] = [await fixture(plans, 0), await fixture(plans, 1)];
   for (let turn = 0; turn < 2; turn += 1) await first.planner.planCopied(signal);
   await second.planner.takePlans();
-  expect(second.book.isPlanned).toBe(false);
+  expect(second.store.isPlanned).toBe(false);
   for (let turn = 0; turn < 2; turn += 1) await second.planner.planCopied(signal);
-  expect(second.book.isPlanned).toBe(true);
-  expect(first.book.isPlanned).toBe(false);
+  expect(second.store.isPlanned).toBe(true);
+  expect(first.store.isPlanned).toBe(false);
   await first.planner.takePlans();
-  expect(first.book.isPlanned).toBe(true);
+  expect(first.store.isPlanned).toBe(true);
 });

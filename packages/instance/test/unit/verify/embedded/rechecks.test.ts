@@ -5,10 +5,10 @@ import { Rechecks } from '../../../../src/verify/embedded/rechecks.js';
 import { foundStanding } from '../../../../src/verify/embedded/standing.js';
 import { storedMismatch } from '../../../../src/verify/embedded/stored-mismatch.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
-import type { VerificationBook } from '../../../../src/verify/embedded/verification-book.js';
+import type { VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
 import type { VerifiedCollection } from '../../../../src/verify/embedded/verified-collection.js';
-import type { VerifierContext } from '../../../../src/verify/embedded/verifier-context.js';
-import { fakeCluster, FakeDoor } from '../../fake-door.js';
+import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
+import { fakeCluster, FakeNodeClient } from '../../fake-node-client.js';
 
 type Stored = Document & { _id: string };
 
@@ -17,12 +17,12 @@ const collectionOf = (key: string): VerifiedCollection => ({ key, copy: key, cop
 const mismatchOf = (key: string, id: number, ordinal = 0): Stored => storedMismatch(collectionOf(key), encodeValue(id), { kind: 'different', paths: [] }, { first: new Date(0), last: new Date(0), looks: 1, ordinal, standing: foundStanding });
 
 /** A share with mismatches; the destination lacks the `_id`s of `wrong`. `ordinal`: entries of the journal that are known. */
-function scene(stored: Stored[], { wrong = [] as number[], followed = ['orders'], ordinal = 0, beforeFind = (): void => undefined } = {}) {
+function fixture(stored: Stored[], { wrong = [] as number[], followed = ['orders'], ordinal = 0, beforeFind = (): void => undefined } = {}) {
   const mismatches = new Map(stored.map((one) => [one._id, one]));
   const storage = {
     countMismatches: () => Promise.resolve(mismatches.size),
     mismatchesAfter: (name: string, limit: number) => Promise.resolve([...mismatches.values()].filter(({ _id }) => _id > name).sort((a, b) => (a._id < b._id ? -1 : 1)).slice(0, limit)),
-    putMismatches: (documents: Stored[]) => {
+    saveMismatches: (documents: Stored[]) => {
       for (const one of documents) mismatches.set(one._id, one);
       return Promise.resolve();
     },
@@ -31,7 +31,7 @@ function scene(stored: Stored[], { wrong = [] as number[], followed = ['orders']
       return Promise.resolve();
     },
   };
-  const router = (without: readonly number[]) => new FakeDoor('router', {
+  const router = (without: readonly number[]) => new FakeNodeClient('router', {
     find: (_, { filter }: Document) => {
       beforeFind();
       const ids = (filter as { _id: { $in: number[] } })._id.$in.map(Number);
@@ -39,10 +39,10 @@ function scene(stored: Stored[], { wrong = [] as number[], followed = ['orders']
     },
   });
   const clock = { now_ms: () => 5, monotonic_ms: () => 5 };
-  const context = { storage, clock, source: fakeCluster({ router: router([]) }), destination: fakeCluster({ router: router(wrong) }), appliedTime: () => 100n, retrying: (_: string, run: () => unknown) => run() } as unknown as VerifierContext;
-  const booked = new Map(followed.map((key) => [key, { collection: collectionOf(key), plan: null, parts: [] }]));
-  const book = { keys: new TouchedKeys(100_000), ordinal, get: (key: string) => booked.get(key) } as unknown as VerificationBook;
-  return { rechecks: new Rechecks(context, book), mismatches, book };
+  const deps = { storage, clock, source: fakeCluster({ router: router([]) }), destination: fakeCluster({ router: router(wrong) }), appliedTime: () => 100n, retrying: (_: string, run: () => unknown) => run() } as unknown as VerifierDependencies;
+  const entry_ = new Map(followed.map((key) => [key, { collection: collectionOf(key), plan: null, parts: [] }]));
+  const store = { keys: new TouchedKeys(100_000), ordinal, get: (key: string) => entry_.get(key) } as unknown as VerificationStore;
+  return { rechecks: new Rechecks(deps, store), mismatches, store };
 }
 
 const lookAtMismatches = (rechecks: Rechecks) => rechecks.lookAtMismatches({ source: 0n, destination: 0n }, () => false, signal);
@@ -50,7 +50,7 @@ const lookAtMismatches = (rechecks: Rechecks) => rechecks.lookAtMismatches({ sou
 it('what is found while all are looked at counts, too, until it is looked at itself', async () => {
   let rechecks: Rechecks | null = null;
   const found = [3];
-  const made = scene([mismatchOf('orders', 1), mismatchOf('orders', 2)], { wrong: [1], beforeFind: () => rechecks?.found(found.splice(0).length) });
+  const made = fixture([mismatchOf('orders', 1), mismatchOf('orders', 2)], { wrong: [1], beforeFind: () => rechecks?.found(found.splice(0).length) });
   rechecks = made.rechecks;
   await rechecks.open();
   expect(rechecks.mismatches).toBe(2);
@@ -61,20 +61,20 @@ it('what is found while all are looked at counts, too, until it is looked at its
 });
 
 it('mismatches of collections that are gone are removed, those of collections that are not known yet are kept', async () => {
-  const { rechecks, mismatches } = scene([mismatchOf('dropped', 1, 4), mismatchOf('later', 2, 6), mismatchOf('orders', 3, 4)], { wrong: [3], ordinal: 5 });
+  const { rechecks, mismatches } = fixture([mismatchOf('dropped', 1, 4), mismatchOf('later', 2, 6), mismatchOf('orders', 3, 4)], { wrong: [3], ordinal: 5 });
   await rechecks.open();
   expect(await lookAtMismatches(rechecks)).toBe(2);
   expect([...mismatches.values()].map(({ key }) => String(key)).sort()).toEqual(['later', 'orders']);
 });
 
 it('a key that is written to all the time is looked at, and stored once it has differed three times', async () => {
-  const { rechecks, mismatches, book } = scene([], { wrong: [1] });
-  for (let time = 1n; time < 90n; time += 1n) book.keys.add('source', 'orders', encodeValue(1), time, 0);
+  const { rechecks, mismatches, store } = fixture([], { wrong: [1] });
+  for (let time = 1n; time < 90n; time += 1n) store.keys.add('source', 'orders', encodeValue(1), time, 0);
   for (let look = 0; look < 3; look += 1) {
-    for (const key of book.keys.some(1, () => true)) key.notBefore_ms = 0;
-    book.keys.add('source', 'orders', encodeValue(1), 1_000n, 0);
+    for (const key of store.keys.some(1, () => true)) key.notBefore_ms = 0;
+    store.keys.add('source', 'orders', encodeValue(1), 1_000n, 0);
     expect(await rechecks.lookAtDue(50n, signal)).toBe(true);
   }
-  expect([book.keys.size, rechecks.mismatches]).toEqual([0, 1]);
+  expect([store.keys.size, rechecks.mismatches]).toEqual([0, 1]);
   expect(BSON.EJSON.serialize([...mismatches.values()])).toMatchObject([{ kind: 'missingOnDestination', key: 'orders' }]);
 });

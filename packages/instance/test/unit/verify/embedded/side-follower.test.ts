@@ -2,11 +2,11 @@ import { Timestamp } from 'mongodb';
 import { expect, it } from 'vitest';
 import { encodeValue } from '../../../../src/bson/scan.js';
 import { timestampOf } from '../../../../src/cluster/cluster-time.js';
-import type { RawBatch, RawCursor } from '../../../../src/cluster/door.js';
+import type { RawBatch, RawCursor } from '../../../../src/cluster/node-client.js';
 import { SideFollower } from '../../../../src/verify/embedded/side-follower.js';
 import { TouchedKeys } from '../../../../src/verify/embedded/touched-keys.js';
-import type { BookedCollection, VerificationBook } from '../../../../src/verify/embedded/verification-book.js';
-import type { VerifierContext } from '../../../../src/verify/embedded/verifier-context.js';
+import type { BookedCollection, VerificationStore } from '../../../../src/verify/embedded/verification-store.js';
+import type { VerifierDependencies } from '../../../../src/verify/embedded/verifier-dependencies.js';
 
 const seconds = (count: number): bigint => BigInt(count) << 32n;
 const tokenOf = (time: bigint): string => `82${time.toString(16).padStart(16, '0')}`;
@@ -18,9 +18,9 @@ function silentAfter(batch: RawBatch): RawCursor {
 }
 
 /** A follower at 100 s of a stream that has read up to 120 s when the cluster is at 130 s. */
-function scene() {
+function fixture() {
   const keys = new TouchedKeys(10_000);
-  const booked = { collection: { key: 'c', database: 'shop', name: 'orders' }, plan: { times: { source: seconds(100), destination: 0n } } } as BookedCollection;
+  const entry_ = { collection: { key: 'c', database: 'shop', name: 'orders' }, plan: { times: { source: seconds(100), destination: 0n } } } as BookedCollection;
   const opened: unknown[] = [];
   const clock = { now_ms: 0 };
   const router = {
@@ -29,14 +29,14 @@ function scene() {
       return Promise.resolve(silentAfter({ documents: [], bytes: 0, resumeToken: tokenOf(seconds(120)), operationTime: timestampOf(seconds(130)) }));
     },
   };
-  const context = { clock: { monotonic_ms: () => clock.now_ms }, source: { router, version: [6, 0, 0], name: 'cluster0' }, retrying: (_: string, run: () => unknown) => run() } as unknown as VerifierContext;
-  const book = { keys, streamed: [booked], named: () => booked };
-  const follower = (startAt: bigint | null) => new SideFollower('source', context, book as unknown as VerificationBook, startAt);
-  return { keys, booked, opened, clock, book, follower };
+  const deps = { clock: { monotonic_ms: () => clock.now_ms }, source: { router, version: [6, 0, 0], name: 'cluster0' }, retrying: (_: string, run: () => unknown) => run() } as unknown as VerifierDependencies;
+  const store = { keys, streamed: [entry_], named: () => entry_ };
+  const follower = (startAt: bigint | null) => new SideFollower('source', deps, store as unknown as VerificationStore, startAt);
+  return { keys, entry_, opened, clock, store, follower };
 }
 
 it('its lag is the time since what was looked at last, and grows while nothing is heard', async () => {
-  const { keys, opened, clock, ...made } = scene();
+  const { keys, opened, clock, ...made } = fixture();
   const follower = made.follower(null);
   expect(follower.lag_seconds).toBe(0);
   follower.follow();
@@ -54,14 +54,14 @@ it('its lag is the time since what was looked at last, and grows while nothing i
 });
 
 it('once nothing is followed any more, what comes next is followed from the time of its plan on', () => {
-  const { booked, book, ...made } = scene();
+  const { entry_, store, ...made } = fixture();
   const follower = made.follower(seconds(50));
   follower.begin();
   expect(follower.position).toBe(seconds(50));
-  book.streamed = [];
+  store.streamed = [];
   follower.follow();
   expect([follower.position, follower.settledBelow]).toEqual([null, null]);
-  book.streamed = [{ ...booked, collection: { ...booked.collection, key: 'd' } }];
+  store.streamed = [{ ...entry_, collection: { ...entry_.collection, key: 'd' } }];
   follower.follow();
   expect(follower.position).toBe(seconds(100));
 });

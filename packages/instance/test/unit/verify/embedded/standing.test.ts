@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foundStanding, isGivenUp, type LookedAgain, nextStanding, repairsMax, restoredStanding, type Standing, storedStanding } from '../../../../src/verify/embedded/standing.js';
+import { foundStanding, isGivenUp, type LookedAgain, nextStanding, rereadsMax, restoredStanding, type Standing, storedStanding } from '../../../../src/verify/embedded/standing.js';
 
 /** A look of the time `time`, when everything up to `applied` was applied. */
 const look = (time: bigint, { state = 'a/b', applied = time, repairers = ['shard0', 'shard1'] }: Partial<LookedAgain> = {}): LookedAgain => ({ state, present: time, applied, repairers });
@@ -12,18 +12,18 @@ const same = [look(1n), look(2n), look(3n), look(4n)];
 
 describe('a document that differs', () => {
   it('is proven, and given to all shares to be read anew, when it has stood still in three looks after the first', () => {
-    expect(after(same.slice(0, 3))).toMatchObject({ proven: false, repairs: 0, waiting: [] });
-    expect(after(same)).toMatchObject({ proven: true, repairs: 1, waiting: ['shard0', 'shard1'] });
+    expect(after(same.slice(0, 3))).toMatchObject({ proven: false, rereads: 0, waiting: [] });
+    expect(after(same)).toMatchObject({ proven: true, rereads: 1, waiting: ['shard0', 'shard1'] });
   });
 
   it('is not while its change may be on its way', () => {
-    expect(after([10n, 11n, 12n, 13n, 14n, 15n].map((time) => look(time, { applied: 9n })))).toMatchObject({ proven: false, repairs: 0 });
+    expect(after([10n, 11n, 12n, 13n, 14n, 15n].map((time) => look(time, { applied: 9n })))).toMatchObject({ proven: false, rereads: 0 });
   });
 
   it('is not while either side changes, but is read anew when that goes on and on', () => {
     const restless = Array.from({ length: 20 }, (_, n) => look(BigInt(n + 1), { state: `${n}/b` }));
-    expect(after(restless.slice(0, -1))).toMatchObject({ proven: false, repairs: 0 });
-    expect(after(restless)).toMatchObject({ proven: false, repairs: 1 });
+    expect(after(restless.slice(0, -1))).toMatchObject({ proven: false, rereads: 0 });
+    expect(after(restless)).toMatchObject({ proven: false, rereads: 1 });
   });
 
   it('is not looked at as repaired before all shares have taken it', () => {
@@ -34,17 +34,17 @@ describe('a document that differs', () => {
   it('is given a limited number of times, and given up when that has not helped', () => {
     const later = [5n, 6n, 7n].map((time) => look(time, { applied: 100n }));
     let standing = after(same);
-    for (let repairs = 1; repairs < repairsMax; repairs += 1) {
-      expect([standing.repairs, isGivenUp(standing)]).toEqual([repairs, false]);
+    for (let rereads = 1; rereads < rereadsMax; rereads += 1) {
+      expect([standing.rereads, isGivenUp(standing)]).toEqual([rereads, false]);
       standing = after(later, taken(standing));
     }
     expect(isGivenUp(taken(standing))).toBe(false);
     const last = after(later, taken(standing));
-    expect([last.repairs, last.waiting, isGivenUp(last)]).toEqual([repairsMax, [], true]);
+    expect([last.rereads, last.waiting, isGivenUp(last)]).toEqual([rereadsMax, [], true]);
   });
 
   it('is not given while nothing is to be read anew', () => {
-    expect(after(same.map((one) => ({ ...one, repairers: [] })))).toMatchObject({ proven: true, repairs: 0, waiting: [] });
+    expect(after(same.map((one) => ({ ...one, repairers: [] })))).toMatchObject({ proven: true, rereads: 0, waiting: [] });
   });
 
   it('stands the same after a restart; what an earlier release has stored begins anew', () => {

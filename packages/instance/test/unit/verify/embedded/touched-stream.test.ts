@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { CallOptions, Door } from '../../../../src/cluster/door.js';
+import type { CallOptions, NodeClient } from '../../../../src/cluster/node-client.js';
 import { TouchedStream } from '../../../../src/verify/embedded/touched-stream.js';
-import { fakeCluster } from '../../fake-door.js';
+import { fakeCluster } from '../../fake-node-client.js';
 import { batchOf } from '../../model/calls.js';
 import { never, once } from '../../model/parts.js';
 
@@ -11,12 +11,12 @@ it('lets the server wait only for a moment when a commit waits for it, the longe
     waits_ms.push(maxTime_ms);
     return Promise.resolve(batchOf([], {}));
   };
-  const router = { label: 'router', openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }) } as unknown as Door;
-  const load = { shares: 2, isAwaited: false, isCommitAwaited: () => load.isAwaited };
+  const router = { label: 'router', openCursor: () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() }) } as unknown as NodeClient;
+  const load = { tasks: 2, isAwaited: false, isCommitAwaited: () => load.isAwaited };
   const stream = new TouchedStream(fakeCluster({ router }), [{ database: 'shop', name: 'orders' }], once, () => 1n, load);
   await stream.next(never);
-  for (const [isAwaited, shares] of [[false, 2], [true, 2], [true, 3], [true, 64], [false, 2]] as const) {
-    Object.assign(load, { isAwaited, shares });
+  for (const [isAwaited, tasks] of [[false, 2], [true, 2], [true, 3], [true, 64], [false, 2]] as const) {
+    Object.assign(load, { isAwaited, tasks });
     await stream.next(never);
   }
   expect(waits_ms).toEqual([200, 50, 75, 200, 200]);

@@ -20,7 +20,7 @@ const plan: ComparisonPlan = {
     { number: 1, collection: 0, lower: encodeValue(5), upper: null },
   ],
 };
-const figures = { sourceDocuments: 10, destinationDocuments: 9, bytes: 100, suspects: 1 };
+const stats = { sourceDocuments: 10, destinationDocuments: 9, bytes: 100, suspects: 1 };
 
 function suspect(id: number): Suspect {
   return { id: ownedValue(encodeValue(id)), kind: 'missingOnDestination', source: 's', destination: '', unchangedSince_ms: 1, unchangedLooks: 1, firstSeen_ms: 1, looks: 1 };
@@ -44,14 +44,14 @@ test('what was finished is not compared again, and suspects of an attempt that w
     await state.addSuspects(origin(0, state.nextAttempt()), [suspect(1)]);
     const attempt = state.nextAttempt();
     await state.addSuspects(origin(0, attempt), [suspect(2)]);
-    await state.finish(first, attempt, figures);
+    await state.finish(first, attempt, stats);
     const split = state.nextAttempt();
     await state.addSuspects(origin(1, split), [suspect(6)]);
-    const rest = await state.split(second, split, figures, encodeValue(8));
+    const rest = await state.split(second, split, stats, encodeValue(8));
     await state.addSuspects(origin(rest.number, split), [suspect(9)]);
   }
   await using state = await ComparisonState.open(folder);
-  expect(state).toMatchObject({ identity: 'identity', begun_ms: 7, runs: 2, totals: { sourceDocuments: 20, destinationDocuments: 18, bytes: 200, suspects: 2 } });
+  expect(state).toMatchObject({ identity: 'identity', started_ms: 7, runs: 2, totals: { sourceDocuments: 20, destinationDocuments: 18, bytes: 200, suspects: 2 } });
   expect([...state.pending.values()]).toEqual([{ number: 2, collection: 0, lower: encodeValue(8), upper: null }]);
   expect(await suspectIds(state, 0)).toEqual([2, 6]);
 });
@@ -64,7 +64,7 @@ test('a generation goes on behind the last look that was recorded', async () => 
     await state.begin('identity', 7, { ...plan, partitions: plan.partitions.slice(0, 1) });
     const attempt = state.nextAttempt();
     await state.addSuspects(origin(0, attempt), [suspect(1), suspect(2), suspect(3)]);
-    await state.finish({ number: 0, collection: 0, lower: null, upper: null }, attempt, { ...figures, suspects: 3 });
+    await state.finish({ number: 0, collection: 0, lower: null, upper: null }, attempt, { ...stats, suspects: 3 });
     await state.nextGeneration();
     const all = [];
     for await (const next of state.suspects(0, 0)) all.push(next);

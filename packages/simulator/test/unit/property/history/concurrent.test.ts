@@ -32,7 +32,7 @@ describe.each(['5.0', '8.0'] as const)('several clients at once on %s', (version
         const history = await driven.play([]);
         await Promise.all(
           workers.map(async (steps) => {
-            for (const { router, operation } of steps) await perform(driven.clients[router], history.db, operation, !driven.tellsOfOrphans);
+            for (const { router, operation } of steps) await perform(driven.clients[router], history.db, operation, !driven.showsOrphans);
           }),
         );
         const [client] = driven.clients;

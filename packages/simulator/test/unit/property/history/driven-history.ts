@@ -23,7 +23,7 @@ export class DrivenHistories implements AsyncDisposable {
     readonly clients: readonly MongoClient[],
     readonly shards: readonly MongoClient[],
     /** Before 6.0 writes of many documents change orphans too, and tell of it: such events do not add up to the documents. */
-    readonly tellsOfOrphans: boolean,
+    readonly showsOrphans: boolean,
   ) {}
 
   static async start(version: ReleaseSeries): Promise<DrivenHistories> {

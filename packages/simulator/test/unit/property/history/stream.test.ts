@@ -19,7 +19,7 @@ describe.each(['5.0', '8.0'] as const)('the change streams of a history on %s', 
   it('through a router are in order and complete, and give the documents when they are applied to nothing', async () => {
     await fc.assert(
       fc.asyncProperty(histories, keys, fc.integer({ min: 1, max: 7 }), async (steps, key, batchSize) => {
-        const history = await driven.play(steps, key, !driven.tellsOfOrphans);
+        const history = await driven.play(steps, key, !driven.showsOrphans);
         const events = await eventsOf(history, 'router', batchSize);
         expectOrder(events);
         expect(applied(events).get(history.coll) ?? []).toEqual(history.model.documents());

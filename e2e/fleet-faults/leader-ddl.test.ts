@@ -1,0 +1,3 @@
+import { testKilledLeader } from './killed-leader.js';
+
+testKilledLeader('ddlChanges');

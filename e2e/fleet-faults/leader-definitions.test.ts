@@ -1,3 +1,0 @@
-import { testKilledLeader } from './killed-leader.js';
-
-testKilledLeader('definitions');

@@ -1,0 +1,3 @@
+import { testStalledLeader } from './stalled-leader.js';
+
+testStalledLeader('ddlChanges');

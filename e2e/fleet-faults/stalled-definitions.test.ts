@@ -1,3 +1,0 @@
-import { testStalledLeader } from './stalled-leader.js';
-
-testStalledLeader('definitions');

@@ -1,0 +1,102 @@
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import { detailSchemas, type DetailTopic, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import type { RedisConnection } from '../redis/redis-connection.js';
+import type { FleetKeys } from '../redis/keys.js';
+import { callRedis } from '../redis/redis-failure.js';
+
+/** Bytes that a post may unpack to: 10,000 collections with the longest names a server takes stay below. */
+const DETAILS_BYTES_MAX = 8 * 1024 * 1024;
+
+const pack = promisify(gzip);
+const unpack = promisify(gunzip);
+
+/** The history is the fleet's, whoever leads; everything else is an instance's own. */
+function ownerOf(topic: DetailTopic, id: string): string {
+  return topic === 'history' ? '' : id;
+}
+
+/** Puts what an instance posts into Redis, the latest of each topic, one call at a time for each. */
+export class DetailsPublisher {
+  readonly #connection: RedisConnection;
+  readonly #keys: FleetKeys;
+  readonly #retention_ms: number;
+  readonly #limit_ms: number;
+  readonly #waiting = new Map<DetailTopic, { readonly id: string; readonly content: unknown }>();
+  readonly #sending = new Set<DetailTopic>();
+
+  constructor(connection: RedisConnection, keys: FleetKeys, timings: { readonly reportRetention_ms: number; readonly redisCall_ms: number }) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#retention_ms = timings.reportRetention_ms;
+    this.#limit_ms = timings.redisCall_ms;
+  }
+
+  /** Sends soon; while a post of the topic is under way, the last one waits. */
+  send<Topic extends DetailTopic>(topic: Topic, id: string, content: PublishedDetails[Topic]): void {
+    this.#waiting.set(topic, { id, content });
+    if (!this.#sending.has(topic)) void this.#sendNext(topic);
+  }
+
+  stop(): void {
+    this.#waiting.clear();
+  }
+
+  async #sendNext(topic: DetailTopic): Promise<void> {
+    this.#sending.add(topic);
+    for (let next = this.#waiting.get(topic); next !== undefined; next = this.#waiting.get(topic)) {
+      this.#waiting.delete(topic);
+      const packed = await pack(JSON.stringify(next.content));
+      const key = this.#keys.details(topic, ownerOf(topic, next.id));
+      // Lost ones are posted again by those who post.
+      await callRedis(this.#connection.set(key, packed, 'PX', this.#retention_ms), this.#limit_ms).catch(() => undefined);
+    }
+    this.#sending.delete(topic);
+  }
+}
+
+/** Reads what was posted. */
+export class DetailsReader {
+  readonly #connection: RedisConnection;
+  readonly #keys: FleetKeys;
+  readonly #limit_ms: number;
+
+  constructor(connection: RedisConnection, keys: FleetKeys, limit_ms: number) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#limit_ms = limit_ms;
+  }
+
+  /**
+   * The latest post of each instance, by id; those that have none or an unreadable one are left out.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  async read<Topic extends DetailTopic>(topic: Topic, ids: readonly string[]): Promise<Map<string, PublishedDetails[Topic]>> {
+    const found = new Map<string, PublishedDetails[Topic]>();
+    for await (const [id, details] of this.each(topic, ids)) found.set(id, details);
+    return found;
+  }
+
+  /**
+   * The same one after the other, for posts that are large together.
+   * @throws ConvoyError `redisUnavailable`
+   */
+  async *each<Topic extends DetailTopic>(topic: Topic, ids: readonly string[]): AsyncGenerator<[id: string, details: PublishedDetails[Topic]]> {
+    if (ids.length === 0) return;
+    const texts = await callRedis(this.#connection.mgetBuffer(ids.map((id) => this.#keys.details(topic, ownerOf(topic, id)))), this.#limit_ms);
+    for (const [at, id] of ids.entries()) {
+      const packed = texts[at] ?? null;
+      const details = packed === null ? null : await decodeDetails(topic, packed);
+      if (details !== null) yield [id, details];
+    }
+  }
+}
+
+async function decodeDetails<Topic extends DetailTopic>(topic: Topic, packed: Buffer): Promise<PublishedDetails[Topic] | null> {
+  try {
+    const text = (await unpack(packed, { maxOutputLength: DETAILS_BYTES_MAX })).toString('utf8');
+    return (detailSchemas[topic].safeParse(JSON.parse(text)).data as PublishedDetails[Topic] | undefined) ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,49 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { cached } from '../../../src/watching/cached.js';
+
+/** A reading that ends when it is told to. */
+function stagedReading() {
+  const ends: ((value: number | Error) => void)[] = [];
+  const read = () => new Promise<number>((resolve, reject) => ends.push((value) => (typeof value === 'number' ? resolve(value) : reject(value))));
+  return { read, ends };
+}
+
+test('what was read serves all for a while, and a slow reading for longer', async () => {
+  const { read, ends } = stagedReading();
+  let now_ms = 0;
+  const ask = cached(read, () => now_ms);
+  const [first, second] = [ask(), ask()];
+  now_ms = 10;
+  ends[0]?.(1);
+  expect([await first, await second]).toEqual([1, 1]);
+  now_ms = 1_500;
+  expect(await ask()).toBe(1);
+  now_ms = 1_501;
+  const third = ask();
+  now_ms = 60_000;
+  const fourth = ask();
+  expect(ends).toHaveLength(2);
+  now_ms = 61_501;
+  ends[1]?.(2);
+  expect([await third, await fourth]).toEqual([2, 2]);
+  now_ms = 601_501;
+  expect(await ask()).toBe(2);
+  now_ms = 601_502;
+  void ask();
+  expect(ends).toHaveLength(3);
+});
+
+test('a reading that fails is tried again', async () => {
+  const { read, ends } = stagedReading();
+  let now_ms = 0;
+  const ask = cached(read, () => now_ms);
+  const failing = ask();
+  ends[0]?.(new Error('lost'));
+  await expect(failing).rejects.toThrow('lost');
+  await turn();
+  now_ms = 1_501;
+  const next = ask();
+  ends[1]?.(7);
+  expect(await next).toBe(7);
+});

@@ -1,0 +1,270 @@
+import { idClass } from '../bson/id-class.js';
+import type { ByteBudget } from '../store/byte-budget.js';
+import type { ChangeEvent } from '../store/change-event.js';
+import { ownedEvent } from '../store/owned-event.js';
+import type { PartitionTable } from '../store/partition-table.js';
+import { Condition } from '../store/condition.js';
+import type { SyncedCollection, SyncedCollections } from '../store/synced-collection.js';
+import type { ReplayBounds } from './action.js';
+import { parseEvent, type StreamEvent } from './event.js';
+import { EventsAhead, type WritesAbove } from './events-ahead.js';
+import type { ApplyWorkers } from './apply-workers.js';
+import type { StreamStep } from './change-stream-reader.js';
+import type { RoutedEvent } from './write-batch.js';
+
+/** What the router asks of those around it. */
+export interface EventDispatcherDependencies {
+  collections: SyncedCollections;
+  tables: ReadonlyMap<string, PartitionTable>;
+  applyWorkers: ApplyWorkers;
+  budget: ByteBudget;
+  /** Events up to this time may have been applied before a restart. */
+  watermark: bigint;
+  /** Called for changes of a collection in an included namespace that the share does not follow; the event is dropped. */
+  onUnknownCollection: (database: string, name: string, event: ChangeEvent) => void;
+  /** Whether changes of this namespace count as writes to the migrated data. */
+  includes: (database: string, name: string) => boolean;
+}
+
+/**
+ * Sends every event of one shard's stream where it belongs: to its lane, into the partition that is being copied,
+ * or nowhere, because a copy still to come or already made includes it.
+ * A step is routed without interruption, so that the routed position never lies between two of its events.
+ */
+export class EventDispatcher {
+  /** The largest time up to which every event has been routed. */
+  #position: bigint;
+  #commitTime: bigint | null = null;
+  /** Nothing later is routed: the commit time, or what was routed before it was known. */
+  #ceiling: bigint | null = null;
+  /** Nothing at or above it is routed: definition changes there may not be known yet. */
+  #ddlWatermark: bigint;
+  readonly #ahead: EventsAhead;
+  #readBelow: bigint;
+  /** Changes above the commit time that were routed all the same, before it was known. */
+  #routedAbove = 0;
+  /** Time of the latest change of migrated data that was routed. */
+  #lastWrite: bigint;
+  /** Time of the latest event that was routed. */
+  #latest = 0n;
+  /** Events up to this time may have been applied before: by an earlier process, or before the cursor was lost. */
+  #replayedUpTo: bigint;
+  #bounds: ReplayBounds = { watermark: 0n, readEnd: null };
+  #sourceTime = 0n;
+  readonly moved = new Condition();
+
+  constructor(
+    private readonly deps: EventDispatcherDependencies,
+    private readonly startAt: bigint,
+    lastWrite: bigint,
+  ) {
+    this.#lastWrite = lastWrite;
+    this.#ahead = new EventsAhead(deps.budget);
+    this.#position = startAt - 1n;
+    this.#ddlWatermark = startAt;
+    this.#readBelow = startAt;
+    this.#replayedUpTo = deps.watermark;
+  }
+
+  get position(): bigint {
+    return this.#position;
+  }
+
+  /** Time of the latest event that was routed, dropped ones included. */
+  get latest(): bigint {
+    return this.#latest;
+  }
+
+  /** Everything below has been read, whether routed or still ahead. */
+  get readBelow(): bigint {
+    return this.#readBelow;
+  }
+
+  /** The stream has said where it is since this process reads it, whether or not a commit time or the horizon lets anything be routed. */
+  get heard(): boolean {
+    return this.#readBelow > this.startAt;
+  }
+
+  /** The source's own latest time, as far as its answers have told. */
+  get sourceTime(): bigint {
+    return this.#sourceTime > this.#readBelow ? this.#sourceTime : this.#readBelow;
+  }
+
+  /** Time of the latest change of migrated data that was routed, by this process or before. */
+  get lastWrite(): bigint {
+    return this.#lastWrite;
+  }
+
+  /** Changes of migrated data that were seen above the commit time. */
+  get writesAboveCeiling(): WritesAbove {
+    if (this.#commitTime === null) return { writes: 0, deletedIn: new Set() };
+    const { writes, deletedIn } = this.#ahead.writesAbove(this.#commitTime);
+    return { writes: this.#routedAbove + writes, deletedIn };
+  }
+
+  /** Everything that may have been applied before a restart has been read again, so that writes above a ceiling are counted. */
+  get readAgain(): boolean {
+    return this.#readBelow > this.deps.watermark;
+  }
+
+  /** Everything that may have been applied before a restart has been routed again, as far as it will be. */
+  get replayed(): boolean {
+    return this.#position >= this.deps.watermark || (this.#ceiling !== null && this.#position >= this.#ceiling);
+  }
+
+  /** Sets the commit time: nothing later is routed until a later one is set. What was routed already counts as written above it. */
+  setCeiling(time: bigint): void {
+    if (this.#commitTime !== null && time <= this.#commitTime) return;
+    this.#commitTime = time;
+    this.#ceiling = time > this.#latest ? time : this.#latest;
+    this.#routedAbove = this.#lastWrite > time ? 1 : 0;
+    this.#routeAhead();
+    this.#advance();
+  }
+
+  /** Sets the time below which all definition changes are known and heeded; a smaller one changes nothing. */
+  setDdlWatermark(time: bigint): void {
+    if (time <= this.#ddlWatermark) return;
+    this.#ddlWatermark = time;
+    this.#routeAhead();
+    this.#advance();
+  }
+
+  /** Whether all definition changes up to a time are known and heeded. */
+  knows(time: bigint): boolean {
+    return this.#ddlWatermark > time;
+  }
+
+  /** Whether they are up to the commit time, beyond which none are told. */
+  get knowsAllToCommit(): boolean {
+    return this.#commitTime !== null && this.#ddlWatermark > this.#commitTime;
+  }
+
+  /** Routes one step of the stream. */
+  route(step: StreamStep): void {
+    if (step.reopened) this.#expectAgain(this.#readBelow);
+    this.#readBelow = step.readBelow;
+    if (step.sourceTime > this.#sourceTime) this.#sourceTime = step.sourceTime;
+    for (const bytes of step.events) this.#routeOrKeep(bytes);
+    this.#advance();
+  }
+
+  /** Lets the held events of a finished partition go on. */
+  release(table: PartitionTable, events: readonly ChangeEvent[]): void {
+    for (const event of events) this.#place(event, table.collection, true);
+  }
+
+  /** An event of a repaired key that goes on. */
+  routedAfterReread(event: ChangeEvent, collection: SyncedCollection): RoutedEvent {
+    return this.#routed(event, collection, null, false);
+  }
+
+  /** The latest time that may be routed. */
+  #limit(): bigint {
+    const below = this.#ddlWatermark - 1n;
+    return this.#ceiling !== null && this.#ceiling < below ? this.#ceiling : below;
+  }
+
+  #routeOrKeep(bytes: Uint8Array): void {
+    const event = parseEvent(bytes);
+    if (this.#ahead.length === 0 && event.event.time <= this.#limit()) this.#routeOne(event);
+    else if (this.#isOfInterest(event)) this.#ahead.push(event, event.kind === 'data' ? event.event.bytes : bytes.length, this.#isWrite(event));
+  }
+
+  /** Users may write as they like to what is not migrated while a commit waits: it must not fill the budget, and keep the stream from being read. */
+  #isOfInterest(event: StreamEvent): boolean {
+    return this.#isWrite(event) || (event.kind === 'data' && this.deps.collections.has(event.event.uuid));
+  }
+
+  #routeAhead(): void {
+    const limit = this.#limit();
+    for (let event = this.#ahead.shift(limit); event !== null; event = this.#ahead.shift(limit)) this.#routeOne(event);
+  }
+
+  /** Definition changes come from the journal: a share's own stream shows only its shard's copies of them. */
+  #routeOne(routed: StreamEvent): void {
+    if (routed.event.time > this.#latest) this.#latest = routed.event.time;
+    if (routed.kind === 'data') this.#routeData(routed.event, routed.database, routed.name);
+  }
+
+  #isWrite(event: StreamEvent): boolean {
+    const namespace = event.kind === 'data' ? event : event.event;
+    // A shard's own notices (kNewShardDetected) name no namespace and are no writes.
+    return namespace.database !== '' && this.deps.includes(namespace.database, namespace.name);
+  }
+
+  /** Streams are resumed by time: the events of the last one that was read come a second time. */
+  #expectAgain(resumedAt: bigint): void {
+    if (this.#latest > this.#replayedUpTo) this.#replayedUpTo = this.#latest;
+    this.#ahead.cutFrom(resumedAt);
+  }
+
+  #advance(): void {
+    const read = this.#readBelow - 1n;
+    // Never beyond the limit: a transaction that was prepared before may be seen earlier than its event's time.
+    const limit = this.#limit();
+    const position = limit < read ? limit : read;
+    if (position > this.#position) this.#position = position;
+    this.moved.changed();
+  }
+
+  #routeData(event: ChangeEvent, database: string, name: string): void {
+    const collection = this.deps.collections.get(event.uuid);
+    if (collection === undefined) {
+      if (this.deps.includes(database, name)) this.deps.onUnknownCollection(database, name, event);
+      return;
+    }
+    if (!isOwned(event, collection)) return;
+    if (event.time > this.#lastWrite) this.#lastWrite = event.time;
+    if (this.#commitTime !== null && event.time > this.#commitTime) this.#routedAbove += 1;
+    this.#place(event, collection, false);
+  }
+
+  /** @param wasHeld its bytes are counted already */
+  #place(event: ChangeEvent, collection: SyncedCollection, wasBuffered: boolean): void {
+    const partition = this.deps.tables.get(collection.uuid)?.find(event.id);
+    if (partition === undefined) throw new Error(`no partitions of ${collection.database}.${collection.name}`);
+    const seen = partition.readTime !== null && event.time <= partition.readTime;
+    if (partition.state === 'waiting' || (partition.state === 'starting' && seen)) {
+      const removes = partition.dirty && !collection.capped && event.operation !== 'insert';
+      if (event.time > partition.dropped) partition.dropped = event.time;
+      if (removes) this.#toWorker(this.#routed(event, collection, null, true), wasBuffered);
+      else this.#drop(event, wasBuffered);
+    } else if (seen) {
+      this.#drop(event, wasBuffered);
+    } else if (partition.state !== 'done') {
+      if (!wasBuffered) this.deps.budget.take(event.bytes);
+      partition.buffered.push(wasBuffered ? event : ownedEvent(event));
+    } else {
+      this.#toWorker(this.#routed(event, collection, partition.readEnd, false), wasBuffered);
+    }
+  }
+
+  #routed(event: ChangeEvent, collection: SyncedCollection, readEnd: bigint | null, removes: boolean): RoutedEvent {
+    return { event, collection, workerClass: idClass(event.id, collection.collated), bounds: this.#boundsUpTo(readEnd), removes };
+  }
+
+  /** Events beside each other mostly have the same. */
+  #boundsUpTo(readEnd: bigint | null): ReplayBounds {
+    const watermark = this.#replayedUpTo;
+    if (this.#bounds.watermark !== watermark || this.#bounds.readEnd !== readEnd) this.#bounds = { watermark, readEnd };
+    return this.#bounds;
+  }
+
+  #drop(event: ChangeEvent, wasBuffered: boolean): void {
+    if (wasBuffered) this.deps.budget.give(event.bytes);
+  }
+
+  #toWorker(routed: RoutedEvent, wasBuffered: boolean): void {
+    if (!wasBuffered) this.deps.budget.take(routed.event.bytes);
+    this.deps.applyWorkers.push(routed);
+  }
+}
+
+/** A shard reports the whole key of every change but inserts, whose document has it. */
+function isOwned(event: ChangeEvent, collection: SyncedCollection): boolean {
+  if (event.operation !== 'insert') return collection.owns(event.documentKey, 'documentKey');
+  // Too large for a reply: a shard shows no inserts but its own, and a router divides by `_id`.
+  if (event.fullDocument === null) return collection.readBy === 'uuid' || collection.owns(event.documentKey, 'documentKey');
+  return collection.owns(event.fullDocument, 'document');
+}

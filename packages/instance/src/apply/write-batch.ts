@@ -1,0 +1,159 @@
+import type { ByteBudget } from '../store/byte-budget.js';
+import type { ChangeEvent } from '../store/change-event.js';
+import type { RereadRequest, RereadEntry, RereadSet } from '../store/reread-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+import { type Action, actionOf, foldActions, removalOf, type ReplayBounds } from './action.js';
+
+/** An event on its way to a lane. */
+export interface RoutedEvent {
+  event: ChangeEvent;
+  collection: SyncedCollection;
+  /** What the `_id` index takes for equal; events of one class keep their order. */
+  workerClass: string;
+  bounds: ReplayBounds;
+  /** The event belongs to a dirty partition: the document under its key is removed. */
+  removes: boolean;
+}
+
+/** Events that wait, in order; those taken are dropped from the front. */
+export interface WaitingEvents extends Iterable<RoutedEvent> {
+  drop(count: number): void;
+}
+
+/** One document's statement in a wave. */
+export interface BatchItem {
+  collection: SyncedCollection;
+  id: ChangeEvent['id'];
+  /** Time of the latest event folded into it. */
+  time: bigint;
+  action: Action;
+}
+
+/** Statements for different documents, sent unordered and all at once. */
+export interface WriteBatch {
+  items: BatchItem[];
+  events: RoutedEvent[];
+  /** Earliest and latest event time in it. */
+  first: bigint;
+  last: bigint;
+  /** Resolves when the keys that had no exact action are durable in the repair set. */
+  rereadRequestsDurable: Promise<void>;
+}
+
+/** The peers' experience: larger bulks gain nothing, and a wave is what a crash repeats. */
+const batchItemsMax = 1000;
+/** Far below the 48 MB of one message. */
+const batchBytesMax = 8 * 1024 * 1024;
+
+/** What composing needs beside the queue. */
+export interface BatchDependencies {
+  rereads: RereadSet;
+  budget: ByteBudget;
+}
+
+/** The statements of a wave by collection and id class. */
+class BatchItems {
+  readonly #byCollection = new Map<SyncedCollection, Map<string, BatchItem>>();
+  #last: { collection: SyncedCollection; items: Map<string, BatchItem> } | null = null;
+  size = 0;
+
+  /** The statements of one collection, by id class. */
+  of(collection: SyncedCollection): Map<string, BatchItem> {
+    if (this.#last?.collection === collection) return this.#last.items;
+    const items = this.#byCollection.get(collection) ?? new Map<string, BatchItem>();
+    this.#byCollection.set(collection, items);
+    this.#last = { collection, items };
+    return items;
+  }
+
+  all(): BatchItem[] {
+    return [...this.#byCollection.values()].flatMap((items) => [...items.values()]);
+  }
+}
+
+/**
+ * Takes events from the head of a lane's queue and folds them into a wave with at most one statement per id class.
+ * Events of keys in the repair set are absorbed by it; events without an exact action put their key there.
+ */
+export function composeBatch(queue: WaitingEvents, deps: BatchDependencies): WriteBatch {
+  const items = new BatchItems();
+  const batch: WriteBatch = { items: [], events: [], first: 0n, last: 0n, rereadRequestsDurable: Promise.resolve() };
+  const rereadRequests: RereadEntry[] = [];
+  let bytes = 0;
+  let taken = 0;
+  for (const routed of queue) {
+    if (items.size >= batchItemsMax || bytes >= batchBytesMax) break;
+    const reread = place(routed, items, batch, deps);
+    if (reread === 'later') break;
+    const entry = reread === null ? null : deps.rereads.enter(reread);
+    if (entry !== null) rereadRequests.push(entry);
+    taken += 1;
+    bytes += routed.event.bytes;
+  }
+  queue.drop(taken);
+  batch.items = items.all();
+  batch.rereadRequestsDurable = deps.rereads.store(rereadRequests);
+  return batch;
+}
+
+/** Finds an event's place in the wave, or its key's in the repair set; `later` when it has to wait for the next wave. */
+function place(routed: RoutedEvent, items: BatchItems, batch: WriteBatch, deps: BatchDependencies): RereadRequest | null | 'later' {
+  const { event, collection } = routed;
+  const absorbed = deps.rereads.absorb(event, collection);
+  if (absorbed === 'buffered') return null;
+  if (absorbed === 'dropped') {
+    include(batch, routed);
+    return null;
+  }
+  const byClass = items.of(collection);
+  const before = byClass.get(routed.workerClass);
+  const action = routed.removes ? removalOf(event, collection) : actionOf(event, collection, boundsOf(routed, deps));
+  if (action.kind === 'reread') {
+    if (before !== undefined) return 'later';
+    include(batch, routed);
+    return { collection, id: event.id, reason: action.reason, time: event.time };
+  }
+  const folded = before === undefined ? action : foldActions(before.action, action);
+  if (folded === null || breaksCappedOrder(collection, folded, before, byClass)) return 'later';
+  if (before === undefined) items.size += 1;
+  byClass.set(routed.workerClass, { collection, id: event.id, time: event.time, action: folded });
+  include(batch, routed);
+  return null;
+}
+
+function include(batch: WriteBatch, routed: RoutedEvent): void {
+  const { time } = routed.event;
+  if (batch.events.length === 0 || time < batch.first) batch.first = time;
+  if (time > batch.last) batch.last = time;
+  batch.events.push(routed);
+}
+
+/** The bounds of an event, those of a repair of its key included: a key may have been repaired after the event was routed. */
+function boundsOf({ event, collection, bounds }: RoutedEvent, deps: BatchDependencies): ReplayBounds {
+  if (!event.inTransaction && !collection.capped) return bounds;
+  const rereadEnd = deps.rereads.readEndOf(collection, event.id);
+  if (rereadEnd === null || (bounds.readEnd !== null && bounds.readEnd >= rereadEnd)) return bounds;
+  return { ...bounds, readEnd: rereadEnd };
+}
+
+/**
+ * A capped collection's wave is one ordered command: statements of one kind, one per document. Deletes may stand among
+ * inserts, because from 5.0 on every insert into a full collection comes with the delete of the oldest document.
+ */
+function breaksCappedOrder(
+  collection: SyncedCollection,
+  action: Action,
+  before: BatchItem | undefined,
+  byClass: ReadonlyMap<string, BatchItem>,
+): boolean {
+  if (!collection.capped) return false;
+  if (before !== undefined) return true;
+  for (const item of byClass.values()) {
+    return item.action.kind !== action.kind && !(isInsertOrDelete(item.action) && isInsertOrDelete(action));
+  }
+  return false;
+}
+
+function isInsertOrDelete({ kind }: Action): boolean {
+  return kind === 'insert' || kind === 'delete';
+}

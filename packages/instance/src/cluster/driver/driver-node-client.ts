@@ -1,0 +1,110 @@
+import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
+import { CallsInFlight } from '../call-scope.js';
+import type { ClientRing } from './client-ring.js';
+import type { CallOptions, NodeClient, RawCursor, RawWrite, WriteOutcome, WriteTicket } from '../node-client.js';
+import { DriverCursor } from './driver-cursor.js';
+import { isOrderedReading, openOrdered } from './ordered-reading.js';
+import { inSession, sessionOfCommand } from './lent-session.js';
+import type { MemberClients } from './member-clients.js';
+import { OwnWrites } from './own-writes.js';
+import { writeCommand, writeOutcome } from './write-command.js';
+
+export interface DriverNodeClientOptions {
+  /** For logs, for example `cluster0 router`; never a connection string. */
+  label: string;
+  ring: ClientRing;
+  /** Mode for cursors; null reads from primaries. Commands and writes always go to the primary. */
+  readPreference: ReadPreferenceMode | null;
+  /** The nodes are routers, whose replies are made of those of several shards. */
+  isRouter?: boolean;
+  /** For replica sets with a read preference; routers keep a cursor's member by themselves. */
+  members?: MemberClients;
+}
+
+/**
+ * The door over the official driver. Batches are handed out as views of the reply's bytes: whoever keeps a document
+ * longer than its batch copies it, or the whole reply stays in memory.
+ */
+export class DriverNodeClient implements NodeClient {
+  readonly label: string;
+  private readonly ring: ClientRing;
+  private readonly readPreference: ReadPreferenceMode | null;
+  private readonly members: MemberClients | null;
+  private readonly isRouter: boolean;
+  private readonly calls = new CallsInFlight();
+  private readonly ownWrites = new OwnWrites();
+
+  constructor(options: DriverNodeClientOptions) {
+    this.label = options.label;
+    this.ring = options.ring;
+    this.readPreference = options.readPreference;
+    this.members = options.members ?? null;
+    this.isRouter = options.isRouter ?? false;
+  }
+
+  /** A command that carries `lsid` (and `txnNumber`, as a transaction does) runs in that server session. */
+  async command(database: string, command: Document, options: CallOptions): Promise<Document> {
+    const included = this.ownWrites.included(command);
+    const limited = options.maxTime_ms === undefined ? { ...included } : { ...included, maxTimeMS: options.maxTime_ms };
+    const reply = await this.call(options, (client, signal) => {
+      const chosen = sessionOfCommand(command);
+      const send = (session?: ClientSession) =>
+        client.db(database).command(limited, { bsonRegExp: true, signal, ...(session === undefined ? {} : { session }) });
+      if (chosen !== null) return inSession(client, chosen, send);
+      return included === command ? send() : client.withSession({ causalConsistency: false }, (session) => {
+        this.ownWrites.prepare(session);
+        return send(session);
+      });
+    });
+    if (command['writeConcern'] !== undefined) this.ownWrites.answered(reply);
+    return reply;
+  }
+
+  async openCursor(database: string, command: Document, options: CallOptions): Promise<RawCursor> {
+    const home = {
+      client: await this.clientForCursor(options),
+      calls: this.calls,
+      readPreference: this.readPreference,
+      isRouter: this.isRouter,
+      prepare: (session: ClientSession) => this.ownWrites.prepare(session),
+      failed: (client: MongoClient, error: unknown) => this.ring.failed(client, error),
+    };
+    const open = (one: Document, each: CallOptions): Promise<RawCursor> => DriverCursor.open(home, database, one, each);
+    const included = this.ownWrites.included(command);
+    return this.isRouter && isOrderedReading(command) ? openOrdered(open, included, options) : open(included, options);
+  }
+
+  async write(write: RawWrite, ticket: WriteTicket | null, options: CallOptions): Promise<WriteOutcome> {
+    const reply = await this.call(options, (client, signal) => {
+      const command = writeCommand(write, ticket);
+      if (options.maxTime_ms !== undefined) command['maxTimeMS'] = options.maxTime_ms;
+      const database = client.db(write.database);
+      if (ticket === null) return database.command(command, { signal });
+      return inSession(client, ticket, (session) => database.command(command, { signal, session }));
+    });
+    this.ownWrites.answered(reply);
+    return writeOutcome(reply, write);
+  }
+
+  /** Ends the calls in flight before the connections, so that no lent session id is left with the driver. */
+  async close(): Promise<void> {
+    await this.calls.close();
+    await Promise.all([this.ring.close(), this.members?.close()]);
+  }
+
+  private async clientForCursor(options: CallOptions): Promise<MongoClient> {
+    const { members } = this;
+    const client = this.ring.current();
+    return members === null ? client : this.calls.run(options, (signal) => members.choose(client, signal));
+  }
+
+  private async call(options: CallOptions, run: (client: MongoClient, signal: AbortSignal) => Promise<Document>): Promise<Document> {
+    const client = this.ring.current();
+    try {
+      return await this.calls.run(options, (signal) => run(client, signal));
+    } catch (error) {
+      this.ring.failed(client, error);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import type { CatalogEntry } from '../catalog/namespace.js';
+import { highestTime } from '../cluster/cluster-time.js';
+import { restoredEntry, storedEntry } from '../catalog/stored-catalog.js';
+import type { DdlChange, DdlJournal, FoundDdlChange } from '../store/ddl-journal.js';
+import { Condition } from '../store/condition.js';
+import { FollowedCollections } from './followed-collections.js';
+
+/**
+ * The leader's view of the definition journal, and its one pen: changes come from the scout, from the shares and from
+ * comparisons, are judged one after the other by what is followed by then, and are applied in their order.
+ */
+export class DdlLedger {
+  readonly changed = new Condition();
+  readonly followed: FollowedCollections;
+  readonly #entries: Map<string, CatalogEntry>;
+  readonly #undone: DdlChange[] = [];
+  /** The time up to which entries say what became of a collection. */
+  readonly #journalledTo = new Map<string, bigint>();
+  #known: number;
+  #done = 0;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  /**
+   * @param begun the collections that the migration began with
+   * @param definitions all entries of the journal
+   */
+  constructor(
+    private readonly journal: DdlJournal,
+    private readonly leaderEpoch: number,
+    atStart: readonly CatalogEntry[],
+    ddlChanges: readonly DdlChange[],
+  ) {
+    const collections = atStart.filter(({ type }) => type === 'collection');
+    this.followed = new FollowedCollections(collections);
+    this.#entries = new Map(collections.map((entry) => [entry.uuid, entry]));
+    this.#known = ddlChanges.length;
+    for (const ddlChange of ddlChanges) this.#takeIn(ddlChange);
+  }
+
+  get known(): number {
+    return this.#known;
+  }
+
+  get done(): number {
+    return this.#done;
+  }
+
+  /** The latest time of an entry; 0 for none. */
+  get latest(): bigint {
+    return highestTime(this.#journalledTo.values());
+  }
+
+  /** The first entry that is not applied. */
+  get next(): DdlChange | undefined {
+    return this.#undone[0];
+  }
+
+  /** What is followed as the source had it when it was read for it, by UUID; of changes that are applied. */
+  get entries(): ReadonlyMap<string, CatalogEntry> {
+    return this.#entries;
+  }
+
+  /** Whether an entry about the collection waits to be applied. */
+  isChanging(uuid: string): boolean {
+    return this.#undone.some((ddlChange) => ddlChange.uuid === uuid || ddlChange.droppedUuid === uuid);
+  }
+
+  /** Whether the collection is still to be made: nobody knows yet how it will look. */
+  isToBeMade(uuid: string): boolean {
+    return this.#undone.some((ddlChange) => ddlChange.uuid === uuid && (ddlChange.operation === 'create' || ddlChange.operation === 'restart'));
+  }
+
+  /** Whether the collection stands unsharded on the destination, and is not to be made anew. */
+  isUnsharded(uuid: string): boolean {
+    return this.#entries.get(uuid)?.sharding === null && !this.isToBeMade(uuid);
+  }
+
+  /** The time up to which the journal includes what became of a collection; null when it says nothing about it. */
+  journalledTo(uuid: string): bigint | null {
+    return this.#journalledTo.get(uuid) ?? null;
+  }
+
+  /**
+   * Adds a change to the journal.
+   * @param judge says what has happened, by what is followed just then; null for nothing
+   */
+  async add(judge: (followed: FollowedCollections) => FoundDdlChange | null, signal: AbortSignal): Promise<void> {
+    await this.#serially(async () => {
+      const found = judge(this.followed);
+      if (found === null) return;
+      const ddlChange = await this.journal.append(this.leaderEpoch, this.#known + 1, found, signal);
+      this.#known = ddlChange.ordinal;
+      this.#takeIn(ddlChange);
+      this.changed.changed();
+    });
+  }
+
+  /** Records what came of the first entry that is not applied. */
+  async finish(result: CatalogEntry | null, signal: AbortSignal): Promise<void> {
+    await this.#serially(async () => {
+      const ddlChange = this.#undone[0];
+      if (ddlChange === undefined) return;
+      await this.journal.finish(this.leaderEpoch, ddlChange.ordinal, result === null ? null : storedEntry(result), signal);
+      this.#undone.shift();
+      this.#settle(ddlChange, result);
+      this.changed.changed();
+    });
+  }
+
+  #takeIn(ddlChange: DdlChange): void {
+    this.#journalledTo.set(ddlChange.uuid, ddlChange.time.toBigInt());
+    if (ddlChange.droppedUuid !== null) this.#journalledTo.set(ddlChange.droppedUuid, ddlChange.time.toBigInt());
+    this.followed.apply(ddlChange);
+    if (ddlChange.state === 'undone') this.#undone.push(ddlChange);
+    else this.#settle(ddlChange, ddlChange.entry === null ? null : restoredEntry(ddlChange.entry));
+  }
+
+  #settle({ ordinal, uuid, operation, droppedUuid }: DdlChange, result: CatalogEntry | null): void {
+    this.#done = ordinal;
+    if (droppedUuid !== null) this.#entries.delete(droppedUuid);
+    if (result !== null) {
+      this.#entries.set(uuid, result);
+      return;
+    }
+    this.#entries.delete(uuid);
+    const isLast = !this.#undone.some((later) => later.uuid === uuid);
+    if (operation !== 'drop' && isLast) this.followed.remove(uuid);
+  }
+
+  /** One change is judged and written before the next is. */
+  async #serially(work: () => Promise<void>): Promise<void> {
+    const turn = this.#writing.then(work);
+    this.#writing = turn.catch(() => undefined);
+    await turn;
+  }
+}

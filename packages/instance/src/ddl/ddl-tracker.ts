@@ -1,0 +1,218 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { NamespaceFilter } from '../catalog/namespace-filter.js';
+import { timestampOf } from '../cluster/cluster-time.js';
+import type { FoundDdlChange } from '../store/ddl-journal.js';
+import type { DdlLedger } from './ddl-ledger.js';
+import type { DdlEvent } from './ddl-stream.js';
+import { creationOf, type FollowedCollection, restartOf } from './followed-collections.js';
+
+/** What the tracker asks of those around it. */
+export interface TrackerDependencies {
+  ledger: DdlLedger;
+  filter: NamespaceFilter;
+  /** Every shard shows its copy of a drop or rename; otherwise one shows it for all, once all have carried it out. */
+  showsEachCopy: boolean;
+  /** A replica set is being sharded: what is renamed into another database would lose the shard key that was requested for it. */
+  shardsReplicaSet: boolean;
+  monotonic_ms: () => number;
+  /** Whether the source's catalog shows a collection under a name no longer. */
+  hasLeft(collection: FollowedCollection, signal: AbortSignal): Promise<boolean>;
+  /** A time above everything that was done on the source before. */
+  timeAboveAll(signal: AbortSignal): Promise<bigint>;
+  /** Called for what only says that the catalog is worth a look. */
+  onTrigger(): void;
+}
+
+/** A change of which not every shard's copy has been seen. */
+interface Incomplete {
+  event: DdlEvent & { uuid: string };
+  collection: FollowedCollection;
+  first: bigint;
+  last: bigint;
+  copies: number;
+  copiesExpected: number;
+  since_ms: number;
+  /** The copies that are missing are no longer waited for: a time above all of them. */
+  includedTo: bigint | null;
+}
+
+/** Shards carry a change out within moments. One of which copies are missing for longer was expected of too many. */
+const copiesWait_ms = 5_000;
+
+/** Under this name a server builds a collection anew that is renamed into another database. */
+const renamedAcrossDatabases = /^tmp[A-Za-z0-9]{5}\.renameCollection$/;
+
+/** Prefix of the collection that takes a resharded one's place. */
+const reshardedPrefix = 'system.resharding.';
+
+/**
+ * Makes one journal entry of all shards' copies of one change. A drop or rename of a sharded collection is complete
+ * after as many copies as shards own chunks of it; should some never come, once the catalog shows it and a time above
+ * all shards was taken after that. Where one copy stands for all, that time is taken at once. What a UUID went through already, or the journal includes, is another shard's copy.
+ */
+export class DdlTracker {
+  /** Collections that are being made in the place of others that stand there still, by UUID: `movePrimary` fills them, and shows no documents. */
+  readonly arriving = new Map<string, FollowedCollection>();
+  readonly #incomplete = new Map<string, Incomplete>();
+
+  constructor(private readonly deps: TrackerDependencies) {}
+
+  /** The time of the first change that is not in the journal yet, or null. */
+  get firstIncomplete(): bigint | null {
+    let first: bigint | null = null;
+    for (const one of this.#incomplete.values()) if (first === null || one.first < first) first = one.first;
+    return first;
+  }
+
+  /** The copies that were seen will be seen again. */
+  forget(): void {
+    this.#incomplete.clear();
+  }
+
+  /**
+   * What is not known here, as kinds of events that later releases bring, is a reason to look at the catalog.
+   * @throws ConvoyError `shardKeyChanged` for what cannot be followed; what the ledger throws
+   */
+  async take(event: DdlEvent, signal: AbortSignal): Promise<void> {
+    const { uuid, operation, movedTo } = event;
+    const includedTo = uuid === null ? null : this.deps.ledger.journalledTo(uuid);
+    if (includedTo !== null && event.time <= includedTo) return;
+    if (movedTo !== null) {
+      await this.#takeCreation({ ...event, uuid: movedTo }, signal);
+    } else if (uuid === null || (operation !== 'drop' && operation !== 'rename' && operation !== 'create' && operation !== 'shardCollection')) {
+      this.#refuseNewShardKey(event);
+      this.deps.onTrigger();
+    } else if (operation === 'create') {
+      await this.#takeCreation({ ...event, uuid }, signal);
+    } else if (operation === 'shardCollection') {
+      await this.#takeSharding({ ...event, uuid }, signal);
+    } else {
+      await this.#takeCopy({ ...event, uuid }, signal);
+    }
+  }
+
+  /**
+   * Lets changes go whose copies have been waited for in vain. Their entry includes everything up to a time above all shards:
+   * what else became of the collection until then has to be read before.
+   * @param readBelow everything below this time was taken
+   */
+  async settle(readBelow: bigint, signal: AbortSignal): Promise<void> {
+    for (const one of this.#incomplete.values()) {
+      if (one.includedTo === null) await this.#giveUpWaiting(one, signal);
+      else if (readBelow > one.includedTo) {
+        if (one.includedTo > one.last) one.last = one.includedTo;
+        await this.#complete(one, signal);
+      }
+    }
+  }
+
+  async #giveUpWaiting(one: Incomplete, signal: AbortSignal): Promise<void> {
+    const { deps } = this;
+    if (deps.monotonic_ms() - one.since_ms < copiesWait_ms) return;
+    if (await deps.hasLeft(one.collection, signal)) one.includedTo = await deps.timeAboveAll(signal);
+    else one.since_ms = deps.monotonic_ms();
+  }
+
+  async #takeCopy(event: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+    const before = this.#incomplete.get(event.uuid);
+    // Changes of one collection come one after the other: the next one ends the one before.
+    if (before !== undefined && !isSameChange(before.event, event)) await this.#complete(before, signal);
+    await this.#untilApplied(event.uuid, signal);
+    const collection = this.deps.ledger.followed.get(event.uuid);
+    if (collection === undefined) {
+      this.arriving.delete(event.uuid);
+      if (event.operation === 'rename') await this.#takeRenamedStranger(event, signal);
+      // The drop of a view bears the UUID of the collection that views are kept in.
+      else if (this.deps.filter.includes(event.database, event.name)) this.deps.onTrigger();
+      return;
+    }
+    if (event.operation === 'rename' && isAt(collection, event.to)) return;
+    const one = this.#incomplete.get(event.uuid) ?? (await this.#begin(event, collection, signal));
+    one.copies += 1;
+    if (event.time > one.last) one.last = event.time;
+    if (one.copies >= one.copiesExpected) await this.#complete(one, signal);
+  }
+
+  async #begin(event: DdlEvent & { uuid: string }, collection: FollowedCollection, signal: AbortSignal): Promise<Incomplete> {
+    const { deps } = this;
+    const chunks = deps.ledger.entries.get(event.uuid)?.sharding?.chunks ?? [];
+    const copies = Math.max(1, new Set(chunks.map((chunk) => chunk.shard)).size);
+    const stands = copies > 1 && !deps.showsEachCopy;
+    const one = {
+      event, collection, first: event.time, last: event.time, copies: 0,
+      copiesExpected: stands ? Infinity : copies,
+      since_ms: deps.monotonic_ms(),
+      includedTo: stands ? await deps.timeAboveAll(signal) : null,
+    };
+    this.#incomplete.set(event.uuid, one);
+    return one;
+  }
+
+  async #complete({ event, last }: Incomplete, signal: AbortSignal): Promise<void> {
+    const { filter, ledger } = this.deps;
+    await ledger.add((followed): FoundDdlChange | null => {
+      const collection = followed.get(event.uuid);
+      if (collection === undefined) return null;
+      const { uuid, database, name } = collection;
+      const found = { uuid, database, name, to: null, droppedUuid: null, time: timestampOf(last) };
+      const { to } = event;
+      if (event.operation === 'drop' || to === null || !filter.includes(to.database, to.name)) return { ...found, operation: 'drop' };
+      if (isAt(collection, to)) return null;
+      return { ...found, operation: 'rename', to, droppedUuid: followed.at(to.database, to.name)?.uuid ?? null };
+    }, signal);
+    this.#incomplete.delete(event.uuid);
+  }
+
+  /** A collection that was not followed comes under a name that is: `$out`, `convertToCapped`, or from outside of the filter. */
+  async #takeRenamedStranger({ uuid, to, time, database, name }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+    if (to === null || !this.deps.filter.includes(to.database, to.name)) return;
+    if (this.deps.shardsReplicaSet && renamedAcrossDatabases.test(name)) {
+      throw new ConvoyError('renameAcrossDatabases', `A collection was renamed into another database, to ${to.database}.${to.name}, which a migration from a replica set to a sharded cluster does not support. Start anew.`);
+    }
+    if (name.startsWith(reshardedPrefix)) throw shardKeyChanged(`${database}.${to.name}`, 'resharded');
+    await this.#addCreation(uuid, to, time, signal);
+  }
+
+  async #takeCreation({ uuid, database, name, time }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+    if (!this.deps.filter.includes(database, name)) return;
+    const standing = this.deps.ledger.followed.at(database, name);
+    const isFilled = standing === undefined || standing.uuid === uuid || this.#incomplete.has(standing.uuid);
+    if (isFilled) await this.#addCreation(uuid, { database, name }, time, signal);
+    else this.arriving.set(uuid, { uuid, database, name });
+  }
+
+  async #addCreation(uuid: string, { database, name }: { database: string; name: string }, time: bigint, signal: AbortSignal): Promise<void> {
+    await this.deps.ledger.add((followed) => creationOf(followed, { uuid, database, name }, timestampOf(time)), signal);
+  }
+
+  /** A collection that was sharded gets another form on the destination, which only an empty one can take. */
+  async #takeSharding({ uuid, time }: DdlEvent & { uuid: string }, signal: AbortSignal): Promise<void> {
+    const { ledger } = this.deps;
+    await this.#untilApplied(uuid, signal);
+    await ledger.add((followed) => (ledger.isUnsharded(uuid) ? restartOf(followed, uuid, timestampOf(time)) : null), signal);
+  }
+
+  /** On how many shards a new collection is, is known when it was made. */
+  async #untilApplied(uuid: string, signal: AbortSignal): Promise<void> {
+    const { ledger } = this.deps;
+    await ledger.changed.until(() => !ledger.isToBeMade(uuid), signal);
+  }
+
+  #refuseNewShardKey({ operation, uuid, database, name }: DdlEvent): void {
+    if (operation !== 'reshardCollection' && operation !== 'refineCollectionShardKey') return;
+    const isFollowed = uuid !== null && this.deps.ledger.followed.get(uuid) !== undefined;
+    if (isFollowed || this.deps.filter.includes(database, name)) throw shardKeyChanged(`${database}.${name}`, operation === 'reshardCollection' ? 'resharded' : 'given a refined shard key');
+  }
+}
+
+function isSameChange(a: DdlEvent, b: DdlEvent): boolean {
+  return a.operation === b.operation && a.to?.database === b.to?.database && a.to?.name === b.to?.name;
+}
+
+function isAt(collection: FollowedCollection, to: DdlEvent['to']): boolean {
+  return to !== null && collection.database === to.database && collection.name === to.name;
+}
+
+function shardKeyChanged(namespace: string, what: string): ConvoyError {
+  return new ConvoyError('shardKeyChanged', `${namespace} was ${what} on the source during the migration. Start anew.`);
+}

@@ -1,0 +1,40 @@
+import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import { planDestination, type DestinationPlan } from '../../catalog/plan/destination-plan.js';
+import { readCatalogReport, readCollectionByUuid } from '../../catalog/read/read-catalog.js';
+import { withSampledRanges } from '../../catalog/read/sample-ranges.js';
+import { sampleTaskBounds } from '../../catalog/task-bounds.js';
+import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
+import { filterOf, type MigrationDependencies, withRequestedSharding } from '../migration/migration-dependencies.js';
+
+/** One collection of the source as it is now, with requested shard key and shares' bounds; null when it is gone. */
+export async function readSourceCollection(deps: MigrationDependencies, database: string, uuid: string, signal: AbortSignal): Promise<CatalogEntry | null> {
+  const { source } = deps;
+  const entry = await readCollectionByUuid(source, database, uuid, signal);
+  if (entry === null) return null;
+  const [sharded] = withRequestedSharding(deps, [entry]);
+  if (sharded === undefined || source.access === 'direct') return sharded ?? null;
+  return { ...sharded, taskBounds: await sampleTaskBounds(source, sharded, signal) };
+}
+
+/**
+ * The source's catalog as it is now. A collection that is followed keeps the shard key that was requested for it,
+ * whatever it is called by now.
+ * @throws ConvoyError for collections of kinds that cannot be followed
+ */
+export async function readFollowedCatalog(deps: MigrationDependencies, followed: ReadonlyMap<string, CatalogEntry>, signal: AbortSignal): Promise<Catalog> {
+  const report = await readCatalogReport(deps.source, filterOf(deps.watch.view.record), signal);
+  refuseUnsupported(report);
+  if (deps.watch.view.record.options.sharding === undefined) return report.catalog;
+  return report.catalog.flatMap((entry) => {
+    const known = followed.get(entry.uuid);
+    return known === undefined ? withRequestedSharding(deps, [entry]) : [{ ...entry, sharding: known.sharding }];
+  });
+}
+
+/** What is to be made for one collection that appeared during the migration. */
+export function planNewCollection(deps: MigrationDependencies, entry: CatalogEntry, signal: AbortSignal): Promise<DestinationPlan> {
+  const { source, destination, watch } = deps;
+  const { buildIndexes } = watch.view.record.options;
+  const plan = planDestination([entry], { source, destination, buildIndexes });
+  return withSampledRanges(plan, source, destination, signal);
+}

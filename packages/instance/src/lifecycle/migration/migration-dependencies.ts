@@ -1,0 +1,82 @@
+import type { Warning } from '@convoy/api/contract/progress';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import type { Fleet } from '@convoy/api/fleet/fleet';
+import { nameSome } from '../../catalog/name-some.js';
+import { type Catalog, namespaceOf } from '../../catalog/namespace.js';
+import { compileNamespaceFilter, type NamespaceFilter } from '../../catalog/namespace-filter.js';
+import { readCatalogReport } from '../../catalog/read/read-catalog.js';
+import { applyShardingEntries } from '../../catalog/plan/sharding-plan.js';
+import { restoredEntry } from '../../catalog/stored-catalog.js';
+import { refuseUnsupported } from '../../catalog/read/unsupported-collections.js';
+import type { IndexBuildProgress } from '../../catalog/make/create-collections.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import type { DdlJournal } from '../../store/ddl-journal.js';
+import type { Metadata } from '../../store/metadata.js';
+import type { MigrationRecords, MigrationRecord } from '../../store/migration-record.js';
+import type { TaskRecords } from '../../store/task-record.js';
+import { readStoredEntries } from '../../store/task-storage.js';
+import type { MigrationWatch } from './migration-watch.js';
+import type { Runtime } from './runtime.js';
+
+/** Everything that one process's part in a migration works with. */
+export interface MigrationDependencies {
+  runtime: Runtime;
+  fleet: Fleet;
+  source: ClusterClient;
+  destination: ClusterClient;
+  metadata: Metadata;
+  records: MigrationRecords;
+  taskRecords: TaskRecords;
+  journal: DdlJournal;
+  watch: MigrationWatch;
+  /** Set by the leader's process while it makes collections and indexes. */
+  onIndexProgress(progress: IndexBuildProgress): void;
+}
+
+/** The filter of a migration's options. */
+export function filterOf(record: MigrationRecord): NamespaceFilter {
+  return compileNamespaceFilter(record.options);
+}
+
+/**
+ * The source's catalog as it is now, with the requested shard keys laid over it.
+ * @throws ConvoyError for collections of kinds that cannot be followed
+ */
+export async function readSourceCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
+  const report = await readCatalogReport(deps.source, filterOf(deps.watch.view.record), signal);
+  refuseUnsupported(report);
+  return withRequestedSharding(deps, report.catalog);
+}
+
+/** Lays the requested shard keys over collections; requests for others do not matter here. */
+export function withRequestedSharding(deps: MigrationDependencies, catalog: Catalog): Catalog {
+  const { record } = deps.watch.view;
+  const { sharding } = record.options;
+  if (sharding === undefined) return catalog;
+  const names = new Set(catalog.map(namespaceOf));
+  const shardingEntries = sharding.shardingEntries.filter(({ database, collection }) => names.has(`${database}.${collection}`));
+  return applyShardingEntries(catalog, { ...sharding, shardingEntries }, filterOf(record));
+}
+
+/** A warning of collections that were to be sharded and are gone under their names since the start was checked. */
+export function absentRequests(deps: MigrationDependencies, catalog: Catalog): Warning[] {
+  const requested = deps.watch.view.record.options.sharding?.shardingEntries ?? [];
+  const names = new Set(catalog.map(namespaceOf));
+  const absent = requested.map(({ database, collection }) => `${database}.${collection}`).filter((namespace) => !names.has(namespace));
+  if (absent.length === 0) return [];
+  return [{ name: 'shardingEntryAbsent', description: `Renamed or dropped right after the start, before they were read: ${nameSome(absent)} of shardingEntries. Under another name they are migrated unsharded; start anew if they are to be sharded.` }];
+}
+
+/** The source's catalog as it was when the migration began, once it is initialised. */
+export async function readStartCatalog(deps: Pick<MigrationDependencies, 'watch' | 'metadata'>, signal: AbortSignal): Promise<Catalog> {
+  const { catalogEpoch } = deps.watch.view.record;
+  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The migration is not initialised.');
+  return (await readStoredEntries(deps.metadata, catalogEpoch, signal)).map(restoredEntry);
+}
+
+/** The source's catalog as it is committed, once the commit time is sealed. */
+export async function readCommittedCatalog(deps: MigrationDependencies, signal: AbortSignal): Promise<Catalog> {
+  const catalogEpoch = deps.watch.view.record.commit?.catalogEpoch ?? null;
+  if (catalogEpoch === null) throw new ConvoyError('internalError', 'The commit time is not sealed.');
+  return (await readStoredEntries(deps.metadata, catalogEpoch, signal, 'committedCollections')).map(restoredEntry);
+}

@@ -1,0 +1,68 @@
+import { NAMESPACES_PUBLISHED_MAX, type NamespacePart, type PublishedDetails } from '@convoy/api/fleet/published-details';
+import { HistoryKeeper } from './history-keeper.js';
+import type { MigrationRun } from '../run/migration-run.js';
+
+/** How often what is copied of each collection is looked at. */
+const namespaces_ms = 2_000;
+/** Posted this often even when nothing is new: Redis may have lost it. */
+const republish_ms = 30_000;
+
+/** Posts, for those who watch, what is too large for reports. */
+export class Posting {
+  #end = new AbortController();
+  /** Settles when nothing is posted any more. */
+  ended: Promise<unknown> = Promise.resolve();
+
+  /** @param expectedIds ids of the instances that make up the fleet */
+  constructor(private readonly expectedIds: () => readonly string[]) {}
+
+  /** Posts for a run, in the place of the one before, until the signal; also after a failure, of which the time line tells. */
+  follow(run: MigrationRun, signal: AbortSignal): void {
+    this.#end.abort();
+    this.#end = new AbortController();
+    const until = AbortSignal.any([signal, this.#end.signal]);
+    const { runtime, fleet } = run.deps;
+    const keeper = new HistoryKeeper({ runtime, fleet, record: run.historyRecord, expectedIds: this.expectedIds, view: () => run.view });
+    this.ended = Promise.allSettled([keeper.run(until), publishNamespaces(run, until)]);
+  }
+}
+
+async function publishNamespaces(run: MigrationRun, signal: AbortSignal): Promise<void> {
+  const { runtime, fleet } = run.deps;
+  let published = '';
+  let publishedAt_ms = -Infinity;
+  while (!signal.aborted) {
+    const parts = run.namespaceParts();
+    const now_ms = runtime.clock.monotonic_ms();
+    if (parts.length > 0) {
+      const details = namespacesDetails(parts);
+      const text = JSON.stringify(details);
+      if (text !== published || now_ms - publishedAt_ms >= republish_ms) {
+        fleet.publishDetails('namespaces', details);
+        published = text;
+        publishedAt_ms = now_ms;
+      }
+    }
+    await runtime.clock.sleep(namespaces_ms, signal);
+  }
+}
+
+/** The collections that are being copied first, then the largest; what is beyond the bound is summed up. */
+export function namespacesDetails(parts: readonly NamespacePart[], max = NAMESPACES_PUBLISHED_MAX): PublishedDetails['namespaces'] {
+  const sorted = [...parts].sort((a, b) => activity(b) - activity(a) || b.totalBytes - a.totalBytes);
+  const rest = sorted.slice(max);
+  const sum = (stat: (part: NamespacePart) => number): number => rest.reduce((total, part) => total + stat(part), 0);
+  return {
+    rows: sorted.slice(0, max),
+    others: {
+      collections: rest.length,
+      totalBytes: sum(({ totalBytes }) => totalBytes),
+      copiedBytes: sum(({ copiedBytes }) => copiedBytes),
+      copiedDocuments: sum(({ copiedDocuments }) => copiedDocuments),
+    },
+  };
+}
+
+function activity({ partitions }: NamespacePart): number {
+  return partitions.copying + partitions.starting;
+}

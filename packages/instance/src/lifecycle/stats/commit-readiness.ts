@@ -1,0 +1,39 @@
+import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import { steadyLagMax_seconds } from './catch-up.js';
+import type { TaskStats } from './task-stats.js';
+
+/** A commit that was offered is not taken back for a lag below this: a lag that swings about the limit of the offer would change it every second. */
+export const offeredLagMax_seconds = 2 * steadyLagMax_seconds;
+
+/** Whether the own shares are ready for a commit: copied, following, near the source. Once ready, they stay it a good way above the limit. */
+export class CommitReadiness {
+  #offered = false;
+
+  /**
+   * @param shares so many have to be ready
+   * @returns what is missing; nothing when they are ready
+   */
+  judge(stats: readonly TaskStats[], tasks: number): readonly OwnBlocker[] {
+    const missing = missingOf(stats, tasks, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
+    this.#offered = missing.length === 0;
+    return missing;
+  }
+
+  /** What was offered counts no longer. */
+  withdraw(): void {
+    this.#offered = false;
+  }
+}
+
+function missingOf(stats: readonly TaskStats[], tasks: number, lagMax_seconds: number): OwnBlocker[] {
+  const missing: OwnBlocker[] = [];
+  if (stats.length !== tasks) missing.push(blockedBy('notStarted', 'its work has not begun yet'));
+  if (stats.some(({ copyDone }) => !copyDone)) missing.push(blockedBy('copying', 'collections are still being copied'));
+  if (stats.some(({ followsStream }) => !followsStream)) missing.push(blockedBy('streamSilent', 'the change stream has not answered yet'));
+  const lag_seconds = Math.max(0, ...stats.map((one) => one.lag_seconds));
+  if (lag_seconds > lagMax_seconds) {
+    const description = `changes are ${String(lag_seconds)} s behind (limit ${String(lagMax_seconds)} s)`;
+    missing.push(blockedBy('lag', description, { value: lag_seconds, limit: lagMax_seconds }));
+  }
+  return missing;
+}

@@ -1,0 +1,71 @@
+import type { Mismatch } from '@convoy/api/contract/mismatch';
+import type { Progress, MigrationState } from '@convoy/api/contract/progress';
+import type { Failure, InstanceIdentity, InstanceReport } from '@convoy/api/fleet/fleet';
+import type { InstanceStats } from '@convoy/api/fleet/instance-stats';
+import type { Clock } from '../../cluster/clock.js';
+
+/** Rates are averages over about this long. */
+const window_ms = 5000;
+
+interface Sample {
+  at_ms: number;
+  copiedBytes: number;
+  events: number;
+}
+
+/** Bytes and events per second over the last seconds, from figures that only grow. */
+export class Rates {
+  readonly #samples: Sample[] = [];
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Takes the present figures and returns the rates. */
+  take(copiedBytes: number, events: number): InstanceReport['rates'] {
+    const at_ms = this.clock.monotonic_ms();
+    this.#samples.push({ at_ms, copiedBytes, events });
+    while (this.#samples.length > 2 && (this.#samples[1]?.at_ms ?? at_ms) <= at_ms - window_ms) this.#samples.shift();
+    const first = this.#samples[0];
+    const seconds = first === undefined ? 0 : (at_ms - first.at_ms) / 1000;
+    if (first === undefined || seconds <= 0) return { copyBytesPerSecond: 0, eventsPerSecond: 0 };
+    return {
+      copyBytesPerSecond: Math.max(0, (copiedBytes - first.copiedBytes) / seconds),
+      eventsPerSecond: Math.max(0, (events - first.events) / seconds),
+    };
+  }
+}
+
+/** What a report is made of. */
+export interface ReportSource {
+  identity: InstanceIdentity;
+  state: MigrationState;
+  failure: Failure | null;
+  canCommit: boolean;
+  canWrite: boolean;
+  expectedIds: string[];
+  clusterIds: InstanceReport['clusterIds'];
+  optionsDigest: string | null;
+  step: string | null;
+  progress: Progress;
+  mismatches: readonly Mismatch[];
+  stats?: InstanceStats | undefined;
+}
+
+/** The report of an instance as its peers see it. */
+export function reportOf(source: ReportSource, rates: Rates): InstanceReport {
+  const { identity, state, failure, expectedIds, clusterIds, optionsDigest, step, progress, stats } = source;
+  const copied = progress.collectionCopy?.estimatedCopiedBytes ?? 0;
+  return {
+    identity,
+    state,
+    failure,
+    ready: { canCommit: source.canCommit, canWrite: source.canWrite },
+    expectedIds,
+    clusterIds,
+    optionsDigest,
+    step,
+    rates: rates.take(copied, progress.totalEventsApplied ?? 0),
+    progress,
+    ...(source.mismatches.length === 0 ? {} : { mismatches: [...source.mismatches] }),
+    ...(stats === undefined ? {} : { stats }),
+  };
+}

@@ -1,0 +1,51 @@
+import { blockedBy, type OwnBlocker } from '@convoy/api/contract/commit-blocker';
+import { nameSome } from '../../catalog/name-some.js';
+import type { LastingDifferences } from '../../store/task-record.js';
+import { rereadsMax } from '../../verify/embedded/standing.js';
+import { steadyLagMax_seconds } from './catch-up.js';
+import { offeredLagMax_seconds } from './commit-readiness.js';
+
+/** So many documents of collections that came later are compared within a few seconds: a commit can wait for them. */
+export const leftDocumentsMax = 100_000;
+
+/** How far the verifier of a share is. */
+export interface VerifierProgress {
+  hasCompared: boolean;
+  /** Documents that are known of and were not compared yet. */
+  leftDocuments: number;
+  /** Of reading what is written to; keys that are written to all the time are left aside, which wait for a look again and again. */
+  readLag_seconds: number;
+  /** What differs with nothing on its way: a commit would fail. */
+  lasting: LastingDifferences;
+}
+
+/** Whether a last look would be short. Collections that come and go do not take back what was offered, nor does a lag that swings about the limit. */
+export class VerificationReadiness {
+  #offered = false;
+
+  /** @returns what a commit would wait for longest; null when a last look would be short */
+  judge(progress: VerifierProgress): OwnBlocker | null {
+    const blocker = blockerOf(progress, this.#offered ? offeredLagMax_seconds : steadyLagMax_seconds);
+    this.#offered = blocker === null;
+    return blocker;
+  }
+}
+
+function blockerOf({ hasCompared, leftDocuments, readLag_seconds, lasting }: VerifierProgress, lagMax_seconds: number): OwnBlocker | null {
+  if (lasting.documents > 0) return blockedBy('mismatches', lastingText(lasting), { value: lasting.documents, limit: 0 });
+  const left = Math.max(0, leftDocuments);
+  if (!hasCompared) return blockedBy('verifying', `the verifier has not compared everything: ${left} documents are left`, { value: left, limit: 0 });
+  if (left > leftDocumentsMax) {
+    const description = `the verifier has ${left} documents of new collections left (limit ${leftDocumentsMax})`;
+    return blockedBy('verifying', description, { value: left, limit: leftDocumentsMax });
+  }
+  if (readLag_seconds <= lagMax_seconds) return null;
+  const description = `the verifier is ${readLag_seconds} s behind (limit ${lagMax_seconds} s)`;
+  return blockedBy('verifierLag', description, { value: readLag_seconds, limit: lagMax_seconds });
+}
+
+/** What differs for good, and what has become of it. */
+function lastingText({ documents, namespaces, givenUp }: LastingDifferences): string {
+  const outcome = givenUp === 0 ? 'and are read anew' : `${givenUp} of them although they were read anew ${rereadsMax} times`;
+  return `${documents} documents differ, in: ${nameSome([...namespaces].sort())}, ${outcome} (GET /api/v1/verification/mismatches names them)`;
+}

@@ -1,0 +1,77 @@
+import type { Progress, VerificationSideProgress } from '@convoy/api/contract/progress';
+import type { TaskVerification } from '../../store/task-record.js';
+import type { TaskVerifier } from '../../verify/embedded/task-verifier.js';
+import type { Side } from '../../verify/embedded/touched-keys.js';
+import type { VerificationReadiness } from './verification-readiness.js';
+
+/** Figures of one share's verifier. */
+export type VerificationStats = TaskVerification['stats'];
+
+/** The figures of a verifier as they are now. */
+export function verificationStats(verifier: TaskVerifier, readiness: VerificationReadiness): VerificationStats {
+  const { hasCompared, readLag_seconds, lasting } = verifier;
+  const [source, destination] = [sideOf(verifier, 'source'), sideOf(verifier, 'destination')];
+  const leftDocuments = Math.max(...[source, destination].map((side) => (side.estimatedDocumentCount ?? 0) - (side.hashedDocumentCount ?? 0)));
+  const blocker = readiness.judge({ hasCompared, leftDocuments, readLag_seconds, lasting });
+  return { blocker, source, destination };
+}
+
+function sideOf(verifier: TaskVerifier, side: Side): VerificationSideProgress {
+  const { store } = verifier;
+  let [estimated, hashed, scanned, total] = [0, 0, 0, 0];
+  let hasStarted = false;
+  for (const stored of store.collections) {
+    const { collection, plan, parts } = stored;
+    const own = store.isOwn(stored);
+    const compared = parts.reduce((sum, part) => sum + part[side], 0);
+    const expected = plan === null ? (own ? collection.documentCount : 0) : (plan.documents[side] * parts.length) / (plan.bounds.length + 1);
+    const isDone = plan !== null && parts.every(({ done }) => done);
+    hashed += compared;
+    estimated += isDone ? compared : Math.max(compared, Math.round(expected));
+    if (own) total += 1;
+    if (own && isDone) scanned += 1;
+    hasStarted ||= parts.length > 0;
+  }
+  const phase = verifier.hasCompared ? 'stream hashing' : hasStarted ? 'initial hashing' : 'not started';
+  return {
+    estimatedDocumentCount: estimated,
+    hashedDocumentCount: hashed,
+    lagTimeSeconds: verifier.lag_seconds(side),
+    phase,
+    scannedCollectionCount: scanned,
+    totalCollectionCount: total,
+  };
+}
+
+/** Nothing is known yet. */
+const notStarted: VerificationSideProgress = {
+  estimatedDocumentCount: 0,
+  hashedDocumentCount: 0,
+  lagTimeSeconds: 0,
+  phase: 'not started',
+  scannedCollectionCount: 0,
+  totalCollectionCount: 0,
+};
+
+/**
+ * Both sides of the contract's `verification`, for one instance's shares together.
+ * @param isOver nothing is behind any more
+ */
+export function verificationOf(tasks: readonly (VerificationStats | null)[], isOver: boolean): NonNullable<Progress['verification']> {
+  const all = tasks.map((stats) => stats ?? { source: notStarted, destination: notStarted });
+  return { source: foldSides(all.map(({ source }) => source), isOver), destination: foldSides(all.map(({ destination }) => destination), isOver) };
+}
+
+const phaseOrder = ['not started', 'initial hashing', 'stream hashing'] as const;
+
+function foldSides(tasks: readonly VerificationSideProgress[], isOver: boolean): VerificationSideProgress {
+  const sum = (count: (side: VerificationSideProgress) => number | null): number => tasks.reduce((total, task) => total + (count(task) ?? 0), 0);
+  return {
+    estimatedDocumentCount: sum((task) => task.estimatedDocumentCount),
+    hashedDocumentCount: sum((task) => task.hashedDocumentCount),
+    lagTimeSeconds: isOver ? 0 : Math.max(0, ...tasks.map((task) => task.lagTimeSeconds ?? 0)),
+    phase: phaseOrder.find((phase) => tasks.some((task) => task.phase === phase)) ?? 'not started',
+    scannedCollectionCount: sum((task) => task.scannedCollectionCount),
+    totalCollectionCount: sum((task) => task.totalCollectionCount),
+  };
+}

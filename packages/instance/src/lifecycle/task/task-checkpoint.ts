@@ -1,0 +1,125 @@
+import { earlier } from '../../apply/apply-worker.js';
+import type { ApplyWorkers } from '../../apply/apply-workers.js';
+import type { EventDispatcher } from '../../apply/event-dispatcher.js';
+import { timestampOf } from '../../cluster/cluster-time.js';
+import type { RereadSet } from '../../store/reread-set.js';
+import type { TaskRecord } from '../../store/task-record.js';
+import type { Condition } from '../../store/condition.js';
+import type { TaskTables } from './task-tables.js';
+import type { Runtime } from '../migration/runtime.js';
+import type { TaskStats } from '../stats/task-stats.js';
+import type { UnknownCollections } from './unknown-collections.js';
+
+/** Even when nothing has changed, the owner confirms its epoch this often. */
+const confirm_ms = 10_000;
+/** After so long without an event of the stream, all applied, the checkpoint only follows the source's ticks: nothing would be applied again. */
+const idle_ms = 10_000;
+/** How often it is stored then. */
+const idleSave_ms = 5_000;
+/** Nothing is sent when the ownership was not confirmed for this long: servers forget sessions, and with them the fence, after 30 minutes. */
+const ownerUnconfirmedMax_ms = 10 * 60_000;
+
+/** Stores fields of the share's record under its epoch. */
+export type UpdateTask = (set: Partial<TaskRecord>) => Promise<void>;
+
+/** What the checkpoint lies under. */
+export interface CheckpointStages {
+  runtime: Runtime;
+  dispatcher: EventDispatcher;
+  applyWorkers: ApplyWorkers;
+  rereads: RereadSet;
+  followed: TaskTables;
+  unknown: UnknownCollections;
+  /** Signalled after every stored checkpoint. */
+  progressed: Condition;
+  stats(): TaskStats;
+  update: UpdateTask;
+}
+
+/** Keeps the durable checkpoint of a share: everything below it is durable on the destination. */
+export class TaskCheckpoint {
+  #saved: bigint;
+  /** When the share's epoch was last found to be the own one. */
+  #confirmed_ms: number;
+  /** The latest event that was routed, and when it was first seen. */
+  #latest = 0n;
+  #latestAt_ms: number;
+
+  /** @param saved the stored checkpoint, or where the stream begins */
+  constructor(
+    private readonly stages: CheckpointStages,
+    saved: bigint,
+  ) {
+    this.#saved = saved;
+    this.#confirmed_ms = stages.runtime.clock.monotonic_ms();
+    this.#latestAt_ms = this.#confirmed_ms;
+  }
+
+  /** The smallest of: the first event not yet durable, and the reading time of every partition being copied. */
+  time(): bigint {
+    const { followed, unknown } = this.stages;
+    let lowest = this.#appliedBelow();
+    const lower = (time: bigint | null): void => {
+      if (time !== null && time < lowest) lowest = time;
+    };
+    lower(unknown.oldestWaiting);
+    for (const table of followed.tables.values()) {
+      for (const { state, readTime } of table.partitions) if (state === 'starting' || state === 'copying') lower(readTime);
+    }
+    return lowest;
+  }
+
+  /** Below it every event of what is copied is durable: a copy that takes long does not keep it back. */
+  #appliedBelow(): bigint {
+    const { dispatcher, applyWorkers, rereads } = this.stages;
+    const next = dispatcher.position + 1n;
+    const waiting = earlier(applyWorkers.oldest(), rereads.oldestBuffered());
+    return waiting !== null && waiting < next ? waiting : next;
+  }
+
+  /** Stores the checkpoint at intervals, and confirms the ownership, until the stop signal. */
+  async keep(stop: AbortSignal): Promise<void> {
+    const { clock, config } = this.stages.runtime;
+    for (;;) {
+      await clock.sleep(config.checkpoint_ms, stop);
+      const moved = this.time() > this.#saved && (!this.#isIdle() || clock.monotonic_ms() - this.#confirmed_ms >= idleSave_ms);
+      if (!moved && clock.monotonic_ms() - this.#confirmed_ms < confirm_ms) continue;
+      await this.save();
+    }
+  }
+
+  #isIdle(): boolean {
+    const { dispatcher, applyWorkers, runtime } = this.stages;
+    const now_ms = runtime.clock.monotonic_ms();
+    if (dispatcher.latest !== this.#latest || applyWorkers.oldest() !== null) [this.#latest, this.#latestAt_ms] = [dispatcher.latest, now_ms];
+    return now_ms - this.#latestAt_ms >= idle_ms;
+  }
+
+  /** Stores the present checkpoint and the figures with it. */
+  async save(): Promise<void> {
+    const { dispatcher, rereads, progressed } = this.stages;
+    const applied = this.#appliedBelow();
+    const time = this.time();
+    const checkpoint = time > this.#saved ? time : this.#saved;
+    const { copiedBytes, copiedDocuments, copyDone, eventsApplied } = this.stages.stats();
+    const copied = { bytes: copiedBytes, documents: copiedDocuments };
+    const lastWrite = timestampOf(dispatcher.lastWrite);
+    await this.update({ checkpoint: timestampOf(checkpoint), lastWrite, copied, copyDone, eventsApplied });
+    this.#saved = checkpoint;
+    rereads.forgetReadings(applied);
+    progressed.changed();
+  }
+
+  /** A process that was frozen for long finds out here that it has been replaced, before it sends anything. */
+  async confirmOwner(): Promise<void> {
+    if (this.stages.runtime.clock.monotonic_ms() - this.#confirmed_ms < ownerUnconfirmedMax_ms) return;
+    await this.save();
+  }
+
+  /** Stores other fields of the record, which confirms the ownership as well. */
+  async update(set: Partial<TaskRecord>): Promise<void> {
+    const asked_ms = this.stages.runtime.clock.monotonic_ms();
+    await this.stages.update(set);
+    this.#confirmed_ms = asked_ms;
+  }
+}

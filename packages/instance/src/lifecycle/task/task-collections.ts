@@ -1,0 +1,108 @@
+import { ChunkMap } from '../../bson/chunk-map.js';
+import { compareRaw } from '../../bson/compare.js';
+import { findValue, maxKey, minKey } from '../../bson/scan.js';
+import { type KeySource, shardKeyFields } from '../../bson/shard-key.js';
+import type { CatalogEntry } from '../../catalog/namespace.js';
+import { isCollated, taskBoundsOf } from '../../catalog/task-bounds.js';
+import type { ClusterClient } from '../../cluster/node-client.js';
+import { type IdRange, wholeRange } from '../../store/partition-table.js';
+import type { SyncedCollection } from '../../store/synced-collection.js';
+import type { FollowedEntry } from './followed-catalog.js';
+
+/** A collection of a share with what planning its copy needs. */
+export interface TaskCollection {
+  collection: SyncedCollection;
+  /** The catalog's entry it comes from, under the name it had then. */
+  entry: CatalogEntry;
+  /** Name of its copy among the stored partitions. */
+  copy: string;
+  /** The `_id`s that the share reads. */
+  range: IdRange;
+  /** Estimated size of the share's part. */
+  sizeBytes: number;
+  /** Of so many documents that the share's door shows, one is the share's. */
+  seenPerOwned: number;
+}
+
+/** The collections that a share takes part in, largest first. */
+export function taskCollections(followed: readonly FollowedEntry[], taskId: string, source: ClusterClient, destination: ClusterClient): TaskCollection[] {
+  const shared = followed.flatMap((one) => taskCollection(one, taskId, source, destination) ?? []);
+  return shared.sort((a, b) => b.sizeBytes - a.sizeBytes);
+}
+
+/**
+ * A share's part in a collection, or null when it has none. With direct access it takes part when its shard holds documents
+ * of it (sharded ones with a chunk there, unsharded ones that it is the primary shard of); through the router it has a range
+ * of the `_id`s of every large collection, and its part of the small ones.
+ */
+export function taskCollection(followed: FollowedEntry, taskId: string, source: ClusterClient, destination: ClusterClient): TaskCollection | null {
+  if (followed.entry.type !== 'collection') return null;
+  if (source.access !== 'direct') return ofRouterTask(followed, source.shardIds.indexOf(taskId), source, destination);
+  return holdsDocuments(followed.entry, taskId, source) ? ofShard(followed, taskId, source, destination) : null;
+}
+
+function holdsDocuments(entry: CatalogEntry, shardId: string, source: ClusterClient): boolean {
+  if (source.kind === 'replicaSet') return true;
+  if (entry.sharding === null) return entry.primaryShard === shardId;
+  return entry.sharding.chunks.some((chunk) => chunk.shard === shardId);
+}
+
+function ofShard(followed: FollowedEntry, shardId: string, source: ClusterClient, destination: ClusterClient): TaskCollection {
+  const { entry, copy } = followed;
+  const described = describe(followed, source, destination);
+  const chunks = described.sourceKey.length === 0 || entry.sharding === null ? null : new ChunkMap(described.sourceKey, entry.sharding.chunks);
+  const owns = (document: Uint8Array, from: KeySource): boolean => chunks === null || chunks.owns(document, shardId, from);
+  const sizeBytes = entry.sizeBytes / source.shardIds.length;
+  return { entry, copy, range: wholeRange, sizeBytes, seenPerOwned: 1, collection: { ...described, readBy: 'uuid', showsOrphans: false, owns } };
+}
+
+/** First release whose writes to many documents leave the orphans alone. */
+const sparesOrphansRelease = 6;
+/** First release whose reads say which UUID a name has to stand for. */
+const readsNameOfUuidRelease = 6;
+
+function ofRouterTask(followed: FollowedEntry, task: number, source: ClusterClient, destination: ClusterClient): TaskCollection | null {
+  const { entry, copy } = followed;
+  const range = rangeOfTask(entry, task, source.shardIds.length);
+  if (range === null) return null;
+  const showsOrphans = source.version[0] < sparesOrphansRelease && entry.sharding?.everMoved === true;
+  const readBy = source.version[0] < readsNameOfUuidRelease ? 'name' : 'nameOfUuid';
+  const owns = (document: Uint8Array): boolean => isWithin(document, range);
+  const parts = taskBoundsOf(entry).length + 1;
+  const collection: SyncedCollection = { ...describe(followed, source, destination), readBy, showsOrphans, owns };
+  return { entry, copy, range, sizeBytes: entry.sizeBytes / parts, seenPerOwned: parts, collection };
+}
+
+/** Null when the share has no part of the collection. */
+function rangeOfTask(entry: CatalogEntry, task: number, tasks: number): IdRange | null {
+  const bounds = taskBoundsOf(entry);
+  if (bounds.length === 0) return taskOfWhole(entry, tasks) === task ? wholeRange : null;
+  if (task > bounds.length) return null;
+  return { lower: bounds[task - 1] ?? minKey, upper: bounds[task] ?? maxKey };
+}
+
+/** Small collections are dealt out by their UUID, whose last digits are random. */
+function taskOfWhole(entry: CatalogEntry, tasks: number): number {
+  return Number.parseInt(entry.uuid.slice(-8), 16) % tasks;
+}
+
+function isWithin(document: Uint8Array, { lower, upper }: IdRange): boolean {
+  const id = findValue(document, '_id');
+  if (id === null || compareRaw(lower, id) > 0) return false;
+  return upper === maxKey || compareRaw(id, upper) < 0;
+}
+
+function describe({ entry, notBefore }: FollowedEntry, source: ClusterClient, destination: ClusterClient): Omit<SyncedCollection, 'readBy' | 'showsOrphans' | 'owns'> {
+  const key = entry.sharding === null ? [] : shardKeyFields(entry.sharding.key);
+  return {
+    uuid: entry.uuid,
+    database: entry.database,
+    name: entry.name,
+    notBefore,
+    capped: entry.options.capped === true,
+    documentBytes: entry.documentCount > 0 ? entry.sizeBytes / entry.documentCount : 0,
+    collated: isCollated(entry),
+    sourceKey: source.kind === 'sharded' ? key : [],
+    destinationKey: destination.kind === 'sharded' ? key : [],
+  };
+}

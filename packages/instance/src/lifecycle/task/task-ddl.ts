@@ -1,0 +1,106 @@
+import type { ApplyWorkers } from '../../apply/apply-workers.js';
+import { timeOf } from '../../cluster/cluster-time.js';
+import type { Copier } from '../../copy/copier.js';
+import type { Rereader } from '../../reread/rereader.js';
+import type { DdlChange } from '../../store/ddl-journal.js';
+import type { RereadSet } from '../../store/reread-set.js';
+import type { TaskStorage } from '../../store/task-storage.js';
+import { type FollowedEntry, resultOf } from './followed-catalog.js';
+import type { TaskTables } from './task-tables.js';
+import type { UnknownCollections } from './unknown-collections.js';
+
+/** The stations of a share as far as definition changes concern them. */
+export interface DdlStages {
+  followed: TaskTables;
+  unknown: UnknownCollections;
+  applyWorkers: ApplyWorkers;
+  copier: Copier;
+  rereader: Rereader;
+  rereads: RereadSet;
+  storage: TaskStorage;
+  /** Begins to follow a collection, if the share has a part in it. */
+  begin(entry: FollowedEntry, signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * What a share does with the entries of the definition journal: it lets go of the collections that an undone one is about,
+ * says when nothing of them is under way any more, and takes over what came of it. Other collections go on meanwhile.
+ */
+export class TaskDdl {
+  #undone: readonly DdlChange[] = [];
+
+  constructor(private readonly stages: DdlStages) {}
+
+  /** Whether nothing is sent of a collection until an entry about it is done. */
+  isSuspended(uuid: string): boolean {
+    return this.#undone.some((ddlChange) => isAbout(ddlChange, uuid));
+  }
+
+  /** Whether all known entries up to a time are done. */
+  doneUpTo(time: bigint): boolean {
+    return this.#undone.every((ddlChange) => timeOf(ddlChange.time) > time);
+  }
+
+  /** Lets go, in the same moment, of what new entries are about. */
+  learn(ddlChanges: readonly DdlChange[]): void {
+    this.#undone = [...this.#undone, ...ddlChanges];
+    for (const uuid of ddlChanges.flatMap(uuidsOf)) this.#suspend(uuid);
+  }
+
+  /** Resolves once nothing is under way of all that was let go of before the call. */
+  async quiet(signal: AbortSignal): Promise<void> {
+    const { copier, applyWorkers, rereader } = this.stages;
+    for (const uuid of new Set(this.#undone.flatMap(uuidsOf))) {
+      await copier.quiet(uuid, signal);
+      await applyWorkers.answered(uuid, signal);
+      await rereader.quiet(uuid, signal);
+    }
+  }
+
+  /** Takes over what came of an entry that is done. Entries are taken over in order. */
+  async takeOver(ddlChange: DdlChange, signal: AbortSignal): Promise<void> {
+    const { followed, unknown } = this.stages;
+    const { ended, started, renamed } = resultOf(ddlChange);
+    for (const uuid of ended) await this.#forget(uuid);
+    if (renamed !== null) followed.rename(renamed);
+    if (started !== null) await this.stages.begin(started, signal);
+    followed.know(ddlChange.uuid);
+    unknown.resolve(ddlChange.uuid);
+    this.#undone = this.#undone.filter(({ ordinal }) => ordinal !== ddlChange.ordinal);
+    for (const uuid of uuidsOf(ddlChange)) if (!this.isSuspended(uuid)) this.#resume(uuid);
+  }
+
+  #suspend(uuid: string): void {
+    this.stages.applyWorkers.park(uuid);
+    this.stages.copier.suspend(uuid);
+    this.stages.rereader.suspend(uuid);
+  }
+
+  #resume(uuid: string): void {
+    this.stages.applyWorkers.resume(uuid);
+    this.stages.copier.resume(uuid);
+  }
+
+  /** From the first moment on its events find no collection; what is stored of it goes last. */
+  async #forget(uuid: string): Promise<void> {
+    const { followed, applyWorkers, copier, rereads, storage } = this.stages;
+    const task = followed.taskOf(uuid);
+    const table = followed.tables.get(uuid);
+    followed.know(uuid);
+    followed.remove(uuid);
+    applyWorkers.forget(uuid);
+    if (table !== undefined) copier.remove(table);
+    await rereads.forget(uuid);
+    // One that is under way, as of a range that was just given up, would not find what it writes to.
+    await table?.saved();
+    if (task !== null) await storage.forgetCopy(task.copy);
+  }
+}
+
+function uuidsOf({ uuid, droppedUuid }: DdlChange): string[] {
+  return droppedUuid === null ? [uuid] : [uuid, droppedUuid];
+}
+
+function isAbout(ddlChange: DdlChange, uuid: string): boolean {
+  return ddlChange.uuid === uuid || ddlChange.droppedUuid === uuid;
+}

@@ -1,0 +1,96 @@
+import type { NamespacePart } from '@convoy/api/fleet/published-details';
+import type { Partition, PartitionTable } from '../../store/partition-table.js';
+import { renameCollection, type SyncedCollection } from '../../store/synced-collection.js';
+import type { DdlResult } from './followed-catalog.js';
+import type { TaskCollection } from './task-collections.js';
+import { copyStats } from '../stats/task-stats.js';
+
+/** The collections that a share follows just now, with their partitions. */
+export class TaskTables {
+  readonly collections = new Map<string, SyncedCollection>();
+  readonly tables = new Map<string, PartitionTable>();
+  readonly #tasks = new Map<string, TaskCollection>();
+  readonly #known: Set<string>;
+
+  /** @param known UUIDs of all collections that are or were in the catalog */
+  constructor(known: ReadonlySet<string>) {
+    this.#known = new Set(known);
+  }
+
+  get copyDone(): boolean {
+    for (const table of this.tables.values()) if (!table.done) return false;
+    return true;
+  }
+
+  /**
+   * Whether all is copied that can be done with what is known up to a time: some collections have got their name, or come
+   * to be, later, and of some a reading that is not at one time has ended later.
+   */
+  copyDoneUpTo(time: bigint): boolean {
+    for (const { collection, partitions } of this.tables.values()) {
+      if (collection.notBefore <= time && !partitions.every((partition) => partition.state === 'done' || endsAbove(collection, partition, time))) return false;
+    }
+    return true;
+  }
+
+  /** Partitions of which a reading that is not at one time has ended above a time: they are done only after that. */
+  readingsAbove(time: bigint): number {
+    let readings = 0;
+    for (const { collection, partitions } of this.tables.values()) readings += partitions.filter((partition) => endsAbove(collection, partition, time)).length;
+    return readings;
+  }
+
+  /** Whether events of this UUID need not be told of: the share has no part in it, or it is gone. */
+  isKnown(uuid: string): boolean {
+    return this.#known.has(uuid);
+  }
+
+  know(uuid: string): void {
+    this.#known.add(uuid);
+  }
+
+  taskOf(uuid: string): TaskCollection | null {
+    return this.#tasks.get(uuid) ?? null;
+  }
+
+  /** The collection whose copy has a name; null where the share has no part in it. */
+  collectionOf(copy: string): SyncedCollection | null {
+    for (const task of this.#tasks.values()) if (task.copy === copy) return task.collection;
+    return null;
+  }
+
+  add(task: TaskCollection, table: PartitionTable): void {
+    const { uuid } = task.collection;
+    this.#tasks.set(uuid, task);
+    this.collections.set(uuid, task.collection);
+    this.tables.set(uuid, table);
+  }
+
+  /** What is copied of each collection, by its present name. */
+  namespaceParts(): NamespacePart[] {
+    return [...this.#tasks.values()].map(({ collection, sizeBytes }) => namespacePart(collection, sizeBytes, this.tables.get(collection.uuid)?.partitions ?? []));
+  }
+
+  rename({ uuid, ...to }: NonNullable<DdlResult['renamed']>): void {
+    const task = this.#tasks.get(uuid);
+    if (task === undefined) return;
+    renameCollection(task.collection, to);
+    task.entry = { ...task.entry, database: to.database, name: to.name };
+  }
+
+  remove(uuid: string): void {
+    this.#tasks.delete(uuid);
+    this.collections.delete(uuid);
+    this.tables.delete(uuid);
+  }
+}
+
+function namespacePart({ database, name }: SyncedCollection, sizeBytes: number, partitions: readonly Partition[]): NamespacePart {
+  const { copiedBytes, copiedDocuments, partitions: counts } = copyStats([{ partitions }]);
+  return { namespace: `${database}.${name}`, totalBytes: Math.round(sizeBytes), copiedBytes, copiedDocuments, partitions: counts };
+}
+
+/** Only capped collections are not read at one time. */
+function endsAbove({ capped }: SyncedCollection, { state, readEnd }: Partition, time: bigint): boolean {
+  return capped && state !== 'done' && readEnd !== null && readEnd > time;
+}

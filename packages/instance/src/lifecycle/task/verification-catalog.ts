@@ -1,0 +1,57 @@
+import { isIdIndex } from '../../catalog/index-spec.js';
+import type { Catalog, CatalogEntry } from '../../catalog/namespace.js';
+import { isCollated } from '../../catalog/task-bounds.js';
+import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
+import type { VerifiedCatalog } from '../../verify/embedded/verifier-dependencies.js';
+import { followedCatalog, type FollowedEntry } from './followed-catalog.js';
+import { type MigrationDependencies, readStartCatalog } from '../migration/migration-dependencies.js';
+import { taskCollection } from './task-collections.js';
+
+/** The last digits of a UUID are random: by them collections are dealt over the shares. */
+const dealtDigits = 8;
+
+/** The collections that a migration follows, as its verifiers see them. */
+export class VerificationCatalog {
+  #atStart: Catalog | null = null;
+  #last: VerifiedCatalog | null = null;
+
+  constructor(private readonly deps: Pick<MigrationDependencies, 'watch' | 'journal' | 'metadata' | 'source' | 'destination'>) {}
+
+  /** As of the definition changes that are applied now. */
+  async read(signal: AbortSignal): Promise<VerifiedCatalog> {
+    const { watch, journal } = this.deps;
+    const { done } = watch.view.record.ddlChanges;
+    if (this.#last?.ordinal === done) return this.#last;
+    this.#atStart ??= await readStartCatalog(this.deps, signal);
+    const ddlChanges = await journal.readAfter(0, done, signal);
+    const { entries } = followedCatalog(this.#atStart, ddlChanges);
+    this.#last = { ordinal: done, collections: entries.flatMap((followed) => (followed.entry.type === 'collection' ? [this.#verified(followed)] : [])) };
+    return this.#last;
+  }
+
+  #verified(followed: FollowedEntry): VerifiedCollection {
+    const { source, destination } = this.deps;
+    const { entry, copy, notBefore } = followed;
+    return {
+      key: `${copy}@${notBefore}`,
+      copy,
+      copiers: source.shardIds.filter((id) => taskCollection(followed, id, source, destination) !== null),
+      database: entry.database,
+      name: entry.name,
+      unordered: isCollated(entry) || !hasIdIndex(entry),
+      capped: entry.options.capped === true,
+      sizeBytes: entry.sizeBytes,
+      documentCount: Math.round(entry.documentCount),
+      planner: Number.parseInt(entry.uuid.slice(-dealtDigits), 16) % source.shardIds.length,
+    };
+  }
+}
+
+/** The copy that a comparison, by its key, is of. */
+export function copyOfKey(key: string): string {
+  return key.slice(0, key.lastIndexOf('@'));
+}
+
+function hasIdIndex({ indexes, options }: CatalogEntry): boolean {
+  return options.clusteredIndex !== undefined || indexes.some(isIdIndex);
+}

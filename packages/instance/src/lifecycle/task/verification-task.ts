@@ -1,0 +1,218 @@
+import type { Binary, Timestamp } from 'mongodb';
+import { evenBounds } from '../../bson/even-bounds.js';
+import { isLossless } from '../../bson/lossless.js';
+import type { RawValue } from '../../bson/scan.js';
+import { restoredValue } from '../../bson/stored-value.js';
+import { expires } from '../../catalog/expires.js';
+import { namespaceOf } from '../../catalog/namespace.js';
+import { timeOf, timestampOf, wakeStreams } from '../../cluster/cluster-time.js';
+import { codeOf } from '../../cluster/failure.js';
+import { sampleIds } from '../../cluster/sample-ids.js';
+import { SerialQueue } from '../../store/serial-queue.js';
+import { runTogether } from '../../store/run-together.js';
+import type { TaskVerification } from '../../store/task-record.js';
+import { partitionsName } from '../../store/task-storage.js';
+import { VerificationStorage } from '../../store/verification-storage.js';
+import { TaskVerifier } from '../../verify/embedded/task-verifier.js';
+import type { VerifiedCollection } from '../../verify/embedded/verified-collection.js';
+import type { VerifierDependencies } from '../../verify/embedded/verifier-dependencies.js';
+import { steadyLagMax_seconds } from '../stats/catch-up.js';
+import { type VerificationStats, verificationStats } from '../stats/verification-stats.js';
+import { VerificationReadiness } from '../stats/verification-readiness.js';
+import { noteDifferences } from '../leader/verification-leader.js';
+import { isCommitAwaited, isDraining } from '../migration/commit-awaited.js';
+import { type MigrationDependencies, readCommittedCatalog } from '../migration/migration-dependencies.js';
+import { wakeSource } from '../migration/source-time.js';
+import type { SyncPipeline } from './sync-pipeline.js';
+import { copyOfKey, VerificationCatalog } from './verification-catalog.js';
+
+/** Where a share's verifier is, is stored this often; what has changed beyond figures at once. */
+const save_ms = 1_000;
+/** Below this another part of a collection costs more than it gains. */
+const partBytesMin = 32 * 2 ** 20;
+/** What is to be read anew is looked for this often while anything differs, and so many are taken at once. */
+const reread_ms = 1_000;
+const takenMax = 500;
+const partsPerTaskMax = 8;
+const samplesPerPart = 16;
+/** Of the memory bound of a process, what keys that wait may take. */
+const keysPart = 16;
+
+/** Verifies one share from where it is until the destination is opened, and answers the leader's last looks. */
+export class VerifiedTask {
+  readonly #verifier: TaskVerifier;
+  readonly #storage: VerificationStorage;
+  #answered: Pick<TaskVerification, 'answered' | 'mismatches'>;
+  #saved = '';
+  #sealed: { epoch: number | null; expiring: ReadonlySet<string> } | null = null;
+  readonly #saving = new SerialQueue();
+  readonly #readiness = new VerificationReadiness();
+
+  /** @param shares of this process, which share its memory */
+  constructor(
+    private readonly deps: MigrationDependencies,
+    private readonly sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'stats' | 'readAnew'>,
+    before: TaskVerification | null,
+    tasks: number,
+    private readonly hard: AbortSignal,
+  ) {
+    this.#answered = { answered: before?.answered ?? 0, mismatches: before?.mismatches ?? 0 };
+    const wake = async (signal: AbortSignal): Promise<void> => {
+      await Promise.all([wakeSource(deps, signal), deps.runtime.retrying('wake the destination', () => wakeStreams(deps.destination, { signal }), signal)]);
+    };
+    const start = { source: storedTime(before?.settled.source), destination: storedTime(before?.settled.destination) };
+    this.#storage = new VerificationStorage(deps.metadata, sync.taskId, sync.epoch, hard);
+    this.#verifier = new TaskVerifier(verifierDependencies(deps, sync, tasks, this.#storage), start, wake);
+  }
+
+  get taskId(): string {
+    return this.sync.taskId;
+  }
+
+  /** The figures as they are now. */
+  stats(): VerificationStats {
+    return verificationStats(this.#verifier, this.#readiness);
+  }
+
+  /** Runs until the destination is to be opened; what its users write from then on is theirs. */
+  async run(stop: AbortSignal): Promise<void> {
+    const { watch } = this.deps;
+    const opened = new AbortController();
+    const signal = AbortSignal.any([stop, opened.signal]);
+    const untilOpened = async (each: AbortSignal): Promise<void> => {
+      await watch.until(({ record }) => record.phase === 'opening' || record.phase === 'committed', each);
+      opened.abort();
+    };
+    const work = async (each: AbortSignal): Promise<void> => {
+      await this.#verifier.open(each);
+      await runTogether(each, [(own) => this.#verifier.run(own), (own) => this.#keep(own), (own) => this.#reread(own), (own) => this.#answer(own)]);
+    };
+    await runTogether(signal, [untilOpened, work]).catch((error: unknown) => {
+      if (!opened.signal.aborted || stop.aborted) throw error;
+    });
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#save();
+      await this.deps.runtime.clock.sleep(save_ms, signal);
+    }
+  }
+
+  /** Has what differs for good, and lies on the own shard, read anew: whichever share has found it, and wherever it lies. */
+  async #reread(signal: AbortSignal): Promise<void> {
+    const { watch, runtime } = this.deps;
+    const anyDiffers = (): boolean => [...watch.view.tasks.values()].some(({ verification }) => (verification?.differing ?? 0) > 0);
+    for (;;) {
+      await runtime.clock.sleep(reread_ms, signal);
+      if (watch.view.record.phase === 'syncing' && anyDiffers()) await this.#takeGiven(signal);
+    }
+  }
+
+  async #takeGiven(signal: AbortSignal): Promise<void> {
+    const given = await this.#storage.givenToReread(takenMax);
+    for (const copy of new Set(given.map(({ key }) => copyOfKey(String(key))))) {
+      const documents = given.filter(({ key }) => copyOfKey(String(key)) === copy);
+      if (!(await this.sync.readAnew(copy, documents.map(({ id }) => restoredValue(id as Binary)), signal))) return;
+      await this.#storage.taken(documents.map(({ _id }) => String(_id)));
+    }
+  }
+
+  async #answer(signal: AbortSignal): Promise<void> {
+    const { watch } = this.deps;
+    for (;;) {
+      const { record } = await watch.until((view) => (view.record.verification?.number ?? 0) > this.#answered.answered, signal);
+      const { verification } = record;
+      if (verification === null || verification === undefined) continue;
+      const times = { source: timeOf(verification.source), destination: timeOf(verification.destination) };
+      const expiring = await this.#expiring(signal);
+      const mismatches = await this.#verifier.lastLook({ times, expiring, whole: !verification.restored }, signal);
+      const outOfOrder = verification.restored ? [] : await this.#verifier.outOfOrder(times, signal);
+      await noteDifferences(this.deps, outOfOrder.map((namespace) => ({ kind: 'order', namespace, detail: 'the documents were inserted in another order' })), signal);
+      this.#answered = { answered: verification.number, mismatches: mismatches + outOfOrder.length };
+      await this.#save();
+      this.deps.fleet.wake();
+    }
+  }
+
+  /** Collections whose documents servers delete by themselves, once for both last looks: what was sealed stays. */
+  async #expiring(signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const epoch = this.deps.watch.view.record.commit?.catalogEpoch ?? null;
+    if (this.#sealed === null || this.#sealed.epoch !== epoch) {
+      const catalog = await readCommittedCatalog(this.deps, signal);
+      this.#sealed = { epoch, expiring: new Set(catalog.filter(expires).map(namespaceOf)) };
+    }
+    return this.#sealed.expiring;
+  }
+
+  /** Stores how far the share is, after what is being stored: an earlier answer never comes after a later one. */
+  #save(): Promise<void> {
+    return this.#saving.run(() => this.#saveNow());
+  }
+
+  async #saveNow(): Promise<void> {
+    const { settled, plannedUpTo } = this.#verifier;
+    if (settled === null) return;
+    const stored = { source: nullableTimestamp(settled.source), destination: nullableTimestamp(settled.destination) };
+    const verification: TaskVerification = { ...this.#answered, differing: this.#verifier.mismatches, planned: plannedUpTo, settled: stored, stats: this.stats() };
+    const text = JSON.stringify(verification);
+    if (text === this.#saved) return;
+    await this.deps.taskRecords.update(this.taskId, this.sync.epoch, { verification }, this.hard);
+    this.#saved = text;
+  }
+}
+
+function verifierDependencies(deps: MigrationDependencies, sync: Pick<SyncPipeline, 'taskId' | 'epoch' | 'stats'>, tasks: number, storage: VerificationStorage): VerifierDependencies {
+  const { runtime, source, destination, watch } = deps;
+  const catalog = new VerificationCatalog(deps);
+  return {
+    source,
+    destination,
+    storage,
+    clock: runtime.clock,
+    retrying: runtime.retrying,
+    task: source.shardIds.indexOf(sync.taskId),
+    tasks: source.shardIds.length,
+    keysBytesMax: Math.floor(runtime.config.memoryBytesMax / keysPart / tasks),
+    catalog: (signal) => catalog.read(signal),
+    copied: (collections, signal) => copied(deps, collections, signal),
+    appliedTime: () => [...watch.view.tasks.values()].reduce<bigint | null>((lowest, { checkpoint }) => lower(lowest, checkpoint?.toBigInt() ?? 0n), null) ?? 0n,
+    // A commit time holds the position back: what looks like lag from then on is none.
+    isCommitAwaited: () => isCommitAwaited(watch.view),
+    isDraining: () => isDraining(watch.view, sync.taskId),
+    isApplyBehind: () => watch.view.record.phase === 'syncing' && sync.stats().lag_seconds > steadyLagMax_seconds,
+    boundsOf: (collection, signal) => boundsOf(deps, collection, signal),
+  };
+}
+
+function lower(a: bigint | null, b: bigint): bigint {
+  return a === null || b < a ? b : a;
+}
+
+/** Collections of which all shares that take part in the copy have stored it as done. */
+async function copied({ metadata }: MigrationDependencies, collections: readonly VerifiedCollection[], signal: AbortSignal): Promise<Set<string>> {
+  const notDone = { $elemMatch: { state: { $ne: 'done' } } };
+  const names = collections.flatMap(({ copy, copiers }) => copiers.map((task) => partitionsName(task, copy)));
+  const done = await metadata.findNames('partitions', { _id: { $in: names }, partitions: { $ne: null, $not: notDone } }, signal);
+  const found = new Set(done.map(({ task, copy }) => partitionsName(task, copy)));
+  return new Set(collections.filter(({ copy, copiers }) => copiers.every((task) => found.has(partitionsName(task, copy)))).map(({ key }) => key));
+}
+
+/** `_id`s that part a large collection, in order; sampling is for speed alone. */
+async function boundsOf({ runtime, source }: MigrationDependencies, { database, name, sizeBytes }: VerifiedCollection, signal: AbortSignal): Promise<RawValue[]> {
+  const count = Math.min(source.shardIds.length * partsPerTaskMax, Math.floor(sizeBytes / partBytesMin));
+  if (count < 2) return [];
+  const sampled = await runtime.retrying('sample _ids', () => sampleIds(source.router, database, name, count * samplesPerPart, signal), signal).catch((error: unknown) => {
+    if (codeOf(error) === null) throw error;
+    return [];
+  });
+  return evenBounds(sampled.filter(isLossless), count);
+}
+
+function storedTime(time: Timestamp | null | undefined): bigint | null {
+  return time === null || time === undefined ? null : timeOf(time);
+}
+
+function nullableTimestamp(time: bigint | null): Timestamp | null {
+  return time === null ? null : timestampOf(time);
+}

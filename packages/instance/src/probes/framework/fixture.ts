@@ -1,0 +1,243 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type ClientSession, type Document, type Long, Timestamp } from 'mongodb';
+import { asLong, endMark, EventStream, type StreamOf } from './event-stream.js';
+import { codeIn, shownReply } from './expectation.js';
+import { NumberedSession } from './numbered-session.js';
+import { DoesNotHold, NotTried, type Topology, type Version } from './probe.js';
+import type { Reached, ShardLogin } from './reach.js';
+import { type Asked, type Observer, plain, type Server } from './server.js';
+
+/** What a run gives to each of its scenes. */
+export interface FixtureOptions {
+  readonly reached: Reached;
+  /** The scratch database. */
+  readonly db: string;
+  /** What probes share: the name of the collection on two shards, once there is one. */
+  readonly shared: { split: string | null };
+  /** How long a stream is read for what does not come. */
+  readonly patience_ms: number;
+  readonly observe: Observer;
+  /** Gets every reply as it came. */
+  readonly record: (asked: Asked, reply: Document) => void;
+  readonly signal: AbortSignal;
+}
+
+const unauthorized = 13;
+/** LockBusy, WriteConflict, ConflictingOperationInProgress, LockTimeout: somebody else is at work for a moment. */
+const busyCodes: ReadonlySet<number> = new Set([24, 46, 112, 117]);
+/** A balancer that is moving a chunk is waited for. */
+const tries = 40;
+const pause_ms = 250;
+
+/** What one probe works with: the servers, and collections of its own in the scratch database. */
+export class Fixture {
+  readonly db: string;
+  readonly topology: Topology;
+  readonly version: Version;
+  /** The router, or the primary of the replica set. */
+  readonly front: Server;
+  readonly #sessions: ClientSession[] = [];
+  readonly #logins: Server[] = [];
+  #collections = 0;
+
+  constructor(
+    private readonly probe: string,
+    private readonly options: FixtureOptions,
+  ) {
+    const { reached, db } = options;
+    [this.db, this.topology, this.version, this.front] = [db, reached.topology, reached.version, reached.front];
+  }
+
+  /** The shard on which unsharded collections of the scratch database lie, or the replica set. */
+  get shard(): Server {
+    return this.#shardAt(0);
+  }
+
+  /** The other shard of `split` collections. */
+  get otherShard(): Server {
+    return this.#shardAt(1);
+  }
+
+  /** Ids of those two, as the router knows them. */
+  get shardIds(): readonly string[] {
+    return this.options.reached.shardIds;
+  }
+
+  get patience_ms(): number {
+    return this.options.patience_ms;
+  }
+
+  /** The router, and the shard itself where it is reached; a replica set is one of both. */
+  get everywhere(): readonly Server[] {
+    return [...new Set([this.front, ...this.options.reached.shards.slice(0, 1)])];
+  }
+
+  get isSharded(): boolean {
+    return this.topology === 'sharded';
+  }
+
+  #shardAt(index: number): Server {
+    const shard = this.options.reached.shards[index];
+    if (shard === undefined) throw new NotTried(`the shards are not reached directly: ${this.options.reached.withoutShards}`);
+    return shard;
+  }
+
+  /** @returns the reply as it came, also of a refusal */
+  ask(command: Document, on = this.front, db = this.db): Promise<Document> {
+    return this.#ask(on, db, command);
+  }
+
+  /** Asks what has to go well for the probe to be tried. @throws NotTried where a privilege is missing, DoesNotHold */
+  async done(command: Document, on = this.front, db = this.db): Promise<Document> {
+    for (let left = tries; ; left -= 1) {
+      const reply = await this.#ask(on, db, command);
+      const code = codeIn(reply);
+      if (code === 0) return reply;
+      const [name = ''] = Object.keys(command);
+      if (code === unauthorized) throw new NotTried(`the login may not ${name}`);
+      if (left <= 1 || !busyCodes.has(code)) throw new DoesNotHold(`${name} is carried out`, shownReply(reply));
+      await wait(pause_ms, undefined, { signal: this.options.signal });
+    }
+  }
+
+  adminDone(command: Document, on = this.front): Promise<Document> {
+    return this.done(command, on, 'admin');
+  }
+
+  /** All documents of a find or aggregate that has to go well. */
+  async rows(command: Document, on = this.front, db = this.db): Promise<Document[]> {
+    let { cursor } = (await this.done(command, on, db)) as { cursor: { id: Long; ns: string; firstBatch: Document[]; nextBatch?: Document[] } };
+    const rows = [...cursor.firstBatch];
+    while (!asLong(cursor.id).isZero()) {
+      ({ cursor } = (await this.done({ getMore: asLong(cursor.id), collection: cursor.ns.slice(db.length + 1) }, on, db)) as { cursor: typeof cursor });
+      rows.push(...(cursor.nextBatch ?? []));
+    }
+    return rows;
+  }
+
+  /** A name for a collection that no other probe uses. */
+  newName(): string {
+    this.#collections += 1;
+    return `${this.probe}_${this.#collections}`;
+  }
+
+  /** Makes a collection, not sharded. @returns its name */
+  async collection(documents: readonly Document[] = [], options: Document = {}): Promise<string> {
+    const name = this.newName();
+    await this.done({ create: name, ...options });
+    if (documents.length > 0) await this.insert(name, documents);
+    return name;
+  }
+
+  /**
+   * A collection that is sharded by `sk`: what is negative lies on the first shard, the rest on the other. Probes share it, since
+   * moving a chunk takes its time; none changes its definition. It is emptied before.
+   * @returns its name
+   */
+  async split(documents: readonly Document[] = []): Promise<string> {
+    const { shared } = this.options;
+    if (shared.split === null) shared.split = await this.ownSplit();
+    else await this.done({ delete: shared.split, deletes: [{ q: {}, limit: 0 }], writeConcern: { w: 'majority' } });
+    if (documents.length > 0) await this.insert(shared.split, documents);
+    return shared.split;
+  }
+
+  /** The same for the probe alone. @returns its name */
+  async ownSplit(documents: readonly Document[] = []): Promise<string> {
+    const name = this.newName();
+    const namespace = `${this.db}.${name}`;
+    await this.adminDone({ shardCollection: namespace, key: { sk: 1 } });
+    await this.adminDone({ split: namespace, middle: { sk: 0 } });
+    // Both, since a balancer that comes in between may have moved the wrong one.
+    for (const [sk, to = ''] of [[-1, this.shardIds[0]], [0, this.shardIds[1]]] as const) await this.adminDone({ moveChunk: namespace, find: { sk }, to });
+    // Shards learn of the move with the first command; a transaction would be aborted by that.
+    await this.rows({ find: name });
+    if (documents.length > 0) await this.insert(name, documents);
+    return name;
+  }
+
+  /** @returns the time of the write */
+  async insert(name: string, documents: readonly Document[]): Promise<Timestamp> {
+    return timeOf(await this.done({ insert: name, documents, writeConcern: { w: 'majority' } }));
+  }
+
+  /** @returns the time of the write */
+  async update(name: string, q: Document, u: Document | readonly Document[], more: Document = {}): Promise<Timestamp> {
+    return timeOf(await this.done({ update: name, updates: [{ q, u, ...more }], writeConcern: { w: 'majority' } }));
+  }
+
+  /** The present time of a server: not below anything that this probe has done there. */
+  async now(on = this.front): Promise<Timestamp> {
+    return timeOf(await this.done({ ping: 1 }, on));
+  }
+
+  /** UUID of a collection, as `listCollections` tells it. */
+  async uuid(name: string, on = this.front): Promise<unknown> {
+    const [listed] = await this.rows({ listCollections: 1, filter: { name } }, on);
+    return (listed?.['info'] as { uuid?: unknown } | undefined)?.uuid;
+  }
+
+  stream(of: StreamOf): Promise<EventStream> {
+    return EventStream.open(this, of);
+  }
+
+  /**
+   * Reads a stream up to now: to a mark that is written first, into its collection or beside all.
+   * @param fields of the mark, as a shard key
+   */
+  async read(of: StreamOf, fields: Document = {}): Promise<EventStream> {
+    await this.insert(of.collection ?? endMark, [{ [endMark]: 1, ...fields }]);
+    const stream = await this.stream(of);
+    await stream.until(({ isAtEnd }) => isAtEnd);
+    return stream;
+  }
+
+  /** Moves idle shards on to the present time, as reading after it does; where it is not allowed, they move by themselves. */
+  async wake(): Promise<void> {
+    if (!this.isSharded) return;
+    const { $clusterTime } = await this.#ask(this.front, this.db, { ping: 1 });
+    const afterClusterTime = ($clusterTime as { clusterTime: Timestamp } | undefined)?.clusterTime;
+    await this.#ask(this.front, this.db, { ...EventStream.command({}), readConcern: { level: 'majority', afterClusterTime } });
+  }
+
+  session(on = this.front): NumberedSession {
+    const session = on.startSession();
+    this.#sessions.push(session);
+    return new NumberedSession(session, (db, command) => this.#ask(on, db ?? this.db, command, session));
+  }
+
+  /** The same server as another user. */
+  as(login: ShardLogin, on = this.front): Server {
+    const server = this.options.reached.loginTo(on, login);
+    this.#logins.push(server);
+    return server;
+  }
+
+  /** Ends transactions and sessions that the probe has left open. */
+  async close(): Promise<void> {
+    for (const session of this.#sessions) {
+      const { id } = session.serverSession;
+      await this.front.ask('admin', { killSessions: [{ id: id['id'] as unknown }] });
+      await session.endSession();
+    }
+    await Promise.all(this.#logins.map((server) => server.close()));
+  }
+
+  async #ask(on: Server, db: string, command: Document, session?: ClientSession): Promise<Document> {
+    const { observe, record, signal } = this.options;
+    const reply = await on.ask(db, command, { signal, ...(session !== undefined && { session }) });
+    const asked = { on: on.name, db, command };
+    record(asked, reply);
+    return observe(asked, plain(reply));
+  }
+}
+
+/** The operation time of a reply: for a write, that of what it has written. */
+export function timeOf(reply: Document): Timestamp {
+  return reply['operationTime'] as Timestamp;
+}
+
+/** The first time after another one. */
+export function after(time: Timestamp): Timestamp {
+  return new Timestamp({ t: time.t, i: time.i + 1 });
+}

@@ -1,0 +1,113 @@
+import type { Document } from 'mongodb';
+import { idClass } from '../bson/id-class.js';
+import { isLossless, losslessValue } from '../bson/lossless.js';
+import { findValue, type RawValue } from '../bson/scan.js';
+import { highestTime, timeOf, timestampOf } from '../cluster/cluster-time.js';
+import type { NodeClient } from '../cluster/node-client.js';
+import { openAtTime, openPresent, readTarget } from '../cluster/snapshot-read.js';
+import { commandBytesMax } from '../cluster/driver/write-limits.js';
+import type { RereadEntry } from '../store/reread-set.js';
+import type { SyncedCollection } from '../store/synced-collection.js';
+
+/** Documents by the class of their `_id`. */
+export type DocumentsByClass = Map<string, Uint8Array[]>;
+
+/** Documents of one reading together: the documents of a single key are read whatever they take. */
+const readingBytesMax = 16 * 2 ** 20;
+
+/** The documents of several keys, or their `_id`s, are too large to be read at once: fewer keys are to be read. */
+export class ReadingTooLargeError extends Error {
+  override readonly name = 'ReadingTooLargeError';
+}
+
+/** What a reading of the source found. */
+export interface SourceReading {
+  documents: DocumentsByClass;
+  /** The shard's operation time at the end. */
+  readEnd: bigint;
+}
+
+/** Reads the source's documents of some keys at one time; capped collections at majority, which is all they allow. */
+export async function readSource(
+  shard: NodeClient,
+  collection: SyncedCollection,
+  entries: readonly RereadEntry[],
+  readTime: bigint,
+  signal: AbortSignal,
+): Promise<SourceReading> {
+  const at = timestampOf(readTime);
+  const readConcern = collection.capped ? { level: 'majority', afterClusterTime: at } : { level: 'snapshot', atClusterTime: at };
+  return readByIds(shard, collection, { ...readTarget(collection), readConcern }, entries, readTime, signal);
+}
+
+/** Reads the destination's documents of some keys. */
+export async function readDestination(
+  destination: NodeClient,
+  collection: SyncedCollection,
+  entries: readonly RereadEntry[],
+  signal: AbortSignal,
+): Promise<DocumentsByClass> {
+  const command = { find: collection.name, readConcern: { level: 'majority' } };
+  return (await readByIds(destination, collection, command, entries, 0n, signal)).documents;
+}
+
+/** Reads the source's documents of one key on all shards at one time of the router's choice: one that moves is seen once. */
+export async function readEverywhere(
+  router: NodeClient,
+  collection: SyncedCollection,
+  entry: RereadEntry,
+  signal: AbortSignal,
+): Promise<Uint8Array[]> {
+  const command = { find: collection.name, readConcern: { level: collection.capped ? 'majority' : 'snapshot' } };
+  return (await readByIds(router, collection, command, [entry], 0n, signal)).documents.get(entry.idClass) ?? [];
+}
+
+async function readByIds(
+  client: NodeClient,
+  collection: SyncedCollection,
+  command: Document,
+  entries: readonly RereadEntry[],
+  readTime: bigint,
+  signal: AbortSignal,
+): Promise<SourceReading> {
+  if (entries.length > 1 && idBytes(entries) > commandBytesMax) throw new ReadingTooLargeError(`the _ids of ${entries.length} keys take more than ${commandBytesMax} bytes`);
+  const filter = idFilter(entries.map((entry) => entry.id));
+  const wanted = new Set(entries.map((entry) => entry.idClass));
+  const hasTime = (command.readConcern as Document).atClusterTime !== undefined;
+  const open = hasTime ? openAtTime : openPresent;
+  const cursor = await open(client, collection.database, { ...command, filter }, { signal });
+  const documents: DocumentsByClass = new Map();
+  let readEnd = readTime;
+  let bytes = 0;
+  try {
+    for (let batch = cursor.first; ; batch = await cursor.next({ signal })) {
+      if (batch.operationTime !== undefined) readEnd = highestTime([readEnd, timeOf(batch.operationTime)]);
+      for (const document of batch.documents) sortIn(documents, document, wanted);
+      bytes += batch.bytes;
+      if (bytes > readingBytesMax && entries.length > 1) throw new ReadingTooLargeError(`documents of ${entries.length} keys take more than ${readingBytesMax} bytes`);
+      if (!cursor.open) return { documents, readEnd };
+    }
+  } finally {
+    await cursor.close();
+  }
+}
+
+function idBytes(entries: readonly RereadEntry[]): number {
+  return entries.reduce((sum, { id }) => sum + id.bytes.length, 0);
+}
+
+/** Finds the documents of some `_id`s; in place of values that cannot be sent, all of their type. */
+function idFilter(ids: readonly RawValue[]): Document {
+  const byValue = { _id: { $in: ids.filter(isLossless).map(losslessValue) } };
+  const types = new Set(ids.filter((id) => !isLossless(id)).map(({ type }) => type));
+  return types.size === 0 ? byValue : { $or: [byValue, { _id: { $type: [...types] } }] };
+}
+
+function sortIn(documents: DocumentsByClass, document: Uint8Array, wanted: ReadonlySet<string>): void {
+  const id = findValue(document, '_id');
+  if (id === null) return;
+  const name = idClass(id, false);
+  const found = documents.get(name);
+  if (found !== undefined) found.push(document);
+  else if (wanted.has(name)) documents.set(name, [document]);
+}

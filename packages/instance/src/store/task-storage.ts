@@ -1,0 +1,123 @@
+import type { Binary, Document } from 'mongodb';
+import { commandBytesMax, partsWithin } from '../cluster/driver/write-limits.js';
+import type { Metadata } from './metadata.js';
+import type { SavePartitions } from './partition-table.js';
+import { refusingStale } from './refusing-stale.js';
+import type { RereadStorage } from './reread-set.js';
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+
+/** Name of the document that holds a share's partitions of a copy. */
+export function partitionsName(taskId: string, copy: string): string {
+  return `${taskId}/${copy}`;
+}
+
+/**
+ * Partitions and doubtful keys of one share in the metadata database. Every document carries the epoch of its owner. A
+ * new owner claims them all first, those not yet there included: after that an earlier owner can write none of them,
+ * which would otherwise tell a later one of a copy that the checkpoint does not reach back to.
+ */
+export class TaskStorage implements RereadStorage {
+  constructor(
+    private readonly metadata: Metadata,
+    private readonly taskId: string,
+    private readonly epoch: number,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /**
+   * Claims what former owners have left, and reads it.
+   * @param copies names of the copies of the share's collections
+   * @returns stored partitions by name of their copy, and stored doubtful keys
+   * @throws ConvoyError `staleEpoch` when a later owner has done so already
+   */
+  async claim(copies: readonly string[]): Promise<{ partitions: Map<string, Document[]>; rereads: Document[] }> {
+    await this.claimCopies(copies);
+    const set = { task: this.taskId, epoch: this.epoch };
+    const former = { task: this.taskId, epoch: { $lte: this.epoch } };
+    await this.metadata.updateMany('rereads', former, { $set: { epoch: this.epoch } }, this.signal);
+    const stored = await this.metadata.find('partitions', set, this.signal);
+    const rereads = await this.metadata.find('rereads', set, this.signal);
+    const saved = stored.filter(({ partitions }) => partitions !== null);
+    return { partitions: new Map(saved.map((document) => [String(document.copy), document.partitions as Document[]])), rereads };
+  }
+
+  /**
+   * Claims copies, those not yet there included.
+   * @throws ConvoyError `staleEpoch` when a later owner has done so already
+   */
+  async claimCopies(copies: readonly string[]): Promise<void> {
+    const set = { task: this.taskId, epoch: this.epoch };
+    const claims = copies.map((copy) => ({ q: this.#earlier(copy), u: { $set: { ...set, copy }, $setOnInsert: { partitions: null } } }));
+    await refusingStale(() => this.metadata.upsertEach('partitions', claims, this.signal));
+  }
+
+  /** Saves all partitions of a claimed copy as one document. */
+  saverOf(copy: string): SavePartitions {
+    return async (_collection, partitions) => {
+      const filter = { _id: partitionsName(this.taskId, copy), epoch: this.epoch };
+      const written = await this.metadata.updateOne('partitions', filter, { $set: { partitions } }, this.signal);
+      if (!written) throw new ConvoyError('staleEpoch');
+    };
+  }
+
+  /** Removes the partitions of a copy that is over. */
+  async forgetCopy(copy: string): Promise<void> {
+    await this.metadata.deleteMany('partitions', { _id: partitionsName(this.taskId, copy), epoch: this.epoch }, this.signal);
+  }
+
+  async upsert(documents: Document[]): Promise<void> {
+    const statements = documents.map((document) => {
+      const q = this.#earlier(String(document._id));
+      return { q, u: { ...document, _id: q._id, task: this.taskId, epoch: this.epoch } };
+    });
+    await refusingStale(() => this.metadata.upsertEach('rereads', statements, this.signal));
+  }
+
+  async remove(ids: string[]): Promise<void> {
+    const names = ids.map((id) => `${this.taskId}/${id}`);
+    for (const part of partsWithin(names, (name) => name.length, commandBytesMax)) {
+      await this.metadata.deleteMany('rereads', { _id: { $in: part }, epoch: this.epoch }, this.signal);
+    }
+  }
+
+  /** A document of the share, unless a later owner has claimed it. */
+  #earlier(name: string): { _id: string; epoch: Document } {
+    return { _id: `${this.taskId}/${name}`, epoch: { $lte: this.epoch } };
+  }
+}
+
+/** The source's catalog as it was when the migration (or its present direction) began, and as it is committed; the destination's as it was opened. */
+export type StoredCatalog = 'collections' | 'committedCollections' | 'openedCollections';
+
+/**
+ * Collections of the migration in catalog order, as their stored entries.
+ * @param leaderEpoch the epoch of the leader whose entries count
+ */
+export async function readStoredEntries(metadata: Metadata, leaderEpoch: number, signal: AbortSignal, collection: StoredCatalog = 'collections'): Promise<Binary[]> {
+  const stored = await metadata.find(collection, { epoch: leaderEpoch }, signal);
+  return stored.sort((a, b) => Number(a.position) - Number(b.position)).map((document) => document.entry as Binary);
+}
+
+/**
+ * Stores a catalog of the source. May be repeated: what a former leader writes when it
+ * thaws stands beside the entries that count, and is not read.
+ */
+export async function storeEntries(metadata: Metadata, leaderEpoch: number, entries: readonly Binary[], signal: AbortSignal, collection: StoredCatalog = 'collections'): Promise<void> {
+  await metadata.deleteMany(collection, { epoch: { $lt: leaderEpoch } }, signal);
+  const documents = entries.map((entry, position) => ({ _id: `${leaderEpoch}/${position}`, epoch: leaderEpoch, position, entry }));
+  await metadata.upsertMany(collection, documents, signal);
+  // Only what the catalog does not have: a router may carry a deletion out once more when the entries are there.
+  await metadata.deleteMany(collection, { epoch: leaderEpoch, position: { $gte: entries.length } }, signal);
+}
+
+/**
+ * Removes what the direction before a reverse has left of the shares' partitions and doubtful keys, and of the pairs of
+ * UUIDs. Those who write any of it from here on have later epochs, whenever this is carried out.
+ * @param shareEpochs the epoch of each share, by its id
+ */
+export async function clearDirection(metadata: Metadata, leaderEpoch: number, taskEpochs: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
+  for (const [task, epoch] of taskEpochs) {
+    for (const collection of ['partitions', 'rereads'] as const) await metadata.deleteMany(collection, { task, epoch: { $lte: epoch } }, signal);
+  }
+  await metadata.deleteMany('uuids', { epoch: { $lt: leaderEpoch } }, signal);
+}

@@ -1,0 +1,338 @@
+import { codeOf } from '../../cluster/failure.js';
+import { SerialQueue } from '../../store/serial-queue.js';
+import type { LastingDifferences } from '../../store/task-record.js';
+import { runTogether } from '../../store/run-together.js';
+import { namespaceOf } from '../../catalog/namespace.js';
+import { inSameInsertionOrder } from '../compare/compare-capped-order.js';
+import type { KnownTimes } from '../standalone/comparison-dependencies.js';
+import type { FindDependencies } from '../compare/find-documents.js';
+import { CollectionLeftError, comparePart } from './first-generation.js';
+import { Planner, presentTimes } from './planning.js';
+import { latest, Rechecks } from './rechecks.js';
+import { SideFollower } from './side-follower.js';
+import { noLastingDifferences } from './standing.js';
+import type { Side } from './touched-keys.js';
+import { TouchesLostError } from './touched-stream.js';
+import { type BookedCollection, VerificationStore } from './verification-store.js';
+import type { VerifierDependencies } from './verifier-dependencies.js';
+
+/** Collections that are new, or copied by now, are looked for this often. */
+const plan_ms = 500;
+/** Without keys that are due it is looked again after this. */
+const idle_ms = 100;
+/** Documents that differed are looked at again this often at most. */
+const generation_ms = 2_000;
+/** What a change of definitions leaves for a moment passes within this; tried this often. */
+const disturbed_ms = 500;
+const disturbancesMax = 120;
+/** So many documents that differ are stored at most; comparing waits until some of them agree. */
+export const mismatchesMax = 200_000;
+/** During the last look streams are asked this often whether they are there. */
+const poll_ms = 20;
+/** Idle shards are moved on so often until they are. */
+const wake_ms = 400;
+
+/** What a last look is to do. */
+export interface LastLook {
+  /** Cluster times up to which both sides count. */
+  times: KnownTimes;
+  /** Namespaces whose documents servers delete by themselves: the source at any time, the destination once its attributes are restored. */
+  expiring: ReadonlySet<string>;
+  /** The first look, before attributes are restored: collections whose writes streams do not show completely are compared again. */
+  whole: boolean;
+}
+
+/** Where an earlier process has left off. */
+export interface VerifierStart {
+  source: bigint | null;
+  destination: bigint | null;
+}
+
+/**
+ * Verifies one share's part of a migration: compares its parts of all collections once, and every document again that is
+ * written to on either side; before the commit, everything that is left up to the commit's times.
+ */
+export class TaskVerifier {
+  readonly #store: VerificationStore;
+  readonly #rechecks: Rechecks;
+  readonly #followers: Record<Side, SideFollower>;
+  readonly #planner: Planner;
+  #hasCompared = false;
+  #floor: KnownTimes = { source: 0n, destination: 0n };
+  readonly #turn = new SerialQueue();
+  #planning = false;
+  #isLastLook = false;
+
+  constructor(
+    private readonly deps: VerifierDependencies,
+    start: VerifierStart,
+    /** Moves the streams of idle shards on. */
+    private readonly wake: (signal: AbortSignal) => Promise<void>,
+  ) {
+    this.#store = new VerificationStore(deps);
+    this.#rechecks = new Rechecks(deps, this.#store);
+    this.#followers = {
+      source: new SideFollower('source', deps, this.#store, start.source),
+      destination: new SideFollower('destination', deps, this.#store, start.destination),
+    };
+    this.#planner = new Planner(deps, this.#store, this.#all());
+  }
+
+  get store(): VerificationStore {
+    return this.#store;
+  }
+
+  /** Documents that differed when they were looked at last. */
+  get mismatches(): number {
+    return this.#rechecks.mismatches;
+  }
+
+  /** What differs with nothing on its way, as of the last look at all that differed. */
+  get lasting(): LastingDifferences {
+    return this.mismatches === 0 ? noLastingDifferences : this.#rechecks.lasting;
+  }
+
+  /** Entries of the definition journal up to which all own collections are planned; -1 while some are not. */
+  get plannedUpTo(): number {
+    return this.#store.unplanned.length === 0 ? this.#store.ordinal : -1;
+  }
+
+  /** Everything that was known at some time was compared; later collections may not be. */
+  get hasCompared(): boolean {
+    return this.#hasCompared;
+  }
+
+  /** How far what was looked at on a side is behind. */
+  lag_seconds(side: Side): number {
+    return this.#followers[side].lag_seconds;
+  }
+
+  /** How far what was read on both sides is behind, whether it was looked at or not. */
+  get readLag_seconds(): number {
+    return Math.max(...this.#all().map(({ readLag_seconds }) => readLag_seconds));
+  }
+
+  /** Where another process would go on; null while plans are being made, or nothing is followed. */
+  get settled(): VerifierStart | null {
+    const { source, destination } = this.#followers;
+    return this.#planning ? null : { source: source.settledBelow, destination: destination.settledBelow };
+  }
+
+  /** Claims the durable state of the share. */
+  async open(signal: AbortSignal): Promise<void> {
+    await this.#store.open();
+    await this.#rechecks.open();
+    await this.#store.takeCatalog(signal);
+    for (const follower of this.#all()) follower.begin();
+  }
+
+  /** Runs until the signal; rejects with the first failure. */
+  async run(stop: AbortSignal): Promise<void> {
+    await runTogether(stop, [
+      (signal) => this.#plan(signal),
+      (signal) => this.#compare(signal),
+      (signal) => this.#follow('source', signal),
+      (signal) => this.#follow('destination', signal),
+      (signal) => this.#lookAtKeys(signal),
+      (signal) => this.#lookAtMismatches(signal),
+    ]);
+  }
+
+  /**
+   * Finishes everything up to some times: reads both streams up to them, compares what was not compared yet, looks at every key that was
+   * written to and at every document that differed.
+   * @returns how many documents differ
+   */
+  async lastLook(look: LastLook, signal: AbortSignal): Promise<number> {
+    this.#isLastLook = true;
+    try {
+      const times = await this.#untilRead(look.times, signal);
+      await this.#untilPlanned(signal);
+      if (look.whole) await this.#compareCappedAgain(signal);
+      for (;;) {
+        while (this.#store.nextPart !== undefined && this.mismatches < mismatchesMax) await this.deps.clock.sleep(poll_ms, signal);
+        const isComplete = this.#store.nextPart === undefined;
+        const differing = await this.#turn.run(async () => {
+          await this.#undisturbed(() => this.#rechecks.lookAtAll(times, signal), signal);
+          return this.#undisturbed(() => this.#rechecks.lookAtMismatches(times, (entry_, kind) => isExpired(look, entry_, kind), signal), signal);
+        });
+        if (isComplete || differing >= mismatchesMax) return differing;
+      }
+    } finally {
+      this.#isLastLook = false;
+    }
+  }
+
+  /** Capped collections among the own ones whose documents were inserted in another order. */
+  async outOfOrder(times: KnownTimes, signal: AbortSignal): Promise<string[]> {
+    const found: string[] = [];
+    for (const { collection, plan } of this.#store.streamed) {
+      if (!collection.capped || plan === null) continue;
+      const after = latest([times, plan.times]);
+      const on = (side: Side): FindDependencies => ({ client: this.deps[side].router, database: collection.database, collection: collection.name, after: after[side], signal });
+      const same = await this.deps.retrying('compare the order of insertion', () => inSameInsertionOrder(on('source'), on('destination')), signal);
+      if (!same) found.push(namespaceOf(collection));
+    }
+    return found;
+  }
+
+  #all(): SideFollower[] {
+    return [this.#followers.source, this.#followers.destination];
+  }
+
+  async #plan(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#undisturbed(() => this.#planNow(signal), signal);
+      await this.deps.clock.sleep(plan_ms, signal);
+    }
+  }
+
+  /** Where an earlier process left off must not be moved beyond the times of plans that are not followed yet. */
+  async #planNow(signal: AbortSignal): Promise<void> {
+    await this.#turn.run(async () => {
+      this.#planning = true;
+      try {
+        await this.#store.takeCatalog(signal);
+        for (const follower of this.#all()) follower.follow();
+        await this.#planner.planCopied(signal);
+        await this.#planner.takePlans();
+      } finally {
+        this.#planning = false;
+      }
+    });
+  }
+
+  /** Who asks for the last look has seen that all shares have planned their collections: what is left is to read of them. */
+  async #untilPlanned(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await this.#undisturbed(() => this.#planNow(signal), signal);
+      if (this.#store.isPlanned) return;
+      await this.deps.clock.sleep(poll_ms, signal);
+    }
+  }
+
+  async #compare(stop: AbortSignal): Promise<void> {
+    let disturbances = 0;
+    for (;;) {
+      const next = this.#store.nextPart;
+      if (next === undefined) {
+        this.#hasCompared ||= this.#store.isPlanned;
+        await this.deps.clock.sleep(this.#isLastLook ? poll_ms : idle_ms, stop);
+        continue;
+      }
+      try {
+        await comparePart(this.deps, this.#hooks(), next.entry_, next.part, latest([this.#floor, next.entry_.plan?.times ?? this.#floor]), stop);
+        disturbances = 0;
+      } catch (error) {
+        disturbances += 1;
+        if (!(error instanceof CollectionLeftError) && !this.#passes(error, disturbances, stop)) throw error;
+        await this.deps.clock.sleep(disturbed_ms, stop);
+      }
+    }
+  }
+
+  #hooks() {
+    return {
+      store: this.#store,
+      untilRoom: async (signal: AbortSignal): Promise<void> => {
+        while (this.mismatches >= mismatchesMax) await this.deps.clock.sleep(disturbed_ms, signal);
+      },
+      found: (count: number): void => this.#rechecks.found(count),
+    };
+  }
+
+  async #follow(side: Side, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        await this.#followers[side].run(signal);
+      } catch (error) {
+        if (!(error instanceof TouchesLostError)) throw error;
+        await this.#beginAnew(side, signal);
+      }
+    }
+  }
+
+  /** What was written to meanwhile is not known: every document of the collections whose changes this share reads is compared again, by it. */
+  async #beginAnew(side: Side, signal: AbortSignal): Promise<void> {
+    await this.#turn.run(async () => {
+      const present = await presentTimes(this.deps, signal);
+      this.#floor = latest([this.#floor, present]);
+      this.#hasCompared = false;
+      await this.#store.compareAllAgain((entry_) => this.#store.isOwn(entry_));
+      this.#followers[side].restartAt(present[side]);
+    });
+  }
+
+  async #lookAtKeys(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      // Keys that find no room would keep the streams from being read, which the last look waits for.
+      while (this.deps.isDraining() && !this.#store.keys.isFull) await this.deps.clock.sleep(idle_ms, signal);
+      const found = await this.#turn.run(() => this.#undisturbed(() => this.#rechecks.lookAtDue(this.#followers.source.clusterTime, signal), signal));
+      if (!found) await this.deps.clock.sleep(idle_ms, signal);
+    }
+  }
+
+  /** Generation by generation; half of the time at most is spent with it. */
+  async #lookAtMismatches(signal: AbortSignal): Promise<void> {
+    let took_ms = 0;
+    for (;;) {
+      await this.deps.clock.sleep(Math.max(generation_ms, took_ms), signal);
+      if (this.mismatches === 0 || this.deps.isDraining()) continue;
+      const began_ms = this.deps.clock.monotonic_ms();
+      await this.#turn.run(() => this.#undisturbed(() => this.#rereadMismatches(signal), signal));
+      took_ms = this.deps.clock.monotonic_ms() - began_ms;
+    }
+  }
+
+  async #rereadMismatches(signal: AbortSignal): Promise<void> {
+    const { source } = await presentTimes(this.deps, signal);
+    await this.#rechecks.rereadMismatches({ present: source }, signal);
+  }
+
+  async #compareCappedAgain(signal: AbortSignal): Promise<void> {
+    await this.#turn.run(async () => {
+      this.#floor = latest([this.#floor, await presentTimes(this.deps, signal)]);
+      await this.#store.compareAllAgain((entry_) => entry_.collection.capped && this.#store.isOwn(entry_));
+    });
+  }
+
+  /** @returns times not before the given ones that both clusters have reached, and the streams have read */
+  async #untilRead(times: KnownTimes, signal: AbortSignal): Promise<KnownTimes> {
+    const { clock } = this.deps;
+    let woken_ms = -Infinity;
+    let present = await presentTimes(this.deps, signal);
+    const { source, destination } = this.#followers;
+    for (;;) {
+      const isReached = present.source >= times.source && present.destination >= times.destination;
+      if (isReached && source.hasRead(times.source) && destination.hasRead(times.destination)) return present;
+      if (clock.monotonic_ms() - woken_ms >= wake_ms) {
+        await this.wake(signal);
+        woken_ms = clock.monotonic_ms();
+      }
+      await clock.sleep(poll_ms, signal);
+      if (!isReached) present = await presentTimes(this.deps, signal);
+    }
+  }
+
+  async #undisturbed<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    for (let disturbances = 1; ; disturbances += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!this.#passes(error, disturbances, signal)) throw error;
+        await this.deps.clock.sleep(disturbed_ms, signal);
+      }
+    }
+  }
+
+  /** Whether a failure is one that a change of definitions under way may cause. */
+  #passes(error: unknown, disturbances: number, signal: AbortSignal): boolean {
+    return !signal.aborted && codeOf(error) !== null && disturbances < disturbancesMax;
+  }
+}
+
+/** The source may have deleted by now what was there at the commit time; so may the destination, once its attributes are restored. */
+function isExpired({ expiring, whole }: LastLook, { collection }: BookedCollection, kind: string): boolean {
+  const isPassing = kind === 'extraOnDestination' || (!whole && kind === 'missingOnDestination');
+  return isPassing && expiring.has(namespaceOf(collection));
+}

@@ -1,0 +1,146 @@
+import type { Document } from 'mongodb';
+import { namespaceOf } from '../../catalog/namespace.js';
+import { TouchedKeys } from './touched-keys.js';
+import { partsOf, restoredPart, restoredPlan, storedPart, type VerificationPlan, type VerifiedCollection, type VerifiedPart } from './verified-collection.js';
+import type { VerifiedCatalog, VerifierDependencies } from './verifier-dependencies.js';
+
+/** A collection with how far its comparison is. */
+export interface BookedCollection {
+  collection: VerifiedCollection;
+  /** Null until it is planned. */
+  plan: VerificationPlan | null;
+  /** This share's; empty before the plan. */
+  parts: VerifiedPart[];
+}
+
+/** What one share's verifier knows: the collections, their plans, the share's parts of them, and the keys that were written to. */
+export class VerificationStore {
+  readonly #collections = new Map<string, BookedCollection>();
+  readonly #names = new Map<string, string>();
+  readonly keys: TouchedKeys;
+  #catalog: VerifiedCatalog | null = null;
+  #found: Map<string, VerifiedPart[]> = new Map();
+
+  constructor(private readonly deps: VerifierDependencies) {
+    this.keys = new TouchedKeys(deps.keysBytesMax);
+  }
+
+  /** Claims what earlier owners of the share have stored. */
+  async open(): Promise<void> {
+    const stored = await this.deps.storage.claim();
+    this.#found = new Map(stored.map((document) => [String(document.key), (document.parts as Document[]).map(restoredPart)]));
+  }
+
+  /** Entries of the definition journal that the book has taken in; -1 before the first. */
+  get ordinal(): number {
+    return this.#catalog?.ordinal ?? -1;
+  }
+
+  get collections(): Iterable<BookedCollection> {
+    return this.#collections.values();
+  }
+
+  /** Undefined once a collection is no longer followed under the key. */
+  get(key: string): BookedCollection | undefined {
+    return this.#collections.get(key);
+  }
+
+  /** The planned collection under a name. */
+  named(database: string, name: string): BookedCollection | undefined {
+    return this.#collections.get(this.#names.get(namespaceOf({ database, name })) ?? '');
+  }
+
+  isOwn({ collection }: BookedCollection): boolean {
+    return collection.planner === this.deps.task;
+  }
+
+  /** The plans of all collections are known, and so is every part that this share has. */
+  get isPlanned(): boolean {
+    return this.#catalog !== null && [...this.#collections.values()].every(({ plan }) => plan !== null);
+  }
+
+  /** Own collections that have no plan yet. */
+  get unplanned(): BookedCollection[] {
+    return [...this.#collections.values()].filter((entry_) => entry_.plan === null && this.isOwn(entry_));
+  }
+
+  /** Collections that other shares plan, and whose plans are not known here. */
+  get unknown(): BookedCollection[] {
+    return [...this.#collections.values()].filter((entry_) => entry_.plan === null && !this.isOwn(entry_));
+  }
+
+  /** Own collections whose changes have to be read. */
+  get streamed(): BookedCollection[] {
+    return [...this.#collections.values()].filter((entry_) => entry_.plan !== null && this.isOwn(entry_));
+  }
+
+  /** The next part to compare; undefined when all that are known are done. */
+  get nextPart(): { entry_: BookedCollection; part: VerifiedPart } | undefined {
+    for (const entry_ of this.#collections.values()) {
+      const part = entry_.parts.find(({ done }) => !done);
+      if (part !== undefined) return { entry_, part };
+    }
+    return undefined;
+  }
+
+  /** Takes the collections as they are now. @returns whether anything has changed */
+  async takeCatalog(signal: AbortSignal): Promise<boolean> {
+    const catalog = await this.deps.catalog(signal);
+    if (catalog === this.#catalog) return false;
+    const keys = new Set(catalog.collections.map(({ key }) => key));
+    for (const key of [...this.#collections.keys()]) if (!keys.has(key)) await this.#forget(key);
+    const fresh = catalog.collections.filter(({ key }) => !this.#collections.has(key));
+    for (const collection of fresh) this.#collections.set(collection.key, { collection, plan: null, parts: [] });
+    if (this.#catalog === null) await this.#restorePlans(fresh);
+    this.#catalog = catalog;
+    for (const key of this.#found.keys()) if (!keys.has(key)) await this.deps.storage.forget(key);
+    this.#found.clear();
+    return true;
+  }
+
+  /** Takes a plan, and this share's parts of it. */
+  setPlan(key: string, stored: Document, parts?: VerifiedPart[]): void {
+    const entry_ = this.#collections.get(key);
+    if (entry_ === undefined || entry_.plan !== null) return;
+    const { task, tasks } = this.deps;
+    entry_.plan = restoredPlan(stored);
+    entry_.parts = parts ?? partsOf(entry_.plan, entry_.collection.planner, task, tasks);
+    if (this.isOwn(entry_)) this.#names.set(namespaceOf(entry_.collection), key);
+  }
+
+  /** Reads the plans of some collections, as far as there are any. */
+  async takePlans(collections: readonly BookedCollection[]): Promise<void> {
+    if (collections.length === 0) return;
+    const stored = await this.deps.storage.plansOf(collections.map(({ collection }) => collection.key));
+    for (const plan of stored) this.setPlan(String(plan._id), plan);
+  }
+
+  /** Makes the parts of a collection durable. */
+  async saveParts({ collection, parts }: BookedCollection): Promise<void> {
+    await this.deps.storage.saveParts(collection.key, parts.map(storedPart));
+  }
+
+  /** All parts of some collections, those of other shares too, are to be compared again from their beginnings, by this share. */
+  async compareAllAgain(condition: (entry_: BookedCollection) => boolean): Promise<void> {
+    for (const entry_ of this.#collections.values()) {
+      if (entry_.plan === null || !condition(entry_)) continue;
+      entry_.parts = partsOf(entry_.plan, 0, 0, 1);
+      await this.saveParts(entry_);
+    }
+  }
+
+  async #restorePlans(collections: readonly VerifiedCollection[]): Promise<void> {
+    for (const stored of await this.deps.storage.plansOf(collections.map(({ key }) => key))) {
+      const key = String(stored._id);
+      this.setPlan(key, stored, this.#found.get(key));
+    }
+  }
+
+  async #forget(key: string): Promise<void> {
+    const entry_ = this.#collections.get(key);
+    this.#collections.delete(key);
+    this.keys.forget(key);
+    if (entry_ !== undefined && this.#names.get(namespaceOf(entry_.collection)) === key) this.#names.delete(namespaceOf(entry_.collection));
+    await this.deps.storage.forget(key);
+  }
+}

@@ -1,0 +1,138 @@
+import type { Fleet } from '@convoy/api/fleet/fleet';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import type { ReleaseSeries } from '@convoy/simulator/node/server-version';
+import { migratorCredentials } from '@convoy/testbed/cluster/access-control';
+import { startLocalCluster } from '@convoy/testbed/cluster/local-cluster';
+import { MongoClient, type Document } from 'mongodb';
+import { parseInstanceConfig } from '../../../src/config/instance-config.js';
+import { runInstance } from '../../../src/process/instance-process.js';
+import { instanceLogger } from '../instance-log.js';
+import { ServedInstance } from './served-instance.js';
+
+/** What a cluster is: a number of shards, or a replica set. */
+export type Shape = { readonly shards: number } | 'replicaSet';
+
+/** The releases of the servers, as `startLocalCluster` takes them, and whether they know their users: nobody logs in where they do not. */
+export interface Releases {
+  readonly cluster0?: ReleaseSeries;
+  readonly cluster1?: ReleaseSeries;
+  readonly withUsers?: boolean;
+  /** How much oplog each shard of cluster1 keeps, when it is not to be plenty. */
+  readonly oplogBytes1?: number;
+}
+
+/** Settings with which an instance reads the shards of clusters that know their users. */
+export const readsShards = { sourceAccess: 'direct', shards: { cluster0: migratorCredentials, cluster1: migratorCredentials } } as const;
+
+const serverDatabases: ReadonlySet<string> = new Set(['admin', 'config', 'local']);
+
+/** A cluster and a user's client of it. */
+export class Side {
+  private constructor(
+    readonly connectionString: string,
+    readonly client: MongoClient,
+    /** A client of somebody who may read and write, and nothing else; where users are not known, the same as the other. */
+    readonly shopper: MongoClient,
+    private readonly shape: Shape,
+    private readonly stop: () => Promise<void>,
+  ) {}
+
+  static async open(shape: Shape, release?: ReleaseSeries, withUsers = false, oplogBytes?: number): Promise<Side> {
+    const options = { ...(release !== undefined && { release }), ...(oplogBytes !== undefined && { oplogBytes }) };
+    const servers = await startLocalCluster({ topology: shape, withUsers, ...options });
+    const client = await new MongoClient(servers.connectionStringOf('root')).connect();
+    const shopper = withUsers ? await new MongoClient(servers.connectionStringOf('shopper')).connect() : client;
+    return new Side(servers.connectionString, client, shopper, shape, () => servers.close());
+  }
+
+  /** Around servers that were started already, where users are not known. */
+  static async around(connectionString: string, shape: Shape, stop: () => Promise<void>): Promise<Side> {
+    const client = await new MongoClient(connectionString).connect();
+    return new Side(connectionString, client, client, shape, stop);
+  }
+
+  /** Databases of users and of Convoy. */
+  async databases(): Promise<string[]> {
+    const { databases } = await this.client.db('admin').admin().listDatabases({ nameOnly: true });
+    return databases.map(({ name }) => name).filter((name) => !serverDatabases.has(name));
+  }
+
+  /** Everything that a refused request must leave as it is: databases, collections, counts, indexes, the balancer. */
+  async contents(): Promise<Document> {
+    const contents: Document = {};
+    for (const database of (await this.databases()).sort()) {
+      const db = this.client.db(database);
+      for (const { name, type } of await db.listCollections().toArray()) {
+        contents[`${database}.${name}`] = type === 'collection' ? await definitionAndCount(db.collection(name)) : type;
+      }
+    }
+    if (this.shape !== 'replicaSet') contents.balancer = (await this.client.db('admin').command({ balancerStatus: 1 })).mode as unknown;
+    return contents;
+  }
+
+  async dropDatabases(): Promise<void> {
+    for (const name of await this.databases()) await this.client.db(name).dropDatabase();
+  }
+
+  async close(): Promise<void> {
+    await this.client.close();
+    await this.shopper.close();
+    await this.stop();
+  }
+}
+
+async function definitionAndCount(collection: ReturnType<ReturnType<MongoClient['db']>['collection']>): Promise<Document> {
+  return { count: await collection.countDocuments(), indexes: (await collection.indexes()).map(({ name }) => name) };
+}
+
+/** Two clusters, configured as `cluster0` and `cluster1` of every instance that is started on the scene. */
+export class Fixture implements AsyncDisposable {
+  constructor(
+    readonly cluster0: Side,
+    readonly cluster1: Side,
+  ) {}
+
+  static async open(cluster0: Shape, cluster1: Shape, releases: Releases = {}): Promise<Fixture> {
+    const { withUsers } = releases;
+    const sides = [Side.open(cluster0, releases.cluster0, withUsers), Side.open(cluster1, releases.cluster1, withUsers, releases.oplogBytes1)] as const;
+    return new Fixture(...(await Promise.all(sides)));
+  }
+
+  /** Runs an instance and waits until it takes commands. */
+  async startInstance(flags: Document = {}, fleet: Fleet = new LoneFleet()): Promise<ServedInstance> {
+    const instance = await this.launchInstance(flags, fleet);
+    await instance.untilReady();
+    return instance;
+  }
+
+  /** Runs an instance; it may still be initialising. */
+  async launchInstance(flags: Document = {}, fleet: Fleet = new LoneFleet()): Promise<ServedInstance> {
+    const config = parseInstanceConfig({
+      flags: {
+        cluster0: this.cluster0.connectionString,
+        cluster1: this.cluster1.connectionString,
+        port: 0,
+        partition_seconds: 1,
+        checkpoint_ms: 100,
+        ...flags,
+      },
+    });
+    const running = await runInstance(config, { fleet, logger: instanceLogger(`instance ${config.id ?? 'single'}`) });
+    return new ServedInstance(running.url, () => running.close());
+  }
+
+  /** Empties both clusters. Every instance must be closed before. */
+  async clear(): Promise<void> {
+    await this.cluster0.dropDatabases();
+    await this.cluster1.dropDatabases();
+  }
+
+  async close(): Promise<void> {
+    await this.cluster0.close();
+    await this.cluster1.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,239 @@
+import { ConvoyError } from '@convoy/api/errors/convoy-error';
+import { BSON } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { EventQueue } from '../../../src/apply/event-queue.js';
+import { ApplyWorker, type ApplyWorkerDependencies } from '../../../src/apply/apply-worker.js';
+import { ApplyWorkers } from '../../../src/apply/apply-workers.js';
+import { composeBatch, type RoutedEvent } from '../../../src/apply/write-batch.js';
+import { idClass } from '../../../src/bson/id-class.js';
+import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
+import { ApplyWatermark } from '../../../src/store/apply-watermark.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import type { ChangeEvent } from '../../../src/store/change-event.js';
+import { RereadSet } from '../../../src/store/reread-set.js';
+import { Condition } from '../../../src/store/condition.js';
+import { changeOf, collectionOf, insertOf, never, rawOf, settled, updateOf } from '../model/parts.js';
+
+const collection = collectionOf();
+let writes: RawWrite[];
+let answers: ((outcome: Partial<WriteOutcome>) => void)[];
+let stored: string[];
+let watermarks: bigint[];
+let budget: ByteBudget;
+let rereads: RereadSet;
+let deps: ApplyWorkerDependencies;
+let applied: number;
+
+beforeEach(() => {
+  writes = [];
+  answers = [];
+  stored = [];
+  watermarks = [];
+  applied = 0;
+  budget = new ByteBudget(1_000_000);
+  const storage = {
+    upsert: (documents: { reason?: unknown }[]) => Promise.resolve(void stored.push(...documents.map(({ reason }) => String(reason)))),
+    remove: () => Promise.resolve(),
+  };
+  rereads = new RereadSet(storage, budget);
+  deps = {
+    writer: { write } as never,
+    findPresent: () => Promise.resolve(null),
+    rereads,
+    budget,
+    applyWatermark: new ApplyWatermark(0n, (time) => Promise.resolve(void watermarks.push(time)), () => 0n),
+    progressed: new Condition(),
+    onApplied: (events) => (applied += events),
+  };
+});
+
+function write(one: RawWrite): Promise<WriteOutcome> {
+  writes.push(one);
+  return new Promise((resolve) => answers.push((outcome) => resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [], ...outcome })));
+}
+
+async function answer(outcome: Partial<WriteOutcome> = {}): Promise<void> {
+  answers.shift()?.(outcome);
+  await settled();
+}
+
+function routedOf(event: ChangeEvent): RoutedEvent {
+  budget.take(event.bytes);
+  return { event, collection, workerClass: idClass(event.id, false), bounds: { watermark: 0n, readEnd: null }, removes: false };
+}
+
+async function running(...events: ChangeEvent[]): Promise<ApplyWorker> {
+  const worker = new ApplyWorker(deps);
+  for (const event of events) worker.push(routedOf(event));
+  void worker.run(never, never).catch(() => undefined);
+  await settled();
+  return worker;
+}
+
+describe('a wave', () => {
+  it('holds at most one statement per id class; the next one waits for all answers', async () => {
+    await running(insertOf(1, 1n), insertOf(2, 2n), insertOf(1, 3n, { sk: 2 }));
+    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2]]);
+    await answer();
+    expect(writes.map(({ kind, statements }) => [kind, statements.length])).toEqual([['insert', 2], ['insert', 1]]);
+  });
+
+  it('is sent as unordered bulks, one per kind', async () => {
+    await running(insertOf(1, 1n), changeOf(2, 2n, { operation: 'delete' }), updateOf(3, 3n, { a: 1 }));
+    expect(writes.map(({ kind, ordered }) => [kind, ordered])).toEqual([['insert', false], ['delete', false], ['update', false]]);
+  });
+
+  it('is covered by begun before it is sent', async () => {
+    let save: () => void = () => undefined;
+    deps.applyWatermark = new ApplyWatermark(0n, () => new Promise((resolve) => (save = resolve)), () => 0n);
+    await running(insertOf(1, 7n));
+    expect(writes).toEqual([]);
+    save();
+    await settled();
+    expect(writes).toHaveLength(1);
+  });
+
+  it('keeps its bytes and its earliest time until everything in it is durable', async () => {
+    const worker = await running(insertOf(1, 1n), insertOf(2, 2n));
+    expect([worker.oldest(), budget.used]).toEqual([1n, 200]);
+    await answer();
+    expect([worker.oldest(), budget.used, applied]).toEqual([null, 0, 2]);
+  });
+
+  it('is one statement for what can be folded', async () => {
+    await running(updateOf(1, 1n, { a: 1 }), updateOf(1, 2n, { a: 2, b: 1 }));
+    const [statement] = writes[0]?.statements ?? [];
+    expect(statement === undefined ? null : BSON.deserialize(statement)).toMatchObject({
+      q: { sk: 1, _id: 1 },
+      u: [{ $set: { a: { $literal: 2 }, b: { $literal: 1 } } }],
+    });
+  });
+});
+
+describe('a doubt', () => {
+  it('from a duplicate key is durable before the wave counts as done', async () => {
+    const worker = await running(insertOf(1, 1n), insertOf(2, 2n));
+    await answer({ n: 1, failures: [{ index: 1, code: 11000, message: '' }] });
+    expect(stored).toEqual(['duplicateKey']);
+    expect(worker.oldest()).toBeNull();
+    expect([...rereads.entries()].map(({ dropped }) => dropped)).toEqual([2n]);
+  });
+
+  it('from a delta that matches nothing puts all deltas of the bulk in the set when nobody can tell which', async () => {
+    await running(updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }));
+    await answer({ n: 1 });
+    expect(stored).toEqual(['unmatchedDelta', 'unmatchedDelta']);
+  });
+
+  it('from an inexact delta takes later events of its key with it', async () => {
+    await running(updateOf(1, 1n, { 'a.b': 1 }), updateOf(1, 2n, { a: 1 }), insertOf(2, 3n));
+    expect(stored).toEqual(['inexactDelta']);
+    expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
+    expect([...rereads.entries()].map(({ dropped }) => dropped)).toEqual([2n]);
+  });
+
+  it('waits for the statements of its key that come before it', async () => {
+    await running(updateOf(1, 1n, { a: 1 }), updateOf(1, 2n, { 'a.b': 1 }));
+    expect(stored).toEqual([]);
+    await answer();
+    expect(stored).toEqual(['inexactDelta']);
+  });
+
+  it('concerns transactions up to the end of a repair\'s reading, also when the key left the set meanwhile', async () => {
+    await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
+    await rereads.remove([...rereads.entries()], 9n, () => undefined);
+    await running(updateOf(1, 9n, { a: 1 }, { inTransaction: true }), updateOf(2, 9n, { a: 1 }, { inTransaction: true }));
+    expect(stored).toEqual(['duplicateKey', 'preparedTransaction']);
+    expect(writes.map(({ statements }) => statements.length)).toEqual([1]);
+  });
+
+  it('concerns every change of a capped collection up to that end, because it is not read at one time', async () => {
+    const capped = collectionOf({ capped: true });
+    await rereads.add([{ collection: capped, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
+    for (const entry of rereads.entries()) entry.readTime = 7n;
+    await rereads.remove([...rereads.entries()], 9n, () => undefined);
+    const worker = new ApplyWorker(deps);
+    for (const event of [insertOf(1, 6n), updateOf(1, 9n, { a: 1 })]) worker.push({ ...routedOf(event), collection: capped });
+    void worker.run(never, never);
+    await settled();
+    await answer();
+    expect(writes.map(({ kind }) => kind)).toEqual(['insert']);
+    expect(stored).toEqual(['duplicateKey', 'replayedDelta']);
+  });
+
+  it('no longer concerns them once everything up to that time is done', async () => {
+    await rereads.add([{ collection, id: rawOf(1), reason: 'duplicateKey', time: 5n }]);
+    await rereads.remove([...rereads.entries()], 9n, () => undefined);
+    rereads.forgetReadings(10n);
+    await running(updateOf(1, 11n, { a: 1 }, { inTransaction: true }));
+    expect(writes).toHaveLength(1);
+  });
+});
+
+it('events that the reading of their key has included do nothing when they come to be applied after the repair', async () => {
+  await rereads.add([{ collection, id: rawOf(1), reason: 'inexactDelta', time: 5n }]);
+  for (const entry of rereads.entries()) entry.readTime = 8n;
+  await rereads.remove([...rereads.entries()], 9n, () => undefined);
+  const worker = new ApplyWorker(deps);
+  const included = [6n, 7n, 8n].map((time) => updateOf(1, time, { a: 1 }));
+  for (const event of included) worker.push(routedOf(event));
+  void worker.run(never, never);
+  await settled();
+  expect([writes.length, applied, worker.oldest()]).toEqual([0, 3, null]);
+  for (const event of [updateOf(1, 9n, { a: 2 }), updateOf(2, 8n, { a: 1 })]) worker.push(routedOf(event));
+  await settled();
+  expect(writes.map(({ statements }) => statements.length)).toEqual([2]);
+});
+
+it('a failure that repeating cannot mend ends the lane, with namespace and code and without values', async () => {
+  const worker = new ApplyWorker(deps);
+  worker.push(routedOf(insertOf(1, 1n)));
+  const run = worker.run(never, never);
+  await settled();
+  answers.shift()?.({ n: 0, failures: [{ index: 0, code: 121, message: 'secret value' }] });
+  const error = await run.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ConvoyError);
+  expect(error).toMatchObject({ error: 'writeRefused', errorDescription: 'The destination refused a write to shop.orders with code 121.' });
+  expect(worker.oldest()).toBe(1n);
+});
+
+it('events that a repair has held go before everything that came later, however many they are', () => {
+  const worker = new ApplyWorker(deps);
+  worker.push(routedOf(updateOf(1, 1_000_000n, { a: 2 })));
+  const buffered = routedOf(updateOf(1, 1n, { a: 1 }));
+  worker.pushFirst(Array.from({ length: 200_000 }, () => buffered));
+  expect(worker.oldest()).toBe(1n);
+});
+
+it('a wave is bounded in statements', () => {
+  const queue = new EventQueue();
+  for (let id = 0; id < 1500; id += 1) queue.push(routedOf(insertOf(id, BigInt(id + 1))));
+  const batch = composeBatch(queue, deps);
+  expect([batch.items.length, queue.length, batch.first, batch.last]).toEqual([1000, 500, 1n, 1000n]);
+});
+
+describe('applyWorkers', () => {
+  it('are flushed up to a time once nothing earlier is left in any of them', async () => {
+    const applyWorkers = new ApplyWorkers(2, deps);
+    for (let id = 1; id <= 4; id += 1) applyWorkers.push(routedOf(insertOf(id, BigInt(id))));
+    let flushed = false;
+    void applyWorkers.flushed(4n, never).then(() => (flushed = true));
+    void applyWorkers.run(never, never).catch(() => undefined);
+    await settled();
+    expect([flushed, applyWorkers.oldest()]).toEqual([false, 1n]);
+    while (answers.length > 0) await answer();
+    expect([flushed, applyWorkers.oldest()]).toEqual([true, null]);
+  });
+
+  it('end after the wave in flight when they are stopped', async () => {
+    const stop = new AbortController();
+    const applyWorkers = new ApplyWorkers(1, deps);
+    applyWorkers.push(routedOf(insertOf(1, 1n)));
+    applyWorkers.push(routedOf(insertOf(1, 2n, { sk: 2 })));
+    const run = applyWorkers.run(stop.signal, never).catch(() => 'ended');
+    await settled();
+    stop.abort(new ConvoyError('shuttingDown'));
+    await answer();
+    expect([await run, applyWorkers.oldest(), applied]).toEqual(['ended', 2n, 1]);
+  });
+});

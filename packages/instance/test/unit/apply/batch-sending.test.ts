@@ -1,0 +1,151 @@
+import { BSON, type Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { EventQueue } from '../../../src/apply/event-queue.js';
+import { sendBatch } from '../../../src/apply/send-batch.js';
+import { composeBatch, type WriteBatch } from '../../../src/apply/write-batch.js';
+import { idClass } from '../../../src/bson/id-class.js';
+import { decodeValue, type RawValue } from '../../../src/bson/scan.js';
+import type { RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import type { ChangeEvent } from '../../../src/store/change-event.js';
+import { RereadSet } from '../../../src/store/reread-set.js';
+import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { changeOf, collectionOf, insertOf, never, updateOf } from '../model/parts.js';
+
+const capped = collectionOf({ capped: true, sourceKey: [], destinationKey: [] });
+let queue: EventQueue;
+let sent: RawWrite[];
+let answers: Partial<WriteOutcome>[];
+/** `_id`s of the documents that the destination has; null when it cannot be asked. */
+let present: number[] | null;
+
+beforeEach(() => {
+  queue = new EventQueue();
+  [sent, answers, present] = [[], [], null];
+});
+
+function route(collection: SyncedCollection, ...events: ChangeEvent[]): void {
+  for (const event of events) {
+    queue.push({ event, collection, workerClass: idClass(event.id, collection.collated), bounds: { watermark: 0n, readEnd: null }, removes: false });
+  }
+}
+
+function compose(): WriteBatch {
+  const budget = new ByteBudget(1000);
+  const rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget);
+  return composeBatch(queue, { rereads, budget });
+}
+
+function send(batch: WriteBatch): ReturnType<typeof sendBatch> {
+  const write = (one: RawWrite): Promise<WriteOutcome> => {
+    sent.push(one);
+    return Promise.resolve({ n: one.statements.length, nModified: 0, upserted: 0, failures: [], ...answers.shift() });
+  };
+  return sendBatch(batch, { writer: { write } as never, findPresent: (_collection, items) => Promise.resolve(present === null ? null : new Set(items.filter(({ id }) => isPresent(id)))) }, never);
+}
+
+function isPresent(id: RawValue): boolean {
+  return present?.some((one) => one === Number(decodeValue(id))) === true;
+}
+
+function statementsOf(write: RawWrite | undefined): Document[] {
+  return (write?.statements ?? []).map((bytes) => BSON.deserialize(bytes));
+}
+
+describe('a delta that the server refuses', () => {
+  it.each([28, 29])('is read anew: code %i', async (code) => {
+    route(collectionOf(), updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }));
+    answers = [{ n: 1, failures: [{ index: 1, code, message: '' }] }];
+    expect(await send(compose())).toMatchObject([{ reason: 'inexactDelta', time: 2n }]);
+  });
+});
+
+describe('a statement that is refused for what the destination has', () => {
+  const unsharded = { sourceKey: [], destinationKey: [] };
+  const refused = async (changes: Partial<SyncedCollection>, code: number): Promise<unknown[]> => {
+    route(collectionOf(changes), insertOf('a', 1n));
+    answers = [{ n: 0, failures: [{ index: 0, code, message: '' }] }];
+    return (await send(compose())).map(({ reason, time }) => [reason, time]);
+  };
+
+  it.each([16755, 171, 16766, 13027])('is read anew when an index does not take the document: code %i', async (code) => {
+    expect(await refused({}, code)).toEqual([['indexKeys', 1n]]);
+  });
+
+  it('is read anew when the server no longer knows whether it was carried out', async () => {
+    expect(await refused({}, 217)).toEqual([['unknownOutcome', 1n]]);
+  });
+
+  it("is read anew when the collection's collation finds a document with another _id", async () => {
+    expect(await refused({ ...unsharded, collated: true }, 66)).toEqual([['duplicateKey', 1n]]);
+  });
+
+  it.each([
+    ['no collation finds another _id', unsharded, 66],
+    ['the collection is capped, whose documents are not repaired into their place', { ...unsharded, capped: true }, 171],
+    ['the collection is capped and nobody knows whether it was carried out', { ...unsharded, capped: true }, 217],
+  ])('ends the migration when %s', async (_why, changes, code) => {
+    await expect(refused(changes, code)).rejects.toMatchObject({ error: 'writeRefused' });
+  });
+});
+
+describe('a bulk of deltas of which some have matched nothing', () => {
+  const requested = async (changes: Partial<SyncedCollection> = {}): Promise<unknown[]> => {
+    route(collectionOf(changes), updateOf(1, 1n, { a: 1 }), updateOf(2, 2n, { a: 1 }), updateOf(3, 3n, { a: 1 }));
+    return (await send(compose())).map(({ id, reason, time }) => [Number(decodeValue(id)), reason, time]);
+  };
+  const all = [[1, 'unmatchedDelta', 1n], [2, 'unmatchedDelta', 2n], [3, 'unmatchedDelta', 3n]];
+
+  it('puts those in doubt whose documents are not there', async () => {
+    answers = [{ n: 2 }];
+    present = [1, 3];
+    expect(await requested()).toEqual([all[1]]);
+  });
+
+  it('keeps the doubt about a failed one beside it', async () => {
+    answers = [{ n: 1, failures: [{ index: 0, code: 28, message: '' }] }];
+    present = [3];
+    expect(await requested()).toEqual([[1, 'inexactDelta', 1n], all[1]]);
+  });
+
+  it.each([
+    ['more are missing than have matched nothing', [1]],
+    ['fewer are missing', [1, 2, 3]],
+    ['the destination cannot be asked', null],
+  ])('puts all of them in doubt when %s', async (_what, ids) => {
+    answers = [{ n: 2 }];
+    present = ids;
+    expect(await requested()).toEqual(all);
+  });
+
+  it('puts all of a capped collection in doubt', async () => {
+    answers = [{ n: 2 }];
+    present = [1, 3];
+    expect(await requested({ capped: true })).toEqual(all);
+  });
+});
+
+describe('an ordered command', () => {
+  it('that met a duplicate key of a capped collection is gone on with behind it', async () => {
+    route(capped, insertOf(1, 1n), insertOf(2, 2n), insertOf(3, 3n));
+    answers = [{ n: 1, failures: [{ index: 1, code: 11000, message: '' }] }];
+    expect(await send(compose())).toMatchObject([{ reason: 'duplicateKey', time: 2n }]);
+    expect(sent.map((write) => [write.ordered, statementsOf(write).map(({ _id }) => _id as number)])).toEqual([[true, [1, 2, 3]], [true, [3]]]);
+  });
+});
+
+it('a wave is bounded in bytes', () => {
+  const large = 3 * 2 ** 20;
+  route(collectionOf(), ...[1, 2, 3, 4, 5].map((id) => ({ ...insertOf(id, BigInt(id)), bytes: large })));
+  expect(compose().items).toHaveLength(3);
+  expect(compose().items).toHaveLength(2);
+});
+
+it('filters of a sharded collection with a collation say the simple one', async () => {
+  const collated = collectionOf({ collated: true });
+  route(collated, updateOf('a', 1n, { x: 1 }));
+  await send(compose());
+  route(collated, changeOf('a', 2n, { operation: 'delete' }));
+  await send(compose());
+  expect(sent.flatMap(statementsOf).map(({ collation }) => collation as unknown)).toEqual([{ locale: 'simple' }, { locale: 'simple' }]);
+});

@@ -1,0 +1,83 @@
+import { BSON, type Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createCollection } from '../../../src/catalog/make/create-collection.js';
+import { createCollections } from '../../../src/catalog/make/create-collections.js';
+import { type CollectionPlan, planDestination } from '../../../src/catalog/plan/destination-plan.js';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { addZones } from '../../../src/catalog/make/place-chunks.js';
+import { readCatalog } from '../../../src/catalog/read/read-catalog.js';
+import type { CallOptions, ClusterClient, NodeClient } from '../../../src/cluster/node-client.js';
+import { fakeCluster, serverError } from '../fake-node-client.js';
+import { FakeCatalogServer } from './fake-catalog-server.js';
+
+const everything = compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] });
+const { signal } = new AbortController();
+const confirm = (): Promise<void> => Promise.resolve();
+let server: FakeCatalogServer;
+
+beforeEach(() => {
+  server = new FakeCatalogServer(['a', 'b']);
+});
+
+/**
+ * A router that carries a command out and answers as one does to whom it is sent again: a step-down has eaten the first
+ * answer, and the second says that the thing is there.
+ */
+function answeringAgain(commandName: string, code: number): NodeClient {
+  const { client } = server;
+  const command = async (database: string, sent: Document, options: CallOptions): Promise<Document> => {
+    const reply = await client.command(database, sent, options);
+    if (commandName in sent) throw serverError(code, 'AlreadyThere');
+    return reply;
+  };
+  return { label: client.label, command, openCursor: client.openCursor.bind(client), write: client.write.bind(client), close: () => Promise.resolve() };
+}
+
+async function planOf(source: FakeCatalogServer): Promise<{ plans: CollectionPlan[]; destination: (router: NodeClient) => ClusterClient }> {
+  const destination = (router: NodeClient): ClusterClient => fakeCluster({ router, shardIds: ['a', 'b'], clusterId: '0b' });
+  const sourceCluster = fakeCluster({ router: source.client, shardIds: ['a', 'b'] });
+  const catalog = await readCatalog(sourceCluster, everything, signal);
+  const plan = planDestination(catalog, { source: sourceCluster, destination: destination(server.client), buildIndexes: 'beforeDataCopy' });
+  return { plans: plan.collections, destination };
+}
+
+async function made(source: FakeCatalogServer, router: NodeClient): Promise<void> {
+  const { plans, destination } = await planOf(source);
+  for (const plan of plans) await createCollection({ destination: destination(router), signal, confirm }, plan);
+}
+
+function sourceWith(add: (source: FakeCatalogServer) => void): FakeCatalogServer {
+  const source = new FakeCatalogServer(['a', 'b']);
+  add(source);
+  return source;
+}
+
+describe('after a step-down', () => {
+  it('a collection that an earlier sending has made is taken', async () => {
+    await made(sourceWith((source) => source.add('app.plain')), answeringAgain('create', 48));
+    expect(server.databases.get('app')?.collections.has('plain')).toBe(true);
+  });
+
+  it('an index that an earlier sending has built is taken', async () => {
+    await made(sourceWith((source) => source.add('app.plain', { indexes: [{ v: 2, key: { a: 1 }, name: 'a_1' }] })), answeringAgain('createIndexes', 68));
+    expect(server.databases.get('app')?.collections.get('plain')?.indexes.map(({ name }) => name as string)).toEqual(['_id_', 'a_1']);
+  });
+
+  it('a collection that an earlier sending has sharded is taken', async () => {
+    const chunks = [{ min: { _id: new BSON.MinKey() }, max: { _id: new BSON.MaxKey() }, shard: 'b' }];
+    const source = sourceWith((one) => one.addSharded('app.sharded', { _id: 1 }, false, chunks));
+    await addZones(fakeCluster({ router: server.client, shardIds: ['a', 'b'] }), signal);
+    await made(source, answeringAgain('shardCollection', 23));
+    expect(server.sharded.has('app.sharded')).toBe(true);
+    expect(server.tags).toEqual([]);
+  });
+});
+
+it('routing is read anew after all collections were placed', async () => {
+  const chunks = [{ min: { _id: new BSON.MinKey() }, max: { _id: new BSON.MaxKey() }, shard: 'b' }];
+  const source = sourceWith((one) => one.addSharded('app.sharded', { _id: 1 }, false, chunks));
+  const { plans, destination } = await planOf(source);
+  await createCollections({ destination: destination(server.client), plan: { databases: new Map([['app', 'a']]), collections: plans, warnings: [] }, signal, confirm });
+  const names = server.client.sent.map(({ command }) => Object.keys(command)[0]);
+  expect(names.lastIndexOf('flushRouterConfig')).toBeGreaterThan(names.lastIndexOf('shardCollection'));
+});

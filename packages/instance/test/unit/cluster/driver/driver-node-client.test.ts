@@ -1,0 +1,298 @@
+import { Binary, BSON, Long, MongoClient, MongoServerError, Timestamp } from 'mongodb';
+import { describe, expect, test } from 'vitest';
+import { ClientClosedError, NoAnswerError } from '../../../../src/cluster/call-scope.js';
+import { ClientRing } from '../../../../src/cluster/driver/client-ring.js';
+import { clientOptions } from '../../../../src/cluster/driver/client-options.js';
+import { DriverNodeClient } from '../../../../src/cluster/driver/driver-node-client.js';
+import { classify } from '../../../../src/cluster/failure.js';
+import { batch, failure, ScriptedNode, success, type Script } from '../scripted-node.js';
+
+const signal = new AbortController().signal;
+const lsid = Buffer.alloc(16, 7);
+
+function clientTo(...nodes: ScriptedNode[]): DriverNodeClient {
+  const makers = nodes.map((node) => () => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({})));
+  return new DriverNodeClient({ label: 'test', ring: new ClientRing(makers), readPreference: null });
+}
+
+async function withClient<T>(script: Script, run: (nodeClient: DriverNodeClient, node: ScriptedNode) => Promise<T>): Promise<T> {
+  await using node = await ScriptedNode.start(script);
+  const nodeClient = clientTo(node);
+  try {
+    return await run(nodeClient, node);
+  } finally {
+    await nodeClient.close();
+  }
+}
+
+const insert = { database: 'db', collection: 'coll', kind: 'insert', statements: [BSON.serialize({ _id: 1 }), BSON.serialize({ _id: 2 })], ordered: false } as const;
+
+describe('reading at majority', () => {
+  test('shows what was written through the door, whichever of its primaries answers', async () => {
+    let t = 0;
+    const answer: Script = ({ name }) => ({ ...(name === 'find' ? batch(0n, []) : success({ n: 1 })), operationTime: new Timestamp({ t, i: 1 }) });
+    await withClient(answer, async (nodeClient, node) => {
+      const level = 'majority';
+      const find = { find: 'c', readConcern: { level } };
+      const timesOf = (name: string) => node.named(name).map(({ body }) => (body['readConcern'] as { afterClusterTime?: Timestamp } | undefined)?.afterClusterTime?.t);
+      await nodeClient.openCursor('db', find, { signal });
+      t = 101;
+      await nodeClient.write(insert, null, { signal });
+      await nodeClient.openCursor('db', find, { signal });
+      t = 201;
+      await nodeClient.command('db', { update: 'c', updates: [], writeConcern: { w: 'majority' } }, { signal });
+      // Neither reads nor earlier replies change the time.
+      t = 900;
+      await nodeClient.command('db', { count: 'c', readConcern: { level } }, { signal });
+      t = 150;
+      await nodeClient.write(insert, null, { signal });
+      await nodeClient.command('db', { count: 'c', readConcern: { level } }, { signal });
+      await nodeClient.openCursor('db', { find: 'c', readConcern: { level, afterClusterTime: new Timestamp({ t: 7, i: 1 }) } }, { signal });
+      await nodeClient.openCursor('db', { find: 'c' }, { signal });
+      expect(timesOf('find')).toEqual([undefined, 101, 7, undefined]);
+      expect(timesOf('count')).toEqual([201, 201]);
+    });
+  });
+});
+
+test('a router that did not see a write learns its cluster time with the read that waits for it', async () => {
+  const clusterTimeAt = (t: number) => ({ clusterTime: new Timestamp({ t, i: 1 }), signature: { hash: new Binary(Buffer.alloc(20)), keyId: Long.fromNumber(0) } });
+  let dead = false;
+  await using first = await ScriptedNode.start(() => (dead ? 'disconnect' : { ...success({ n: 1 }), $clusterTime: clusterTimeAt(500) }));
+  await using second = await ScriptedNode.start(({ name }) => (name === 'find' ? batch(0n, []) : success()), { msg: 'isdbgrid', $clusterTime: clusterTimeAt(50) });
+  const nodeClient = clientTo(first, second);
+  try {
+    await nodeClient.write(insert, null, { signal });
+    dead = true;
+    const command = { count: 'c', readConcern: { level: 'majority' } };
+    await expect(nodeClient.command('db', command, { signal })).rejects.toThrow();
+    await nodeClient.command('db', command, { signal });
+    await nodeClient.openCursor('db', { find: 'c', readConcern: { level: 'majority' } }, { signal });
+    for (const name of ['count', 'find']) expect(second.named(name)[0]?.body['$clusterTime']).toMatchObject({ clusterTime: new Timestamp({ t: 500, i: 1 }) });
+  } finally {
+    await nodeClient.close();
+  }
+});
+
+describe('writing', () => {
+  test('sends the statements untouched, with majority and without validation', async () => {
+    await withClient(() => success({ n: 2 }), async (nodeClient, node) => {
+      expect(await nodeClient.write(insert, null, { signal })).toEqual({ n: 2, nModified: 0, upserted: 0, failures: [], operationTime: new Timestamp({ t: 100, i: 1 }) });
+      const [command] = node.named('insert');
+      expect(command?.sequences.get('documents')).toEqual(insert.statements.map((bytes) => Buffer.from(bytes)));
+      expect(command?.body).toMatchObject({ insert: 'coll', ordered: false, writeConcern: { w: 'majority' }, bypassDocumentValidation: true, $db: 'db' });
+      expect(command?.body).not.toHaveProperty('txnNumber');
+    });
+  });
+
+  test.each([64, 91, 189])('throws a write-concern error (%i) as retryable, also beside duplicate keys and for commands', async (code) => {
+    const writeConcernError = { code, codeName: 'SomeCode', errmsg: 'waiting for replication timed out' };
+    const writeErrors = [{ index: 0, code: 11000, errmsg: 'E11000' }];
+    await withClient(() => success({ n: 1, writeErrors, writeConcernError }), async (nodeClient) => {
+      const calls = [() => nodeClient.write(insert, null, { signal }), () => nodeClient.command('db', { create: 'c' }, { signal })];
+      for (const call of calls) {
+        const error: unknown = await call().catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(MongoServerError);
+        expect(classify(error)).toBe('retryable');
+      }
+    });
+  });
+
+  test('with a ticket runs in that session under that number', async () => {
+    await withClient(() => success({ n: 2 }), async (nodeClient, node) => {
+      await nodeClient.write(insert, { lsid, txnNumber: (5n << 32n) + 3n }, { signal });
+      await nodeClient.write(insert, null, { signal });
+      await nodeClient.command('admin', { ping: 1 }, { signal });
+      const [ticketed, plain] = node.named('insert');
+      expect(ticketed?.body['txnNumber']).toEqual(Long.fromBigInt((5n << 32n) + 3n));
+      expect(ticketed?.body['lsid']).toEqual({ id: new Binary(lsid, 4).toUUID() });
+      for (const other of [plain, ...node.named('ping')]) expect(other?.body['lsid']).not.toEqual(ticketed?.body['lsid']);
+    });
+  });
+
+  test('never ends the session of a ticket', async () => {
+    const ended: unknown[] = [];
+    await using node = await ScriptedNode.start(() => success({ n: 2 }));
+    const client = new MongoClient(`${node.connectionString}?directConnection=true`, { ...clientOptions({}), monitorCommands: true });
+    client.on('commandStarted', (event) => {
+      if (event.commandName === 'endSessions') ended.push(...(event.command['endSessions'] as unknown[]));
+    });
+    const nodeClient = new DriverNodeClient({ label: 'test', ring: new ClientRing([() => client]), readPreference: null });
+    await nodeClient.write(insert, { lsid, txnNumber: 1n }, { signal });
+    await nodeClient.close();
+    expect(ended.length).toBeGreaterThan(0);
+    expect(BSON.EJSON.stringify(ended)).not.toContain(new Binary(lsid, 4).toString('base64'));
+  });
+
+  test('returns the failures of single statements', async () => {
+    const writeErrors = [{ index: 1, code: 11000, errmsg: 'E11000', keyPattern: { _id: 1 }, keyValue: { _id: 2 } }];
+    await withClient(() => success({ n: 1, nModified: 0, upserted: [{ index: 0, _id: 1 }], writeErrors }), async (nodeClient) => {
+      const outcome = await nodeClient.write(insert, null, { signal });
+      expect(outcome).toMatchObject({ n: 1, upserted: 1, failures: [{ index: 1, code: 11000, message: 'E11000', keyPattern: { _id: 1 }, keyValue: { _id: 2 } }] });
+    });
+  });
+
+  test('throws a write-concern error even beside other failures', async () => {
+    const reply = success({ n: 1, writeErrors: [{ index: 1, code: 11000, errmsg: 'E11000' }], writeConcernError: { code: 189, codeName: 'PrimarySteppedDown', errmsg: 'stepped down' } });
+    await withClient(() => reply, async (nodeClient) => {
+      const error = await nodeClient.write(insert, null, { signal }).catch((thrown: unknown) => thrown);
+      expect(classify(error)).toBe('retryable');
+    });
+  });
+});
+
+describe('cursors', () => {
+  const documents = [{ _id: 1, list: [{ a: 1 }] }, { _id: 2 }];
+
+  test('hand out bytes and their times', async () => {
+    const fields = { postBatchResumeToken: { _data: '82AB' }, atClusterTime: new Timestamp({ t: 5, i: 6 }) };
+    await withClient(() => batch(0n, documents, fields), async (nodeClient) => {
+      const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
+      expect(cursor.open).toBe(false);
+      expect(cursor.first.documents.map((bytes) => BSON.deserialize(bytes))).toEqual(documents);
+      // Views of one buffer: nothing was decoded or copied on the way.
+      expect(cursor.first.documents[0]?.buffer).toBe(cursor.first.documents[1]?.buffer);
+      expect(cursor.first).toMatchObject({ resumeToken: '82AB', atClusterTime: new Timestamp({ t: 5, i: 6 }), operationTime: new Timestamp({ t: 100, i: 1 }) });
+      expect(cursor.first.bytes).toBe(BSON.serialize(documents[0] ?? {}).length + BSON.serialize(documents[1] ?? {}).length);
+    });
+  });
+
+  test('go on in their own session, with the batch limit and the wait of the caller', async () => {
+    const script: Script = ({ name }) => (name === 'getMore' ? batch(0n, documents, {}, 'nextBatch') : batch(77n, []));
+    await withClient(script, async (nodeClient, node) => {
+      const cursor = await nodeClient.openCursor('db', { find: 'coll', batchSize: 0 }, { signal, batchDocumentsMax: 500 });
+      expect(cursor.open).toBe(true);
+      expect((await cursor.next({ signal, maxTime_ms: 900 })).documents).toHaveLength(2);
+      expect(cursor.open).toBe(false);
+      const [find] = node.named('find');
+      const [getMore] = node.named('getMore');
+      expect(getMore?.body).toMatchObject({ getMore: Long.fromNumber(77), collection: 'coll', batchSize: { value: 500 }, maxTimeMS: { value: 900 } });
+      expect(getMore?.body['lsid']).toEqual(find?.body['lsid']);
+    });
+  });
+
+  test('add no time of their own to a read', async () => {
+    const readConcern = { level: 'snapshot', atClusterTime: new Timestamp({ t: 9, i: 1 }) };
+    await withClient(() => batch(0n, []), async (nodeClient, node) => {
+      for (let time = 0; time < 2; time += 1) await nodeClient.openCursor('db', { find: 'coll', readConcern }, { signal });
+      for (const { body } of node.named('find')) expect(body['readConcern']).toEqual(readConcern);
+    });
+  });
+
+  test('are freed on the server when closed early, and closing never throws', async () => {
+    const script: Script = ({ name }) => (name === 'killCursors' ? failure(1, 'InternalError') : batch(77n, []));
+    await withClient(script, async (nodeClient, node) => {
+      const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
+      await cursor.close();
+      await cursor.close();
+      expect(node.named('killCursors').map(({ body }) => body['cursors'] as unknown)).toEqual([[Long.fromNumber(77)]]);
+      expect(cursor.open).toBe(false);
+    });
+  });
+
+  test('pass the server\'s failures on', async () => {
+    const script: Script = ({ name }) => (name === 'getMore' ? failure(43, 'CursorNotFound') : batch(77n, []));
+    await withClient(script, async (nodeClient) => {
+      const cursor = await nodeClient.openCursor('db', { find: 'coll' }, { signal });
+      const error = await cursor.next({ signal }).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(MongoServerError);
+      expect(classify(error)).toBe('cursorLost');
+      await cursor.close();
+    });
+  });
+});
+
+describe('commands', () => {
+  test('that name a session run in it, as a transaction does', async () => {
+    await withClient(() => success(), async (nodeClient, node) => {
+      const session = { lsid: { id: new Binary(lsid, 4) }, txnNumber: Long.fromNumber(9), autocommit: false };
+      await nodeClient.command('db', { find: 'coll', startTransaction: true, ...session }, { signal });
+      await nodeClient.command('admin', { commitTransaction: 1, ...session }, { signal });
+      const bodies = [...node.named('find'), ...node.named('commitTransaction')].map(({ body }) => body);
+      for (const body of bodies) expect(body).toMatchObject({ txnNumber: Long.fromNumber(9), lsid: { id: new Binary(lsid, 4).toUUID() }, autocommit: false });
+      expect(bodies[0]).toHaveProperty('startTransaction', true);
+    });
+  });
+
+  test('are not repeated', async () => {
+    await withClient(() => failure(189, 'PrimarySteppedDown', { errorLabels: ['RetryableWriteError'] }), async (nodeClient, node) => {
+      await expect(nodeClient.command('db', { create: 'x' }, { signal })).rejects.toThrow(MongoServerError);
+      expect(node.named('create')).toHaveLength(1);
+    });
+  });
+
+  test('keep what a JavaScript number would lose', async () => {
+    const large = Long.fromBigInt(2n ** 60n);
+    await withClient(() => success({ large, small: Long.fromNumber(5), pattern: new BSON.BSONRegExp('a', 'x') }), async (nodeClient) => {
+      const reply = await nodeClient.command('db', { any: 1 }, { signal });
+      expect(reply).toMatchObject({ large, small: 5, pattern: new BSON.BSONRegExp('a', 'x') });
+    });
+  });
+});
+
+describe('ending a call', () => {
+  test('by the caller\'s signal rejects with its reason and leaves the door usable', async () => {
+    await withClient(({ name }) => (name === 'hang' ? 'hang' : success()), async (nodeClient, node) => {
+      const controller = new AbortController();
+      const hanging = nodeClient.command('db', { hang: 1 }, { signal: controller.signal });
+      await expect.poll(() => node.named('hang').length).toBe(1);
+      controller.abort(new Error('enough'));
+      await expect(hanging).rejects.toThrow('enough');
+      await expect(nodeClient.command('db', { ping: 1 }, { signal })).resolves.toMatchObject({ ok: 1 });
+      await expect(nodeClient.command('db', { ping: 1 }, { signal: controller.signal })).rejects.toThrow('enough');
+    });
+  });
+
+  test('by closing the door', async () => {
+    await using node = await ScriptedNode.start(() => 'hang');
+    const nodeClient = clientTo(node);
+    const hanging = nodeClient.write(insert, { lsid, txnNumber: 1n }, { signal });
+    const rejected = expect(hanging).rejects.toThrow(ClientClosedError);
+    await expect.poll(() => node.named('insert').length).toBe(1);
+    await nodeClient.close();
+    await rejected;
+    await expect(nodeClient.command('db', { ping: 1 }, { signal })).rejects.toThrow(ClientClosedError);
+  });
+
+  test('that gets no answer counts as a failure of the network', () => {
+    expect(classify(new NoAnswerError('x'))).toBe('retryable');
+  });
+});
+
+describe('several routers', () => {
+  test('are used one at a time, the next after a lost connection', async () => {
+    let healthy = true;
+    await using first = await ScriptedNode.start(() => (healthy ? success() : 'disconnect'));
+    await using second = await ScriptedNode.start(() => success());
+    const nodeClient = clientTo(first, second);
+    await nodeClient.command('db', { ping: 1 }, { signal });
+    await nodeClient.command('db', { ping: 1 }, { signal });
+    expect([first.named('ping').length, second.named('ping').length]).toEqual([2, 0]);
+    healthy = false;
+    const error = await nodeClient.command('db', { ping: 1 }, { signal }).catch((thrown: unknown) => thrown);
+    expect(classify(error)).toBe('retryable');
+    await nodeClient.command('db', { ping: 1 }, { signal });
+    expect(second.named('ping')).toHaveLength(1);
+    await nodeClient.close();
+  });
+});
+
+describe('the time of a batch', () => {
+  const [early, late] = [new Timestamp({ t: 90, i: 1 }), new Timestamp({ t: 120, i: 1 })];
+  const signature = { hash: new Binary(Buffer.alloc(20)), keyId: Long.ZERO };
+  const reply = { ...batch(0n, [{ _id: 1 }]), operationTime: early, $clusterTime: { clusterTime: late, signature } };
+
+  test.each([
+    ['a router is the highest time it knows of: its own may leave out a shard', true, late],
+    ['a shard is its own', false, early],
+  ])('of %s', async (_whose, isRouter, expected) => {
+    await using node = await ScriptedNode.start(() => reply);
+    const ring = new ClientRing([() => new MongoClient(`${node.connectionString}?directConnection=true`, clientOptions({}))]);
+    const nodeClient = new DriverNodeClient({ label: 'test', ring, readPreference: null, isRouter });
+    try {
+      expect((await nodeClient.openCursor('db', { find: 'coll' }, { signal })).first.operationTime).toEqual(expected);
+    } finally {
+      await nodeClient.close();
+    }
+  });
+});

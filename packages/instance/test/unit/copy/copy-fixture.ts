@@ -1,0 +1,60 @@
+import type { Document } from 'mongodb';
+import type { Clock } from '../../../src/cluster/clock.js';
+import type { NodeClient, RawBatch, RawCursor, RawWrite, WriteOutcome } from '../../../src/cluster/node-client.js';
+import { CappedEnds } from '../../../src/copy/capped-end.js';
+import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import { CopyConcurrency } from '../../../src/copy/copy-concurrency.js';
+import { ReadRate } from '../../../src/copy/read-rate.js';
+import { ByteBudget } from '../../../src/store/byte-budget.js';
+import { type Partition, PartitionTable } from '../../../src/store/partition-table.js';
+import { RereadSet } from '../../../src/store/reread-set.js';
+import type { SyncedCollection } from '../../../src/store/synced-collection.js';
+import { once } from '../model/parts.js';
+
+/** A clock that stands still. */
+export const stillClock: Clock = { now_ms: () => 0, monotonic_ms: () => 0, random: () => 0, sleep: () => Promise.resolve() };
+
+/** A collection's table with its one partition. */
+export function wholeTable(collection: SyncedCollection, persist: () => Promise<void> = () => Promise.resolve()): { table: PartitionTable; partition: Partition } {
+  const table = PartitionTable.fresh(collection, [], persist);
+  const [partition] = table.partitions;
+  if (partition === undefined) throw new Error('a table has a partition');
+  return { table, partition };
+}
+
+/** A door that has nothing but cursors: `take` makes their batches while `isOpen` says that there are more. */
+export function cursorClient(take: () => RawBatch, isOpen: () => boolean, opened: (command: Document) => void = () => undefined): NodeClient {
+  const openCursor = (_database: string, command: Document): Promise<RawCursor> => {
+    opened(command);
+    return Promise.resolve({ first: take(), get open() { return isOpen(); }, next: () => Promise.resolve(take()), close: () => Promise.resolve() });
+  };
+  return { label: 'source', openCursor } as unknown as NodeClient;
+}
+
+/** Surroundings in which the copy never waits: the stream is at 5, and what has to be stored is stored. */
+export function copyDeps(
+  { write, ...others }: { shard: NodeClient; write: (one: RawWrite) => Promise<WriteOutcome> } & Partial<Omit<CopyDependencies, 'writer'>>,
+): CopyDependencies {
+  const clock = others.clock ?? stillClock;
+  const budget = new ByteBudget(1_000_000);
+  return {
+    writer: { write } as never,
+    rereads: new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, budget),
+    retrying: once,
+    clock,
+    budget,
+    rate: new ReadRate(clock, null),
+    concurrency: new CopyConcurrency(clock, { readers: 1, writers: 1 }),
+    position: () => 5n,
+    untilReady: () => Promise.resolve(),
+    untilRouted: () => Promise.resolve(),
+    untilNamed: () => Promise.resolve(),
+    untilFlushed: () => Promise.resolve(),
+    release: () => undefined,
+    cappedEnds: new CappedEnds({ budget: new ByteBudget(1_000_000), untilRoutedOrFull: () => Promise.resolve(true) }),
+    recreate: () => Promise.resolve(),
+    partition_seconds: 20,
+    readers: 1,
+    ...others,
+  };
+}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import type { CopyDependencies } from '../../../src/copy/copy-dependencies.js';
+import { beginReading } from '../../../src/copy/copy-partition.js';
+import { PartitionTable } from '../../../src/store/partition-table.js';
+import { collectionOf, never } from '../model/parts.js';
+
+test('a collection is read above the last definition change that concerns it', async () => {
+  const table = PartitionTable.fresh(collectionOf({ notBefore: 35n }), [], () => Promise.resolve());
+  const [partition] = table.partitions;
+  if (partition === undefined) throw new Error('a table has a partition');
+  const waitedFor: bigint[] = [];
+  const untilRouted = (time: bigint): Promise<void> => Promise.resolve(void waitedFor.push(time));
+  const deps = { position: () => 20n, untilRouted } as unknown as CopyDependencies;
+  await beginReading(table, partition, deps, never);
+  expect([partition.readTime, waitedFor]).toEqual([35n, [35n]]);
+});

@@ -1,0 +1,148 @@
+import { BSON, type Document, Timestamp } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import { planDestination } from '../../../src/catalog/plan/destination-plan.js';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { applyDdlChange, type ApplyDdlDependencies } from '../../../src/ddl/apply-ddl-change.js';
+import type { DdlChange } from '../../../src/store/ddl-journal.js';
+import { FakeNodeClient, fakeCluster, serverError } from '../fake-node-client.js';
+import { never } from '../model/parts.js';
+
+const uuidOf = (byte: string): string => byte.repeat(16);
+const [sourceOrders, sourceNew] = [uuidOf('0a'), uuidOf('0b')];
+const [madeOrders, madeSince] = [uuidOf('1a'), uuidOf('1b')];
+
+/** Collections of `shop` on the destination, by name. */
+let present: Map<string, string>;
+let pairs: Map<string, string>;
+let onSource: CatalogEntry | null;
+/** Answers instead of a command after it has taken effect. */
+let failAfter: { command: string; code: number } | null;
+let client: FakeNodeClient;
+
+function entryOf(name: string, uuid: string): CatalogEntry {
+  return { database: 'shop', name, type: 'collection', uuid, options: {}, indexes: [], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+}
+
+function answered(name: string, reply: Document = {}): Document {
+  if (failAfter?.command === name) throw serverError(failAfter.code, 'AlreadySo');
+  return reply;
+}
+
+function listed(command: Document): Document {
+  const wanted = (command.filter as { name?: string } | undefined)?.name;
+  const rows = [...present].filter(([name]) => wanted === undefined || name === wanted);
+  return { cursor: { firstBatch: rows.map(([name, uuid]) => ({ name, type: 'collection', options: {}, info: { uuid: new BSON.UUID(uuid) } })) } };
+}
+
+beforeEach(() => {
+  present = new Map([['orders', madeOrders], ['others', uuidOf('2a')]]);
+  pairs = new Map([[sourceOrders, madeOrders]]);
+  [onSource, failAfter] = [null, null];
+  client = new FakeNodeClient('router', {
+    listCollections: (_database, command) => listed(command),
+    listIndexes: () => ({ cursor: { firstBatch: [] } }),
+    find: () => ({ cursor: { firstBatch: [] } }),
+    create: (_database, command) => {
+      present.set(String(command.create), uuidOf('3a'));
+      return answered('create');
+    },
+    drop: (_database, command) => {
+      present.delete(String(command.drop));
+      return answered('drop');
+    },
+    renameCollection: (_database, command) => {
+      const [from, to] = [command.renameCollection, command.to].map((name) => String(name).slice('shop.'.length)) as [string, string];
+      present.set(to, present.get(from) ?? '');
+      present.delete(from);
+      return answered('renameCollection');
+    },
+  });
+});
+
+function apply(operation: DdlChange['operation'], more: Partial<DdlChange> = {}): Promise<CatalogEntry | null> {
+  const destination = fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'] });
+  const uuidPairs = {
+    destinationOf: (source: string) => pairs.get(source) ?? null,
+    isRecorded: (uuid: string) => [...pairs.values()].includes(uuid),
+    record: (found: readonly { sourceUuid: string; destinationUuid: string }[]) => {
+      for (const { sourceUuid, destinationUuid } of found) pairs.set(sourceUuid, destinationUuid);
+      return Promise.resolve();
+    },
+  };
+  const deps: ApplyDdlDependencies = {
+    destination,
+    pairs: uuidPairs as never,
+    filter: compileNamespaceFilter({ includeNamespaces: [], excludeNamespaces: [] }),
+    confirm: () => Promise.resolve(),
+    readSource: () => Promise.resolve(onSource),
+    plan: (entry) => Promise.resolve(planDestination([entry], { source: { shardIds: ['rs'] }, destination, buildIndexes: 'beforeDataCopy' })),
+    entryOf: (uuid) => (uuid === sourceOrders ? entryOf('orders', uuid) : null),
+  };
+  const ddlChange: DdlChange = { ordinal: 1, operation, uuid: sourceOrders, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp(1n), state: 'undone', entry: null, ...more };
+  return applyDdlChange(deps, ddlChange, never);
+}
+
+describe('a drop', () => {
+  it('takes the collection away that stands for the one of the source, and no other of the database', async () => {
+    expect(await apply('drop')).toBeNull();
+    expect([...present.keys()]).toEqual(['others']);
+  });
+
+  it('that is replayed leaves alone what was made under the name since', async () => {
+    present.set('orders', madeSince);
+    pairs.set(sourceNew, madeSince);
+    await apply('drop');
+    expect(present.get('orders')).toBe(madeSince);
+  });
+
+  it.each([26, 361])('that an earlier sending has carried out is done (code %i)', async (code) => {
+    failAfter = { command: 'drop', code };
+    expect(await apply('drop')).toBeNull();
+  });
+
+  it('that the server refuses for another reason is not', async () => {
+    failAfter = { command: 'drop', code: 13 };
+    await expect(apply('drop')).rejects.toMatchObject({ code: 13 });
+  });
+});
+
+describe('a rename', () => {
+  const to = { database: 'shop', name: 'renamed' };
+
+  it('goes by the UUID of the collection, and is done when it has the name already', async () => {
+    expect(await apply('rename', { to })).toMatchObject({ name: 'renamed' });
+    expect(present.get('renamed')).toBe(madeOrders);
+    await apply('rename', { to });
+    expect(client.sent.filter(({ command }) => 'renameCollection' in command)).toHaveLength(1);
+  });
+
+  it('that an earlier sending has carried out is done', async () => {
+    failAfter = { command: 'renameCollection', code: 26 };
+    expect(await apply('rename', { to })).toMatchObject({ name: 'renamed' });
+  });
+});
+
+describe('a creation', () => {
+  it('makes an empty collection and records its UUID', async () => {
+    onSource = entryOf('fresh', sourceNew);
+    expect(await apply('create', { uuid: sourceNew, name: 'fresh' })).toMatchObject({ name: 'fresh' });
+    expect(pairs.get(sourceNew)).toBe(present.get('fresh'));
+  });
+
+  it('never drops a collection that stands for another one', async () => {
+    onSource = entryOf('orders', sourceNew);
+    await expect(apply('create', { uuid: sourceNew })).rejects.toMatchObject({ error: 'internalError' });
+    expect(present.get('orders')).toBe(madeOrders);
+  });
+
+  it('anew of what the source no longer has leaves nothing behind', async () => {
+    expect(await apply('restart')).toBeNull();
+    expect([...present.keys()]).toEqual(['others']);
+  });
+
+  it('of what the source no longer has came to nothing', async () => {
+    expect(await apply('create', { uuid: sourceNew, name: 'gone' })).toBeNull();
+    expect(present.has('gone')).toBe(false);
+  });
+});

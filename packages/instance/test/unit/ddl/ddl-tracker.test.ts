@@ -1,0 +1,202 @@
+import { beforeEach, describe, expect, it, test } from 'vitest';
+import type { CatalogEntry } from '../../../src/catalog/namespace.js';
+import { compileNamespaceFilter } from '../../../src/catalog/namespace-filter.js';
+import { DdlLedger } from '../../../src/ddl/ddl-ledger.js';
+import type { DdlEvent } from '../../../src/ddl/ddl-stream.js';
+import { DdlTracker } from '../../../src/ddl/ddl-tracker.js';
+import type { DdlChange, DdlJournal, FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import { never } from '../model/parts.js';
+import { chunkOf, keyPattern } from '../catalog/as-read.js';
+
+const filter = compileNamespaceFilter({ includeNamespaces: [{ database: 'shop' }], excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }] });
+const [orders, items, stranger] = ['0a', '0b', '0c'].map((byte) => byte.repeat(16)) as [string, string, string];
+let entries: DdlChange[];
+let ledger: DdlLedger;
+let tracker: DdlTracker;
+let triggers: number;
+let now_ms: number;
+let showsEachCopy: boolean;
+
+function entryOf(name: string, uuid: string, shards: readonly string[]): CatalogEntry {
+  const chunks = shards.map((shard, index) => chunkOf({ sk: index }, { sk: index + 1 }, shard));
+  const sharding = shards.length === 0 ? null : { key: keyPattern({ sk: 1 }), unique: false, chunks, everMoved: false };
+  return { database: 'shop', name, type: 'collection', uuid, options: {}, indexes: [], sharding, primaryShard: 's0', sizeBytes: 0, documentCount: 0 };
+}
+
+beforeEach(() => {
+  entries = [];
+  triggers = 0;
+  now_ms = 0;
+  showsEachCopy = true;
+  const append = (_epoch: number, ordinal: number, found: FoundDdlChange): Promise<DdlChange> => {
+    const ddlChange: DdlChange = { ...found, ordinal, state: 'undone', entry: null };
+    entries.push(ddlChange);
+    return Promise.resolve(ddlChange);
+  };
+  const journal = { append, finish: () => Promise.resolve() } as unknown as DdlJournal;
+  ledger = new DdlLedger(journal, 1, [entryOf('orders', orders, ['s0', 's1']), entryOf('items', items, [])], []);
+  tracker = new DdlTracker({
+    ledger,
+    filter,
+    get showsEachCopy() {
+      return showsEachCopy;
+    },
+    shardsReplicaSet: false,
+    monotonic_ms: () => now_ms,
+    hasLeft: () => Promise.resolve(true),
+    timeAboveAll: () => Promise.resolve(1000n),
+    onTrigger: () => (triggers += 1),
+  });
+});
+
+async function saw(operation: string, uuid: string | null, time: bigint, name: string, to: string | null = null, movedTo: string | null = null): Promise<void> {
+  const event: DdlEvent = { operation, time, uuid, database: 'shop', name, to: to === null ? null : { database: 'shop', name: to }, movedTo };
+  await tracker.take(event, never);
+}
+
+const shown = (): unknown[] => entries.map(({ operation, uuid, name, to, droppedUuid }) => [operation, uuid, name, to?.name ?? null, droppedUuid]);
+
+describe('copies of one change', () => {
+  it('are one entry at the time of the last; until then the horizon stays below the first', async () => {
+    await saw('drop', orders, 20n, 'orders');
+    expect([tracker.firstIncomplete, shown()]).toEqual([20n, []]);
+    await saw('drop', orders, 25n, 'orders');
+    expect([tracker.firstIncomplete, shown()]).toEqual([null, [['drop', orders, 'orders', null, null]]]);
+    expect(entries[0]?.time.toBigInt()).toBe(25n);
+  });
+
+  it('are one where one shard shows the change for all, up to a time above all of them, without a pause', async () => {
+    showsEachCopy = false;
+    await saw('rename', orders, 20n, 'orders', 'sold');
+    await tracker.settle(1000n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([20n, []]);
+    await tracker.settle(1001n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([null, [['rename', orders, 'orders', 'sold', null]]]);
+    expect(entries[0]?.time.toBigInt()).toBe(1000n);
+    await saw('rename', items, 1100n, 'items', 'wares');
+    expect(shown()).toHaveLength(2);
+  });
+
+  it('that come after a collection was made under the name say nothing about it', async () => {
+    for (const time of [20n, 21n]) await saw('drop', orders, time, 'orders');
+    await saw('create', stranger, 30n, 'orders');
+    await saw('drop', orders, 31n, 'orders');
+    expect(shown()).toEqual([['drop', orders, 'orders', null, null], ['create', stranger, 'orders', null, null]]);
+  });
+
+  it('that a resumed stream shows again are passed over', async () => {
+    await saw('rename', items, 20n, 'items', 'b');
+    await saw('rename', items, 30n, 'b', 'c');
+    tracker.forget();
+    await saw('rename', items, 20n, 'items', 'b');
+    await saw('rename', items, 30n, 'b', 'c');
+    expect(shown()).toEqual([['rename', items, 'items', 'b', null], ['rename', items, 'b', 'c', null]]);
+  });
+});
+
+describe('copies that do not come', () => {
+  it('are waited for no longer once the catalog shows the change and everything up to a time above it was read', async () => {
+    await saw('drop', orders, 20n, 'orders');
+    now_ms = 6_000;
+    await tracker.settle(30n, never);
+    await tracker.settle(1000n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([20n, []]);
+    await tracker.settle(1001n, never);
+    expect([tracker.firstIncomplete, shown()]).toEqual([null, [['drop', orders, 'orders', null, null]]]);
+    expect(entries[0]?.time.toBigInt()).toBe(1000n);
+  });
+
+  it('leave the next rename in its place, though the catalog shows it already', async () => {
+    await saw('rename', orders, 20n, 'orders', 'b');
+    now_ms = 6_000;
+    await tracker.settle(30n, never);
+    await saw('rename', orders, 40n, 'b', 'c');
+    await saw('rename', orders, 41n, 'b', 'c');
+    await tracker.settle(1001n, never);
+    expect(shown()).toEqual([['rename', orders, 'orders', 'b', null], ['rename', orders, 'b', 'c', null]]);
+  });
+});
+
+describe("a rename and the filter's edge", () => {
+  it('inside is a rename', async () => {
+    await saw('rename', items, 20n, 'items', 'things');
+    expect(shown()).toEqual([['rename', items, 'items', 'things', null]]);
+  });
+
+  it('over a followed collection drops that', async () => {
+    await saw('rename', items, 20n, 'items', 'orders');
+    expect(shown()).toEqual([['rename', items, 'items', 'orders', orders]]);
+  });
+
+  it('out of it is a drop', async () => {
+    await saw('rename', items, 20n, 'items', 'hidden');
+    expect(shown()).toEqual([['drop', items, 'items', null, null]]);
+  });
+
+  it('into it is a creation, which drops a followed collection of the name', async () => {
+    await saw('rename', stranger, 20n, 'hidden', 'items');
+    expect(shown()).toEqual([['create', stranger, 'items', null, items]]);
+  });
+
+  it('outside is nothing', async () => {
+    await saw('rename', stranger, 20n, 'other', 'hidden');
+    expect(shown()).toEqual([]);
+  });
+});
+
+it('a dropped database is the drops of its included collections', async () => {
+  await saw('drop', stranger, 20n, 'hidden');
+  await saw('drop', items, 21n, 'items');
+  await saw('dropDatabase', null, 22n, '');
+  expect(shown()).toEqual([['drop', items, 'items', null, null]]);
+  expect(triggers).toBe(1);
+});
+
+test('a drop under an included name whose UUID nobody follows, as that of a view, is a reason to look at the catalog', async () => {
+  await saw('drop', stranger, 20n, 'hidden');
+  expect(triggers).toBe(0);
+  await saw('drop', stranger, 21n, 'totals');
+  expect([triggers, shown()]).toEqual([1, []]);
+  for (const time of [22n, 23n]) await saw('drop', orders, time, 'orders');
+  expect(triggers).toBe(1);
+});
+
+describe('a collection that servers move to another shard', () => {
+  const arriving = (): unknown[] => [...tracker.arriving.values()].map(({ uuid, name }) => [uuid, name]);
+
+  it('by movePrimary is on its way while the old one stands: its creation is shown before its documents come, which are not', async () => {
+    await saw('create', stranger, 20n, 'items');
+    expect([shown(), arriving()]).toEqual([[], [[stranger, 'items']]]);
+    await saw('drop', items, 21n, 'items');
+    expect([shown(), arriving()]).toEqual([[['drop', items, 'items', null, null]], [[stranger, 'items']]]);
+  });
+
+  it('by movePrimary is a new one where the old one was dropped before', async () => {
+    await saw('drop', items, 20n, 'items');
+    await saw('create', stranger, 21n, 'items');
+    expect(ledger.followed.at('shop', 'items')?.uuid).toBe(stranger);
+    expect([ledger.followed.get(items), arriving()]).toEqual([undefined, []]);
+  });
+
+  it('by a movePrimary that is given up is on its way no more', async () => {
+    await saw('create', stranger, 20n, 'items');
+    await saw('drop', stranger, 21n, 'items');
+    expect([shown(), arriving()]).toEqual([[], []]);
+  });
+
+  it('by moveCollection is on its way under its new UUID, however often that is shown: servers put it in its place before or after', async () => {
+    for (let shard = 0; shard < 2; shard += 1) await saw('reshardCollection', items, 20n, 'items', null, stranger);
+    expect([shown(), arriving()]).toEqual([[], [[stranger, 'items']]]);
+  });
+});
+
+describe('what cannot be followed', () => {
+  it.each([['reshardCollection', 'resharded'], ['refineCollectionShardKey', 'given a refined shard key']])('ends the migration by name: %s', async (operation, what) => {
+    await expect(saw(operation, orders, 20n, 'orders')).rejects.toMatchObject({ error: 'shardKeyChanged', errorDescription: `shop.orders was ${what} on the source during the migration. Start anew.` });
+  });
+});
+
+it.each(['reshardBegin', 'reshardDoneCatchUp', 'createIndexes', 'modify', 'migrateLastChunkFromShard', 'endOfTransaction', 'kindOfTomorrow'])('an event of the kind %s, which says nothing of documents, leads to a look at the catalog', async (kind) => {
+  for (const uuid of [orders, stranger, null]) await saw(kind, uuid, 20n, uuid === null ? '' : 'orders');
+  expect([triggers, shown()]).toEqual([3, []]);
+});

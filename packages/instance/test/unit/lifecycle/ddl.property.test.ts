@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { describe, it } from 'vitest';
+import { stepsOfCollections, stepsWithDdl } from '../model/ddl.js';
+import { equalAfterHistories, historiesWithin_ms } from '../model/equal-after-histories.js';
+import type { WorldInput } from '../model/world.js';
+import { modelIds } from '../model/workload.js';
+
+const quiet = { network: 0, snapshotTooOld: 0, cursorLost: 0 };
+const rough = { network: 0.01, snapshotTooOld: 0.02, cursorLost: 0.02 };
+const noEnds = { stop: 0, crash: 0, freeze: 0 };
+const ends = { stop: 0.003, crash: 0.006, freeze: 0.003 };
+
+type Settings = Pick<WorldInput, 'faults' | 'ends'> & { leaderEnds: number; access: 'direct' | 'router' };
+
+/** Random histories with drops, renames, exchanged names and collections made anew; the failing seed and history are part of the message. */
+async function destinationEqualsSource({ access, leaderEnds, ...settings }: Settings, numRuns: number): Promise<void> {
+  const place = fc.nat({ max: modelIds.length - 1 });
+  const history = fc.record({
+    seed: fc.nat(),
+    shards: fc.integer({ min: 1, max: 4 }),
+    pace: fc.constantFrom(0.03, 0.1, 0.3),
+    before: fc.array(stepsOfCollections, { minLength: 4, maxLength: 16, size: 'max' }),
+    during: fc.array(stepsWithDdl, { minLength: 10, maxLength: 60, size: 'max' }),
+    after: fc.array(stepsWithDdl, { maxLength: 4, size: 'max' }),
+    bounds: access === 'direct' ? fc.constant(null) : fc.array(place, { maxLength: 3 }),
+    ddlChanges: fc.record({ showsCreations: fc.boolean(), leaderEnds: fc.constant(leaderEnds) }),
+  });
+  await equalAfterHistories(history, (changes) => ({ ...settings, ...changes }), numRuns);
+}
+
+describe('names and documents of the destination equal those of the source', () => {
+  it('when collections are dropped, renamed, exchanged and made anew', async () => {
+    await destinationEqualsSource({ access: 'direct', faults: quiet, ends: noEnds, leaderEnds: 0 }, 20);
+  }, historiesWithin_ms);
+
+  it('when calls are lost and leaders follow each other', async () => {
+    await destinationEqualsSource({ access: 'direct', faults: rough, ends: noEnds, leaderEnds: 0.003 }, 20);
+  }, historiesWithin_ms);
+
+  it('when processes stop, crash and freeze, leaders too', async () => {
+    await destinationEqualsSource({ access: 'direct', faults: rough, ends, leaderEnds: 0.003 }, 20);
+  }, historiesWithin_ms);
+
+  it('when the source is read through its router', async () => {
+    await destinationEqualsSource({ access: 'router', faults: quiet, ends: noEnds, leaderEnds: 0 }, 20);
+  }, historiesWithin_ms);
+
+  it('when the source is read through its router and processes stop, crash and freeze', async () => {
+    await destinationEqualsSource({ access: 'router', faults: rough, ends, leaderEnds: 0.003 }, 20);
+  }, historiesWithin_ms);
+});

@@ -1,0 +1,109 @@
+import { BSON, type Document, Timestamp } from 'mongodb';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { CatalogEntry } from '../../../../src/catalog/namespace.js';
+import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
+import type { CallOptions, ClusterClient, NodeClient, RawBatch } from '../../../../src/cluster/node-client.js';
+import { DdlLeader } from '../../../../src/lifecycle/leader/ddl-leader.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
+import { storeEntries } from '../../../../src/store/task-storage.js';
+import { UuidPairs } from '../../../../src/store/uuid-pairs.js';
+import { Condition } from '../../../../src/store/condition.js';
+import { batchOf } from '../../model/calls.js';
+import { tokenOf } from '../../model/change-events.js';
+import { never, settled } from '../../model/parts.js';
+import { FakeNodeClient, fakeCluster } from '../../fake-node-client.js';
+import { depsOf, leaderEpoch, syncingMigration } from './leader-fixture.js';
+
+const [sourceUuid, destinationUuid] = ['0a', '1a'].map((byte) => byte.repeat(16)) as [string, string];
+const owner = { syncID: 'x', incarnation: 'x' };
+
+let deps: MigrationDependencies;
+let leader: DdlLeader;
+let tokens: bigint[];
+let advanced: Condition;
+let dropped: boolean;
+let stop: AbortController;
+let running: Promise<unknown>;
+
+/** A source on which nothing happens, whose stream says how far it is when it is told. */
+function idleSource(): ClusterClient {
+  const next = async ({ signal }: CallOptions): Promise<RawBatch> => {
+    await advanced.until(() => tokens.length > 0, signal);
+    return batchOf([], { resumeToken: tokenOf(tokens.shift() ?? 0n) });
+  };
+  const openCursor = () => Promise.resolve({ first: batchOf([], {}), open: true, next, close: () => Promise.resolve() });
+  const command = (): Promise<Document> => Promise.resolve({ operationTime: new Timestamp({ t: 100, i: 1 }) });
+  const client = { label: 'source', openCursor, command } as unknown as NodeClient;
+  return fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'], shards: new Map([['rs', client]]) });
+}
+
+function destinationWithOrders(): ClusterClient {
+  const rows = () => (dropped ? [] : [{ name: 'orders', type: 'collection', options: {}, info: { uuid: new BSON.UUID(destinationUuid) } }]);
+  const client = new FakeNodeClient('destination', {
+    listCollections: () => ({ cursor: { firstBatch: rows() } }),
+    drop: () => {
+      dropped = true;
+      return {};
+    },
+  });
+  return fakeCluster({ router: client, kind: 'replicaSet', shardIds: ['rs'] });
+}
+
+beforeEach(async () => {
+  dropped = false;
+  [tokens, advanced] = [[], new Condition()];
+  stop = new AbortController();
+  const stored = await syncingMigration(['rs', 'rs2']);
+  for (const id of ['rs', 'rs2']) await stored.taskRecords.take(id, owner, 1, never);
+  const entry: CatalogEntry = { database: 'shop', name: 'orders', type: 'collection', uuid: sourceUuid, options: {}, indexes: [], sharding: null, primaryShard: 'rs', sizeBytes: 0, documentCount: 0 };
+  await storeEntries(stored.metadata, leaderEpoch, [storedEntry(entry)], never);
+  await (await UuidPairs.read(stored.metadata, leaderEpoch, never)).record([{ sourceUuid, destinationUuid }], never);
+  await stored.journal.append(leaderEpoch, 1, { operation: 'drop', uuid: sourceUuid, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp({ t: 95, i: 1 }) }, never);
+  deps = await depsOf(stored, { source: idleSource(), destination: destinationWithOrders() });
+  leader = await DdlLeader.take(deps, leaderEpoch, never);
+  running = leader.run(stop.signal).catch(() => undefined);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+async function acknowledgements(id: string): Promise<void> {
+  await deps.taskRecords.update(id, 1, { acknowledged: 1 }, never);
+  await deps.watch.refresh(never);
+  for (let turn = 0; turn < 50; turn += 1) await settled();
+}
+
+it('a change is applied only when every share has consented', async () => {
+  for (let turn = 0; turn < 50; turn += 1) await settled();
+  expect(dropped).toBe(false);
+  await acknowledgements('rs');
+  expect(dropped).toBe(false);
+  await acknowledgements('rs2');
+  await expect.poll(async () => (await deps.watch.refresh(never)).record.ddlChanges).toEqual({ known: 1, done: 1 });
+  expect(dropped).toBe(true);
+});
+
+it('no horizon beyond the commit time is stored until a later one counts', async () => {
+  const time = (seconds: number): bigint => BigInt(seconds) << 32n;
+  const stored = async (): Promise<bigint | undefined> => (await deps.records.read(never))?.ddlWatermark?.time.toBigInt();
+  const reads = (seconds: number): void => {
+    tokens.push(time(seconds));
+    advanced.changed();
+  };
+  for (const id of ['rs', 'rs2']) await acknowledgements(id);
+  reads(101);
+  await expect.poll(stored).toBe(time(101));
+  leader.holdDdlWatermark();
+  reads(102);
+  await expect.poll(stored).toBe(time(101) + 1n);
+  const passed = leader.untilApplied(time(105), never);
+  reads(103);
+  await expect.poll(stored).toBe(time(103));
+  reads(107);
+  await passed;
+  expect(await stored()).toBe(time(105) + 1n);
+  await leader.untilApplied(time(106), never);
+  expect(await stored()).toBe(time(106) + 1n);
+});

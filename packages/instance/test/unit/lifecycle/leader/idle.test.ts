@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import { IdleDetector, IdleTasks } from '../../../../src/lifecycle/leader/idle.js';
+import type { MigrationView } from '../../../../src/lifecycle/migration/migration-watch.js';
+
+let now_ms = 5_000;
+const clock = { monotonic_ms: () => now_ms } as Clock;
+
+it('is calm once what is seen has been the same for long, and no more with the first change', () => {
+  const idle = new IdleDetector(clock, 100);
+  const looks: [number, string][] = [[0, 'a'], [99, 'a'], [1, 'a'], [50, 'a'], [0, 'b'], [99, 'b'], [1, 'b']];
+  const found = looks.map(([later_ms, seen]) => {
+    now_ms += later_ms;
+    return idle.isIdle(seen);
+  });
+  expect(found).toEqual([false, false, true, true, false, false, true]);
+});
+
+it('shares are calm once none of them has had anything to do for ten seconds, and not while a commit is asked for', () => {
+  const task = { eventsApplied: 1, copied: { bytes: 1, documents: 1 }, copyDone: true, commitRequested: false };
+  const view = { record: { phase: 'syncing', ddlChanges: { known: 0, done: 0 } }, tasks: new Map([['rs', task]]) };
+  const idle = new IdleTasks({ view: view as unknown as MigrationView }, clock);
+  const after = (later_ms: number): boolean => {
+    now_ms += later_ms;
+    return idle.isIdle();
+  };
+  expect([after(0), after(9_999), after(1)]).toEqual([false, false, true]);
+  task.eventsApplied = 2;
+  expect([after(1), after(10_000)]).toEqual([false, true]);
+  task.commitRequested = true;
+  expect(after(1)).toBe(false);
+});

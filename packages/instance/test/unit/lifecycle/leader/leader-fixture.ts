@@ -1,0 +1,45 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { LoneFleet } from '@convoy/api/fleet/lone-fleet';
+import { type Document, Timestamp } from 'mongodb';
+import { systemClock } from '../../../../src/cluster/clock.js';
+import type { NodeClient } from '../../../../src/cluster/node-client.js';
+import { parseInstanceConfig } from '../../../../src/config/instance-config.js';
+import type { MigrationDependencies } from '../../../../src/lifecycle/migration/migration-dependencies.js';
+import { MigrationWatch } from '../../../../src/lifecycle/migration/migration-watch.js';
+import { createRuntime } from '../../../../src/lifecycle/migration/runtime.js';
+import { createLogger } from '../../../../src/logging/logger.js';
+import { Metrics } from '../../../../src/metrics/metrics.js';
+import { DdlJournal } from '../../../../src/store/ddl-journal.js';
+import { Metadata } from '../../../../src/store/metadata.js';
+import { MigrationRecords } from '../../../../src/store/migration-record.js';
+import { TaskRecords } from '../../../../src/store/task-record.js';
+import { MetadataModel } from '../../model/metadata-model.js';
+import { never, once } from '../../model/parts.js';
+
+export const leaderEpoch = 1;
+
+type Stored = Pick<MigrationDependencies, 'metadata' | 'records' | 'taskRecords' | 'journal'>;
+
+/** The state of a migration that syncs under its first leader, in a model of the metadata database. */
+export async function syncingMigration(taskIds: string[]): Promise<Stored> {
+  const model = new MetadataModel();
+  const metadata = new Metadata({ label: 'metadata', command: (_database: string, sent: Document) => Promise.resolve(model.run(sent)) } as unknown as NodeClient, once);
+  const records = new MigrationRecords(metadata);
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  await records.begin({ release: '1', options, source: { name: 'cluster0', clusterId: '0a' }, destination: { name: 'cluster1', clusterId: '0b' }, access: 'direct', taskIds, warnings: [] }, never);
+  await records.takeLeaderEpoch(never);
+  await records.updateAsLeader(leaderEpoch, { phase: 'syncing', catalogEpoch: leaderEpoch, startTime: new Timestamp({ t: 90, i: 1 }) }, never);
+  return { metadata, records, taskRecords: new TaskRecords(metadata), journal: new DdlJournal(metadata, records) };
+}
+
+/** What its leader works with, in a process of its own. */
+export async function depsOf(stored: Stored, clusters: Pick<MigrationDependencies, 'source' | 'destination'>): Promise<MigrationDependencies> {
+  const config = parseInstanceConfig({ flags: { cluster0: 'mongodb://source', cluster1: 'mongodb://destination' } });
+  const runtime = createRuntime(config, systemClock, createLogger({ verbosity: 'FATAL' }), new Metrics({ processMetrics: false }));
+  const fleet = new LoneFleet();
+  const record = await stored.records.read(never);
+  if (record === null) throw new Error('no record');
+  const watch = new MigrationWatch(stored.records, stored.taskRecords, fleet, runtime, { record, tasks: new Map() });
+  await watch.refresh(never);
+  return { runtime, fleet, ...clusters, ...stored, watch, onIndexProgress: () => undefined };
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { CommitReadiness, offeredLagMax_seconds } from '../../../../src/lifecycle/stats/commit-readiness.js';
+import type { TaskStats } from '../../../../src/lifecycle/stats/task-stats.js';
+
+const ready = { copyDone: true, followsStream: true, lag_seconds: 5 } as TaskStats;
+const behind = (lag_seconds: number): TaskStats => ({ ...ready, lag_seconds });
+
+describe('a commit would succeed', () => {
+  it.each([
+    ['when all own shares are copied and near the source', [ready, ready], 2, []],
+    ['not while a share is missing', [ready], 2, ['its work has not begun yet']],
+    ['not while a share is being copied', [ready, { ...ready, copyDone: false }], 2, ['collections are still being copied']],
+    ['not while a share is more than 30 s behind', [ready, behind(31)], 2, ['changes are 31 s behind (limit 30 s)']],
+    ['not while a share does not follow its stream yet', [ready, { ...ready, followsStream: false }], 2, ['the change stream has not answered yet']],
+  ])('%s', (_what, tasks, count, missing) => {
+    expect(new CommitReadiness().judge(tasks, count).map(({ description }) => description)).toEqual(missing);
+  });
+});
+
+it('a lag is told with its limit', () => {
+  expect(new CommitReadiness().judge([behind(31)], 1)).toMatchObject([{ reason: 'lag', value: 31, limit: 30 }]);
+});
+
+describe('an offered commit', () => {
+  it('stays offered while the lag swings about the limit of the offer, and ends well above it', () => {
+    const readiness = new CommitReadiness();
+    const lags = [30, 31, 30, offeredLagMax_seconds, offeredLagMax_seconds + 1, 31, 30];
+    expect(lags.map((lag) => readiness.judge([behind(lag)], 1).length === 0)).toEqual([true, true, true, true, false, false, true]);
+  });
+
+  it('ends with a pause', () => {
+    const readiness = new CommitReadiness();
+    readiness.judge([ready], 1);
+    readiness.withdraw();
+    expect(readiness.judge([behind(31)], 1)).not.toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { idleProgress } from '@convoy/api/contract/progress';
+import { idleReport } from '@convoy/api/fleet/idle-report';
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../../../src/cluster/clock.js';
+import { Rates, reportOf } from '../../../../src/lifecycle/stats/report.js';
+
+function ratesAt(): { rates: Rates; advance: (by_ms: number) => void } {
+  let now_ms = 0;
+  const clock = { monotonic_ms: () => now_ms } as Clock;
+  return {
+    rates: new Rates(clock),
+    advance: (by_ms) => {
+      now_ms += by_ms;
+    },
+  };
+}
+
+describe('rates', () => {
+  it('are nothing at first and within one moment', () => {
+    const { rates } = ratesAt();
+    expect(rates.take(100, 10)).toEqual({ copyBytesPerSecond: 0, eventsPerSecond: 0 });
+    expect(rates.take(200, 20)).toEqual({ copyBytesPerSecond: 0, eventsPerSecond: 0 });
+  });
+
+  it('are what was added per second', () => {
+    const { rates, advance } = ratesAt();
+    rates.take(0, 0);
+    advance(2000);
+    expect(rates.take(1000, 50)).toEqual({ copyBytesPerSecond: 500, eventsPerSecond: 25 });
+  });
+
+  it('forget what is older than the last seconds', () => {
+    const { rates, advance } = ratesAt();
+    rates.take(0, 0);
+    for (let second = 1; second <= 20; second += 1) {
+      advance(1000);
+      rates.take(10_000, second);
+    }
+    expect(rates.take(10_000, 20)).toEqual({ copyBytesPerSecond: 0, eventsPerSecond: 1 });
+  });
+
+  it('are never negative, as after a partition that was started anew', () => {
+    const { rates, advance } = ratesAt();
+    rates.take(1000, 10);
+    advance(1000);
+    expect(rates.take(500, 5)).toEqual({ copyBytesPerSecond: 0, eventsPerSecond: 0 });
+  });
+});
+
+it('a report carries what peers decide by', () => {
+  const { rates } = ratesAt();
+  const identity = { id: 'shard0', syncID: 'shard0', incarnation: '1', release: '1.9.0' };
+  const source = { identity, state: 'RUNNING' as const, failure: null, canCommit: true, canWrite: false, expectedIds: ['shard0'], clusterIds: null, optionsDigest: 'd', step: 'syncing', progress: idleProgress(), mismatches: [] };
+  const ready = { canCommit: true, canWrite: false };
+  expect(reportOf(source, rates)).toEqual(idleReport(identity, { state: 'RUNNING', ready, expectedIds: ['shard0'], optionsDigest: 'd', step: 'syncing' }));
+});

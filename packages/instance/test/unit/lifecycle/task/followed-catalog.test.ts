@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { storedEntry } from '../../../../src/catalog/stored-catalog.js';
+import { timestampOf } from '../../../../src/cluster/cluster-time.js';
+import { followedCatalog, resultOf } from '../../../../src/lifecycle/task/followed-catalog.js';
+import type { DdlChange } from '../../../../src/store/ddl-journal.js';
+import { entryOf } from '../../model/task-view.js';
+
+const [orders, items, notes] = ['aa', 'bb', 'cc'].map((digits) => digits.repeat(16)) as [string, string, string];
+const ordersEntry = entryOf({ uuid: orders, name: 'orders' }, []);
+const started = [ordersEntry, entryOf({ uuid: items, name: 'items' }, [])];
+
+function ddlChangeOf(changes: Partial<DdlChange>, result: string | null = null): DdlChange {
+  const uuid = changes.uuid ?? orders;
+  const entry = result === null ? null : storedEntry(entryOf({ uuid, name: result }, []));
+  return { ordinal: 1, operation: 'drop', uuid, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: timestampOf(50n), state: 'done', entry, ...changes };
+}
+
+function namesAfter(...ddlChanges: DdlChange[]) {
+  return followedCatalog(started, ddlChanges).entries.map(({ entry, copy, notBefore }) => [entry.name, copy, notBefore]);
+}
+
+describe('the followed catalog', () => {
+  it('is that of the beginning when nothing has changed', () => {
+    expect(namesAfter()).toEqual([['orders', orders, 0n], ['items', items, 0n]]);
+  });
+
+  it('loses what was dropped, which stays known', () => {
+    const { entries, known } = followedCatalog(started, [ddlChangeOf({})]);
+    expect(entries.map(({ entry }) => entry.uuid)).toEqual([items]);
+    expect([...known].sort()).toEqual([orders, items]);
+  });
+
+  it('keeps the copy of what was renamed, which is read at no earlier time, and loses what had the name', () => {
+    const renamed = ddlChangeOf({ operation: 'rename', to: { database: 'shop', name: 'items' }, droppedUuid: items }, 'items');
+    expect(namesAfter(renamed)).toEqual([['items', orders, 50n]]);
+  });
+
+  it('keeps of a renamed collection what it knew of it, its shares\' bounds included', () => {
+    const divided = { ...ordersEntry, taskBounds: ordersEntry.taskBounds ?? [], sizeBytes: 7 };
+    const { entries } = followedCatalog([divided], [ddlChangeOf({ operation: 'rename', to: { database: 'shop', name: 'old' } }, 'old')]);
+    expect(entries[0]?.entry).toEqual({ ...divided, name: 'old' });
+  });
+
+  it('has exchanged names after renames by way of a third', () => {
+    const rename = (ordinal: number, uuid: string, name: string) => ddlChangeOf({ ordinal, uuid, operation: 'rename', to: { database: 'shop', name } }, name);
+    expect(namesAfter(rename(1, orders, 'x'), rename(2, items, 'orders'), rename(3, orders, 'items')).map(([name, copy]) => [name, copy])).toEqual([['items', orders], ['orders', items]]);
+  });
+
+  it('copies what is new, and what is made anew, under another name than before', () => {
+    const created = ddlChangeOf({ ordinal: 4, operation: 'create', uuid: notes, name: 'notes' }, 'notes');
+    const restarted = ddlChangeOf({ ordinal: 5, operation: 'restart', uuid: items, name: 'items' }, 'items');
+    expect(namesAfter(created, restarted).map(([name, copy]) => [name, copy])).toEqual([['orders', orders], ['notes', `${notes}.4`], ['items', `${items}.5`]]);
+  });
+
+  it('ends what came to nothing', () => {
+    expect(resultOf(ddlChangeOf({ operation: 'restart', droppedUuid: items }))).toEqual({ ended: [items, orders], started: null, renamed: null });
+  });
+});

@@ -1,0 +1,115 @@
+import type { Document } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { RereadRelief } from '../../../../src/lifecycle/task/reread-relief.js';
+import { ByteBudget } from '../../../../src/store/byte-budget.js';
+import { type Partition, PartitionTable } from '../../../../src/store/partition-table.js';
+import { RereadSet } from '../../../../src/store/reread-set.js';
+import type { SyncedCollection } from '../../../../src/store/synced-collection.js';
+import { collectionOf, rawOf } from '../../model/parts.js';
+import { randomOf, Scheduler } from '../../model/scheduler.js';
+
+let collection: SyncedCollection;
+let rereads: RereadSet;
+let tables: Map<string, PartitionTable>;
+let saved: Document[][];
+let atSaving: string[];
+let suspend: boolean;
+let reopened: number;
+let taken: Set<Partition>;
+let relief: RereadRelief;
+
+/** Two partitions, below 10 and from 10 on. */
+function begin(changes: Partial<SyncedCollection> = {}): void {
+  collection = collectionOf(changes);
+  [saved, atSaving, suspend, reopened] = [[], [], false, 0];
+  taken = new Set();
+  rereads = new RereadSet({ upsert: () => Promise.resolve(), remove: () => Promise.resolve() }, new ByteBudget(1000), 3);
+  const table = PartitionTable.fresh(collection, [rawOf(10)], (_collection, partitions) => {
+    atSaving.push(partition(0).state);
+    saved.push(partitions);
+    return Promise.resolve();
+  });
+  for (const each of table.partitions) Object.assign(each, { state: 'done', readTime: 5n });
+  tables = new Map([[collection.uuid, table]]);
+  const onReopened = (): void => void (reopened += 1);
+  relief = new RereadRelief({ rereads, clock: new Scheduler(randomOf(1)), tables, latest: () => 30n, isSuspended: () => suspend, isTaken: (each) => taken.has(each), onReopened });
+}
+
+function partition(index: number): Partition {
+  const found = tables.get(collection.uuid)?.partitions[index];
+  if (found === undefined) throw new Error('no such partition');
+  return found;
+}
+
+async function reread(...ids: number[]): Promise<void> {
+  await rereads.add(ids.map((id) => ({ collection, id: rawOf(id), reason: 'duplicateKey' as const, time: 25n })));
+}
+
+beforeEach(() => begin());
+
+describe('a set of doubtful keys that is full', () => {
+  it('gives up the partition with most of its keys, durably first', async () => {
+    await reread(1, 20);
+    expect(await relief.next()).toBeNull();
+    await reread(2);
+    expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(1), rawOf(2)]);
+    expect(atSaving).toEqual(['done']);
+    expect(saved[0]).toMatchObject([{ state: 'waiting', dirty: true }, { state: 'done', dirty: false }]);
+    expect([partition(0), partition(1)]).toMatchObject([{ state: 'waiting', dirty: true, reopening: true }, { state: 'done', reopening: false }]);
+  });
+
+  it('leaves a partition alone that the copy has taken up, even while its attempt waits to begin', async () => {
+    partition(0).state = 'waiting';
+    taken.add(partition(0));
+    await reread(1, 2, 20);
+    expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(20)]);
+    expect([partition(0).reopening, partition(1).reopening]).toEqual([false, true]);
+  });
+
+  it('has it copied at a time that is not below any event that was routed, once its keys are gone', async () => {
+    await reread(1, 2, 20);
+    const range = await relief.next();
+    expect(partition(0).dropped).toBe(30n);
+    range?.left(await rereads.giveUp(range.entries));
+    expect([partition(0).reopening, reopened, rereads.size]).toEqual([true, 0, 1]);
+    range?.left(31n);
+    expect(await relief.next()).toBeNull();
+    expect([partition(0).reopening, partition(0).dropped, reopened]).toEqual([false, 31n, 1]);
+  });
+
+  it('goes on with keys that have come to the range meanwhile', async () => {
+    await reread(1, 2, 20);
+    const range = await relief.next();
+    await reread(3);
+    range?.left(await rereads.giveUp(range.entries));
+    expect((await relief.next())?.entries.map(({ id }) => id)).toEqual([rawOf(3)]);
+    expect(reopened).toBe(0);
+  });
+
+  it('waits while nothing of the collection may be sent, and ends with a collection that is gone', async () => {
+    await reread(1, 2, 20);
+    suspend = true;
+    expect(await relief.next()).toBeNull();
+    expect(partition(0).state).toBe('done');
+    begin();
+    await reread(1, 2, 20);
+    await relief.next();
+    suspend = true;
+    expect(await relief.next()).toBeNull();
+    suspend = false;
+    tables.clear();
+    expect(await relief.next()).toBeNull();
+    expect(reopened).toBe(0);
+  });
+
+  it.each([
+    ['is being copied', {}, 'copying' as const],
+    ['is capped', { capped: true }, 'done' as const],
+  ])('gives up nothing that %s', async (_what, changes, state) => {
+    begin(changes);
+    partition(0).state = state;
+    await reread(1, 2, 3);
+    expect(await relief.next()).toBeNull();
+    expect(saved).toEqual([]);
+  });
+});

@@ -1,0 +1,115 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { timestampOf } from '../../../../src/cluster/cluster-time.js';
+import { type CheckpointStages, TaskCheckpoint } from '../../../../src/lifecycle/task/task-checkpoint.js';
+import { PartitionTable } from '../../../../src/store/partition-table.js';
+import type { TaskRecord } from '../../../../src/store/task-record.js';
+import { collectionOf } from '../../model/parts.js';
+
+let oldest: { applyWorkers: bigint | null; buffered: bigint | null; unknown: bigint | null };
+let table: PartitionTable;
+let updates: Partial<TaskRecord>[];
+let now_ms: number;
+let dispatcher: { position: bigint; lastWrite: bigint; latest: bigint };
+/** Called after every pause. */
+let afterSleep: () => void;
+/** Below it the readings of repaired keys were forgotten. */
+let forgotten: bigint | null;
+let checkpoint: TaskCheckpoint;
+
+beforeEach(() => {
+  oldest = { applyWorkers: null, buffered: null, unknown: null };
+  table = PartitionTable.fresh(collectionOf(), [], () => Promise.resolve());
+  [updates, now_ms, afterSleep, forgotten] = [[], 0, () => undefined, null];
+  dispatcher = { position: 99n, lastWrite: 90n, latest: 90n };
+  const sleep = (duration_ms: number): Promise<void> => {
+    now_ms += duration_ms;
+    afterSleep();
+    return Promise.resolve();
+  };
+  const stages = {
+    runtime: { clock: { monotonic_ms: () => now_ms, sleep }, config: { checkpoint_ms: 1_000 } },
+    dispatcher,
+    applyWorkers: { oldest: () => oldest.applyWorkers },
+    rereads: { oldestBuffered: () => oldest.buffered, forgetReadings: (time: bigint) => void (forgotten = time) },
+    unknown: {
+      get oldestWaiting() {
+        return oldest.unknown;
+      },
+    },
+    followed: { tables: new Map([['a', table]]) },
+    progressed: { changed: () => undefined },
+    stats: () => ({ copiedBytes: 1, copiedDocuments: 2, copyDone: false, eventsApplied: 3 }),
+    update: (set: Partial<TaskRecord>) => Promise.resolve(void updates.push(set)),
+  } as unknown as CheckpointStages;
+  checkpoint = new TaskCheckpoint(stages, 10n);
+});
+
+describe('the checkpoint', () => {
+  it('is what comes after the routed position when all before is done', () => {
+    expect(checkpoint.time()).toBe(100n);
+  });
+
+  it.each(['applyWorkers', 'buffered', 'unknown'] as const)('is the first event that is not done with: %s', (stage) => {
+    oldest = { applyWorkers: 80n, buffered: 80n, unknown: 80n, [stage]: 50n };
+    expect(checkpoint.time()).toBe(50n);
+  });
+
+  it.each(['starting', 'copying'] as const)('is the reading time of a partition that is %s', (state) => {
+    Object.assign(table.partitions[0] ?? {}, { state, readTime: 40n });
+    expect(checkpoint.time()).toBe(40n);
+  });
+
+  it('keeps no readings of repaired keys while a long copy holds it back, but while their events wait', async () => {
+    Object.assign(table.partitions[0] ?? {}, { state: 'copying', readTime: 40n });
+    await checkpoint.save();
+    expect([updates[0]?.checkpoint, forgotten]).toEqual([timestampOf(40n), 100n]);
+    oldest = { applyWorkers: 60n, buffered: 50n, unknown: null };
+    await checkpoint.save();
+    expect(forgotten).toBe(50n);
+  });
+
+  it('never goes back', async () => {
+    await checkpoint.save();
+    oldest.applyWorkers = 50n;
+    await checkpoint.save();
+    expect(updates.map((set) => set.checkpoint)).toEqual([timestampOf(100n), timestampOf(100n)]);
+  });
+});
+
+it('an owner is confirmed before anything is sent when that was not done for ten minutes', async () => {
+  now_ms = 9 * 60_000;
+  await checkpoint.confirmOwner();
+  expect(updates).toEqual([]);
+  now_ms = 11 * 60_000;
+  await checkpoint.confirmOwner();
+  expect(updates).toHaveLength(1);
+  now_ms = 12 * 60_000;
+  await checkpoint.confirmOwner();
+  expect(updates).toHaveLength(1);
+});
+
+describe('a checkpoint that moves all the time', () => {
+  /** How often it is stored after the first 11 s, in 19 s. */
+  async function stored(change: () => void): Promise<number> {
+    const at_ms: number[] = [];
+    afterSleep = () => {
+      if (now_ms > 30_000) throw new Error('over');
+      at_ms.push(...updates.splice(0).map(() => now_ms));
+      dispatcher.position += 1n;
+      change();
+    };
+    await expect(checkpoint.keep(new AbortController().signal)).rejects.toThrow('over');
+    return at_ms.filter((at) => at > 11_000).length;
+  }
+
+  it('is stored seldom once there were no events for 10 s', async () => {
+    expect(await stored(() => undefined)).toBe(3);
+  });
+
+  it.each([
+    ['come', () => (dispatcher.latest += 1n)],
+    ['are not applied yet', () => (oldest.applyWorkers = 5_000n)],
+  ])('is stored every time while events %s', async (_what, change) => {
+    expect(await stored(change)).toBe(19);
+  });
+});

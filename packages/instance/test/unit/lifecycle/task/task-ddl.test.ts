@@ -1,0 +1,86 @@
+import { Timestamp } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type DdlStages, TaskDdl } from '../../../../src/lifecycle/task/task-ddl.js';
+import type { DdlChange } from '../../../../src/store/ddl-journal.js';
+import { PartitionTable } from '../../../../src/store/partition-table.js';
+import { collectionOf, never, settled } from '../../model/parts.js';
+
+const [orders, target] = ['0a', '0b'].map((byte) => byte.repeat(16)) as [string, string];
+let log: string[];
+let answers: Map<string, () => void>;
+let tables: Map<string, PartitionTable>;
+let ddlChanges: TaskDdl;
+
+function waiting(stage: string): (uuid: string) => Promise<void> {
+  return (uuid) => new Promise((resolve) => answers.set(`${stage} ${uuid === orders ? 'orders' : 'target'}`, resolve));
+}
+
+function noting(what: string): (uuid: string) => void {
+  return (uuid) => void log.push(`${what} ${uuid === orders ? 'orders' : 'target'}`);
+}
+
+beforeEach(() => {
+  log = [];
+  tables = new Map();
+  answers = new Map();
+  const stages = {
+    applyWorkers: { park: noting('lanes set aside'), resume: noting('lanes take up'), forget: noting('lanes forget'), answered: waiting('applyWorkers') },
+    copier: { remove: () => undefined, suspend: noting('copier lets go of'), resume: noting('copier takes up'), quiet: waiting('copier') },
+    rereader: { suspend: noting('repairer lets go of'), quiet: waiting('rereader') },
+    followed: { rename: () => undefined, know: () => undefined, remove: () => undefined, taskOf: () => ({ copy: orders }), tables },
+    rereads: { forget: () => Promise.resolve() },
+    storage: { forgetCopy: noting('storage forgets') },
+    unknown: { resolve: () => undefined },
+    begin: () => Promise.resolve(),
+  };
+  ddlChanges = new TaskDdl(stages as unknown as DdlStages);
+});
+
+function rename(droppedUuid: string | null = null): DdlChange {
+  return { ordinal: 1, operation: 'rename', uuid: orders, database: 'shop', name: 'orders', to: { database: 'shop', name: 'new' }, droppedUuid, time: new Timestamp(20n), state: 'undone', entry: null };
+}
+
+function drop(): DdlChange {
+  return { ordinal: 1, operation: 'drop', uuid: orders, database: 'shop', name: 'orders', to: null, droppedUuid: null, time: new Timestamp(20n), state: 'done', entry: null };
+}
+
+describe('what an undone change is about', () => {
+  it('is let go of by lanes, copier and repairer in the moment in which the share learns of it', () => {
+    ddlChanges.learn([rename(target)]);
+    const suspend = ['copier lets go of', 'lanes set aside', 'repairer lets go of'].flatMap((what) => [`${what} orders`, `${what} target`]);
+    expect(log.sort()).toEqual(suspend);
+    expect([ddlChanges.isSuspended(orders), ddlChanges.isSuspended(target), ddlChanges.doneUpTo(19n), ddlChanges.doneUpTo(20n)]).toEqual([true, true, true, false]);
+  });
+
+  it('is quiet once copies, waves and repairs of it are answered', async () => {
+    ddlChanges.learn([rename()]);
+    let isQuiet = false;
+    void ddlChanges.quiet(never).then(() => (isQuiet = true));
+    for (const stage of ['copier', 'applyWorkers', 'rereader']) {
+      await settled();
+      expect(isQuiet).toBe(false);
+      expect([...answers.keys()]).toContain(`${stage} orders`);
+      answers.get(`${stage} orders`)?.();
+    }
+    await settled();
+    expect(isQuiet).toBe(true);
+  });
+});
+
+describe('a drop that is taken over', () => {
+  it('forgets the stored partitions only after a save of them that is under way', async () => {
+    let answer = (): void => undefined;
+    const table = PartitionTable.fresh(collectionOf({}), [], async () => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      log.push('partitions saved');
+    });
+    tables.set(orders, table);
+    const saving = table.persist();
+    const done = ddlChanges.takeOver(drop(), never);
+    await settled();
+    expect(log).not.toContain('storage forgets orders');
+    answer();
+    await Promise.all([saving, done]);
+    expect(log.filter((entry) => entry.includes('saved') || entry.includes('storage'))).toEqual(['partitions saved', 'storage forgets orders']);
+  });
+});

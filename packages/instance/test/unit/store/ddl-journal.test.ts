@@ -1,0 +1,111 @@
+import { parseStartRequest } from '@convoy/api/contract/parse-start-request';
+import { Binary, type Document, Timestamp } from 'mongodb';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { NodeClient } from '../../../src/cluster/node-client.js';
+import { DdlJournal, type FoundDdlChange } from '../../../src/store/ddl-journal.js';
+import { Metadata } from '../../../src/store/metadata.js';
+import { MigrationRecords } from '../../../src/store/migration-record.js';
+import { UuidPairs } from '../../../src/store/uuid-pairs.js';
+import { MetadataModel } from '../model/metadata-model.js';
+import { never, once } from '../model/parts.js';
+
+let metadata: Metadata;
+let records: MigrationRecords;
+let journal: DdlJournal;
+let former: number;
+let present: number;
+/** Commands that a frozen leader is about to send wait here, by what they write. */
+let frozen: (() => void) | null;
+let freeze: string | null;
+
+beforeEach(async () => {
+  const model = new MetadataModel();
+  [frozen, freeze] = [null, null];
+  const command = async (_database: string, sent: Document): Promise<Document> => {
+    if (freeze !== null && sent.update === freeze) {
+      freeze = null;
+      await new Promise<void>((resolve) => (frozen = resolve));
+    }
+    return model.run(sent);
+  };
+  metadata = new Metadata({ label: 'router', command } as unknown as NodeClient, once);
+  records = new MigrationRecords(metadata);
+  journal = new DdlJournal(metadata, records);
+  const options = parseStartRequest({ source: 'cluster0', destination: 'cluster1', verification: { enabled: false } });
+  const clusters = { source: { name: 'cluster0', clusterId: 'aa' }, destination: { name: 'cluster1', clusterId: 'bb' } };
+  await records.begin({ release: '1.9.0', options, ...clusters, access: 'direct', taskIds: ['shard0'], warnings: [] }, never);
+  former = await records.takeLeaderEpoch(never);
+});
+
+const found = (name: string): FoundDdlChange => ({ operation: 'drop', uuid: name.repeat(32), database: 'shop', name, to: null, droppedUuid: null, time: new Timestamp(7n) });
+const read = async (): Promise<unknown[]> => {
+  const known = (await records.read(never))?.ddlChanges.known ?? 0;
+  return (await journal.readAfter(0, known, never)).map(({ ordinal, name, state }) => [ordinal, name, state]);
+};
+
+async function replaceLeader(): Promise<void> {
+  present = await records.takeLeaderEpoch(never);
+  await journal.claim(present, never);
+}
+
+describe('the definition journal', () => {
+  it('has its entries in order, and says which are done', async () => {
+    for (let ordinal = 1; ordinal <= 12; ordinal += 1) await journal.append(former, ordinal, found('a'), never);
+    await journal.finish(former, 1, new Binary(Buffer.from('x')), never);
+    await journal.finish(former, 1, null, never);
+    const ddlChanges = await journal.readAfter(0, 12, never);
+    expect(ddlChanges.map(({ ordinal }) => ordinal)).toEqual(Array.from({ length: 12 }, (_, index) => index + 1));
+    expect([ddlChanges[0]?.state, ddlChanges[0]?.entry?.toString(), ddlChanges[1]?.state]).toEqual(['done', 'x', 'undone']);
+    expect(await journal.readAfter(10, 11, never)).toMatchObject([{ ordinal: 11 }]);
+    expect((await records.read(never))?.ddlChanges).toEqual({ known: 12, done: 1 });
+  });
+
+  it('does not count what a leader wrote that thawed before its successor had an entry there', async () => {
+    await replaceLeader();
+    await expect(journal.append(former, 1, found('a'), never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(await read()).toEqual([]);
+    await journal.append(present, 1, found('b'), never);
+    expect(await read()).toEqual([[1, 'b', 'undone']]);
+  });
+
+  it('is not overwritten by a leader that thaws after its successor has an entry there', async () => {
+    freeze = 'ddlChanges';
+    const thawing = journal.append(former, 1, found('a'), never);
+    await replaceLeader();
+    await journal.append(present, 1, found('b'), never);
+    frozen?.();
+    await expect(thawing).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(await read()).toEqual([[1, 'b', 'undone']]);
+  });
+
+  it('counts an entry that its leader was about to count under the epoch of then no more', async () => {
+    freeze = 'migration';
+    const thawing = journal.append(former, 1, found('a'), never);
+    await expect.poll(() => frozen).not.toBeNull();
+    await replaceLeader();
+    await journal.append(present, 1, found('b'), never);
+    frozen?.();
+    await expect(thawing).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(await read()).toEqual([[1, 'b', 'undone']]);
+  });
+
+  it('takes no result of a leader that was replaced', async () => {
+    await journal.append(former, 1, found('a'), never);
+    await replaceLeader();
+    await expect(journal.finish(former, 1, new Binary(Buffer.from('old')), never)).rejects.toMatchObject({ error: 'staleEpoch' });
+    expect(await read()).toEqual([[1, 'a', 'undone']]);
+    await journal.finish(present, 1, null, never);
+    expect(await journal.readAfter(0, 1, never)).toMatchObject([{ state: 'done', entry: null }]);
+  });
+});
+
+it('the UUIDs of the destination are those that the present leader has recorded', async () => {
+  const old = await UuidPairs.read(metadata, former, never);
+  await old.record([{ sourceUuid: 'a', destinationUuid: '1' }], never);
+  await replaceLeader();
+  const pairs = await UuidPairs.read(metadata, present, never);
+  await pairs.record([{ sourceUuid: 'a', destinationUuid: '2' }], never);
+  await expect(old.record([{ sourceUuid: 'a', destinationUuid: '3' }], never)).rejects.toMatchObject({ error: 'staleEpoch' });
+  const again = await UuidPairs.read(metadata, present, never);
+  expect([again.destinationOf('a'), again.destinationOf('b'), again.isRecorded('2'), again.isRecorded('3')]).toEqual(['2', null, true, false]);
+});

@@ -1,0 +1,26 @@
+import { decodeDocument } from '../../bson/decode.js';
+import type { Doc } from '../../bson/value.js';
+import type { DdlOperation, DocumentOperation } from '../oplog/entry.js';
+import { beginEvent, namespaceDoc, type EventPlace, type StreamEvent } from './event-start.js';
+
+/** The fields of an event that only streams with expanded events show, behind its namespace. */
+export function addDefinition(doc: Doc, operation: DdlOperation): void {
+  doc.set('operationDescription', operation.description);
+  if (operation.stateBeforeChange !== undefined) doc.set('stateBeforeChange', operation.stateBeforeChange);
+}
+
+/** What a change of `system.views` does to a view: `create`, `modify` or `drop`. Its `_id` is the view's namespace. */
+export function viewEvent(place: EventPlace, operation: DocumentOperation): StreamEvent {
+  const document = decodeDocument(operation.kind === 'insert' ? operation.document : operation.kind === 'update' ? operation.after : operation.before);
+  const id = document.get('_id');
+  const namespace = typeof id === 'string' ? id : '';
+  document.delete('_id');
+  const operationType = operation.kind === 'insert' ? 'create' : operation.kind === 'update' ? 'modify' : 'drop';
+  const operationDescription = operation.kind === 'delete' ? undefined : document;
+  const event = beginEvent(place, { operationType, operationDescription, expanded: operationType !== 'drop' });
+  event.doc.delete('collectionUUID');
+  const dot = namespace.indexOf('.');
+  event.doc.set('ns', namespaceDoc(namespace.slice(0, dot), namespace.slice(dot + 1)));
+  if (operationDescription !== undefined) event.doc.set('operationDescription', operationDescription);
+  return event;
+}
